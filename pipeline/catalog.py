@@ -1,0 +1,132 @@
+"""All tasks: tasks.jsonl, a line each time a task changes its status; the last line of a task is what holds."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import CatalogError, FormatError, StorageError
+from pipeline.files import append_durable, failure, read_bytes, repair_tail, write_durable
+from pipeline.formats import dump_json, parse_json
+from pipeline.logs import timestamp
+
+NAME = "tasks.jsonl"
+VERSION = 1
+LARGEST_LINE = 1024 * 1024
+_FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "source": str, "reason": str}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The last that is known of one task."""
+
+    id: str
+    at: str
+    status: str
+    mode: str
+    source: str
+    reason: str
+
+
+@dataclass
+class Listing:
+    """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    damages: list[str] = field(default_factory=list)
+    """Lines in the middle that cannot be read: what they said of a task is unknown."""
+    repairs: list[str] = field(default_factory=list)
+    """A last line that was never whole, and so was never promised to anybody."""
+
+    def must_be_whole(self) -> None:
+        """Raises CatalogError where a decision cannot be taken because a line is damaged."""
+        if self.damages:
+            raise CatalogError(f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` writes the list anew")
+
+
+class Catalog:
+    """The list of the tasks in one folder."""
+
+    def __init__(self, tasks_dir: str) -> None:
+        self.folder = os.path.abspath(tasks_dir)
+        self.path = os.path.join(self.folder, NAME)
+
+    def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
+        """Appends a line; it is on the disk when this returns. A torn last line is cut off and kept aside first."""
+        row = {"version": VERSION, "id": task, "at": timestamp(), "status": status, "mode": mode, "source": source, "reason": reason}
+        with self._alone():
+            repair_tail(self.path)
+            append_durable(self.path, _line(row))
+
+    def read(self) -> Listing:
+        """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
+        listing = Listing()
+        if not os.path.lexists(self.path):
+            return listing
+        data = read_bytes(self.path)
+        if data and not data.endswith(b"\n"):
+            data = self._mend_tail(listing)
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            problem = _add(listing, line)
+            if problem:
+                listing.damages.append(f"{self.path}, line {number}: {problem}")
+        return listing
+
+    def rebuild(self, entries: list[Entry]) -> None:
+        """Writes the list anew from these entries; the old one is kept as tasks.jsonl.before."""
+        lines = [_line({"version": VERSION, **vars(entry)}) + b"\n" for entry in sorted(entries, key=lambda entry: entry.at)]
+        with self._alone():
+            if os.path.lexists(self.path):
+                write_durable(self.path + ".before", read_bytes(self.path))
+            write_durable(self.path, b"".join(lines))
+
+    def _mend_tail(self, listing: Listing) -> bytes:
+        try:
+            with self._alone():
+                torn = repair_tail(self.path)
+                if torn:
+                    listing.repairs.append(f"{self.path}: the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt")
+        except StorageError as error:
+            listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
+        data = read_bytes(self.path)
+        return data[: data.rfind(b"\n") + 1]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        path = os.path.join(self.folder, f".{NAME}.lock")
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise failure("lock", path, error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return b" ".join(part.strip() for part in dump_json(row).splitlines())
+
+
+def _add(listing: Listing, line: bytes) -> str | None:
+    if len(line) > LARGEST_LINE:
+        return f"{len(line):,} bytes, over the limit of {LARGEST_LINE:,}"
+    try:
+        row = parse_json(line)
+    except FormatError as error:
+        return str(error)
+    if not isinstance(row, dict) or row.get("version") != VERSION:
+        return f"not a record of version {VERSION}"
+    if row.keys() != _FIELDS.keys() or any(type(row[name]) is not kind for name, kind in _FIELDS.items()):
+        return "not a task record"
+    del row["version"]
+    listing.entries.pop(row["id"], None)  # the latest change comes last
+    listing.entries[row["id"]] = Entry(**row)
+    return None

@@ -1,0 +1,80 @@
+"""The command line: what a person types. The only place that prints, reads the environment and exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from pipeline import __version__
+
+# name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
+COMMANDS = {
+    "run": ("pipeline.cli.run", "Turn a paper into code, or go on with a task."),
+    "resume": ("pipeline.cli.run", "Go on where a task stopped."),
+    "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
+    "list": ("pipeline.cli.list", "List the tasks."),
+    "status": ("pipeline.cli.status", "Show how far a task is."),
+    "show": ("pipeline.cli.show", "Print a document of a task."),
+    "why": ("pipeline.cli.why", "Tell what would run next, and why."),
+    "check": ("pipeline.cli.check", "Check every document of a task."),
+    "logs": ("pipeline.cli.logs", "Print a task's log."),
+    "graph": ("pipeline.cli.graph", "Draw the phases and what flows between them."),
+    "review": ("pipeline.cli.review", "Approve, edit or reject a task's plan."),
+    "doctor": ("pipeline.cli.doctor", "Tell what is installed, and what is missing."),
+    "completion": ("pipeline.cli.completion", "Print the completion script for a shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose help is a table, so that showing it imports no command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        command = getattr(import_module(COMMANDS[name][0]), f"{name}_command")
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS:
+            from pipeline.settings import did_you_mean
+
+            ctx.fail(f"there is no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="pipeline")
+def cli() -> None:
+    """Turns a research paper into code, in ten phases that can be stopped, read, edited and resumed.
+
+    \b
+    pipeline run --fast paper.pdf     read the paper, plan, and write the code
+    pipeline resume                   go on with the newest unfinished task
+    pipeline status                   how far it is
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs one command and exits with its code. Every failure ends here, as one line on stderr."""
+    from pipeline.cli.boundary import exit_code_of
+
+    code = exit_code_of(lambda: cli.main(args=arguments, prog_name="pipeline", standalone_mode=False))
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 1
+    # A phase that was left behind in a thread must not keep the process, nor crash its shutdown.
+    os._exit(code)

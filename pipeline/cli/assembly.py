@@ -1,0 +1,118 @@
+"""Joins the machine with the phases: settings, discovery, contracts, the model, and the task that a command is about."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from pipeline.catalog import Catalog
+from pipeline.contract import Contracts
+from pipeline.errors import ContractError, UsageError
+from pipeline.graph import Graph
+from pipeline.phase import Phase
+from pipeline.settings import STORED, Settings, load_settings
+from pipeline.store import TaskStore
+
+PREFIX = "phase"
+
+
+def settings_from(flags: dict[str, Any]) -> Settings:
+    """The settings in force for a command with these flags (None: not given)."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return load_settings(os.path.join(home, "pipeline", "config.yaml"), os.environ, flags)
+
+
+def discover(folder: str) -> Graph:
+    """The phases of a folder, or the built-in ones: every module named phaseNN_<name>.py, which holds a PHASE."""
+    if not folder:
+        import phases
+
+        return Graph(_phase_in(f"phases.{name}") for name in _module_names(os.path.dirname(phases.__file__)))
+    if not os.path.isdir(folder):
+        raise UsageError(f"the setting 'phases' names {folder}, and there is no such folder")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return Graph(_phase_in(name) for name in _module_names(folder))
+
+
+def open_task(settings: Settings, task: str | None) -> TaskStore:
+    """The task of that id, path, or path inside it; without one, the newest. Raises UsageError."""
+    return open_folder(settings, task_folder(settings, task) if task else newest(settings))
+
+
+def open_folder(settings: Settings, root: str) -> TaskStore:
+    """The store of a task directory, with the phases and schemas in force."""
+    own = os.path.join(settings.phases, "schemas")
+    contracts = Contracts((own,) if settings.phases and os.path.isdir(own) else ())
+    return TaskStore(root, discover(settings.phases), contracts)
+
+
+def task_folder(settings: Settings, task: str) -> str:
+    """The folder of a task. Raises UsageError where there is none."""
+    named = os.path.join(settings.tasks_dir, task)
+    found = enclosing_task(task) or (named if os.sep not in task and is_task(named) else None)
+    if not found:
+        raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
+    return found
+
+
+def newest(settings: Settings, *, unfinished: bool = False) -> str:
+    """The folder of the task that changed last. Raises UsageError, or CatalogError where the list is damaged."""
+    listing = Catalog(settings.tasks_dir).read()
+    listing.must_be_whole()
+    names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
+    if unfinished:
+        open_ones = [name for name in names if listing.entries[name].status in ("running", "paused", "error", "cancelled")]
+        names = open_ones or [name for name in names if listing.entries[name].status == "incomplete"]
+    if not names:
+        raise UsageError(f"there is no {'unfinished ' if unfinished else ''}task in {settings.tasks_dir}; "
+                         "begin one with: pipeline run --fast paper.pdf")
+    return os.path.join(settings.tasks_dir, names[-1])
+
+
+def enclosing_task(path: str) -> str | None:
+    """The task directory that a path is, or lies in."""
+    folder = os.path.abspath(path)
+    while folder != os.path.dirname(folder):
+        if is_task(folder):
+            return folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def is_task(folder: str) -> bool:
+    """Whether a folder is a task's."""
+    return os.path.lexists(os.path.join(folder, "task.json"))
+
+
+def effective(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+    """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
+    values = dict(vars(settings))
+    values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
+    return {**values, "source": task["source"]}
+
+
+def stored(values: dict[str, Any]) -> dict[str, Any]:
+    """The part of the settings that task.json keeps."""
+    return {name: values[name] for name in STORED}
+
+
+def open_model(values: dict[str, Any]) -> object:
+    """The model that the settings name."""
+    from phases.agent.model import open_model as open_named
+
+    return open_named(str(values["model"]))
+
+
+def _module_names(folder: str) -> list[str]:
+    names = [entry[:-3] for entry in os.listdir(folder) if entry.startswith(PREFIX) and entry.endswith(".py")]
+    return sorted(name for name in names if name[len(PREFIX)].isdigit())
+
+
+def _phase_in(module: str) -> Phase:
+    phase = getattr(import_module(module), "PHASE", None)
+    if not isinstance(phase, Phase) or not module.rpartition(".")[2].startswith(f"{PREFIX}{phase.number}_"):
+        raise ContractError(f"the module {module} must hold a PHASE whose number is in the module's name")
+    return phase

@@ -1,0 +1,60 @@
+"""The one place where failures become a line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pipeline.cli.console import complain
+from pipeline.errors import Interrupted, PipelineError
+
+
+def exit_code_of(call: Callable[[], Any]) -> int:
+    """Calls a command and returns the code that the process should end with."""
+    try:
+        catch_signals()
+        result = call()
+    except PipelineError as error:
+        complain(str(error))
+        return error.exit_code
+    except Interrupted as error:
+        complain("stopped; go on with: pipeline resume")
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        complain("stopped")
+        return 130
+    except click.UsageError as error:
+        complain(error.format_message() + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))
+        return 2
+    except click.ClickException as error:
+        complain(error.format_message())
+        return 1
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read our output is gone: nothing is left to be flushed
+        return 0
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
+        return 70
+    return result if isinstance(result, int) else 0
+
+
+def catch_signals() -> None:
+    """The first signal ends the run in order; a second one ends the process at once. Both leave a state that resumes."""
+
+    def first(number: int, _frame: object) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_DFL)
+        raise Interrupted(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup asked for that
+            signal.signal(number, first)

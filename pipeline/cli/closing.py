@@ -1,0 +1,88 @@
+"""The last screen of a run: what was made, where, what is not done, and what to type next."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pipeline.cli.console import complain, say, say_json
+from pipeline.store import TaskStore
+
+_SHOWN = 8
+
+
+def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> int:
+    """Prints the report for a person, or as JSON, and returns the exit code."""
+    if as_json:
+        say_json(report)
+    elif report["status"] in ("error", "cancelled"):
+        complain(report["reason"])
+        say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {_near(store.root)}")
+        say(f"Go on with:  pipeline resume {_name(store)}")
+    else:
+        for line in _screen(store, report):
+            say(line)
+    return int(report["exit_code"])
+
+
+def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    lines = ["", f"Task {report['id']}: {report['status']}. {_sentence(report['reason'])}", ""]
+    lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
+    lines += _not_done(store, report)
+    return [*lines, "", "Next:", *(f"  {command:<44} {what}" for command, what in _next(store, report))]
+
+
+def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
+    root, files = _near(store.root), report["files"]
+    written = f"the code: {files['written']} of {files['planned']} planned files"
+    candidates = (
+        ("paper.md", "the paper as Markdown"),
+        ("outline.json", "its sections, equations, tables, references"),
+        ("initial_plan.txt", "the plan; every requirement cites section and page"),
+        ("generate_code", written),
+        ("traceability.json", "which requirement is where in the code"),
+        ("report.json", "this report, for programs"),
+    )
+    return [(os.path.join(root, name), what) for name, what in candidates if store.exists(name)]
+
+
+def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    requirements = report["requirements"]
+    lines: list[str] = []
+    open_ones = requirements["missing"]
+    if open_ones:
+        lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
+        lines += [f"  {row['id']:<5} {row['status']:<8} {row['text']}" for row in open_ones[:_SHOWN]]
+        if len(open_ones) > _SHOWN:
+            lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline show {_name(store)} traceability")
+    lines += [f"  not written: {path}" for path in report["files"]["missing"]]
+    lines += [f"  left out: {row['number']} {row['name']} ({row['error']})" for row in report["phases"] if row["status"] == "degraded"]
+    if report["sandbox"] == "off":
+        lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
+    return lines
+
+
+def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
+    name = _name(store)
+    if report["status"] == "paused":
+        return [(f"pipeline resume {name}", "go on"), (f"pipeline why {name}", "what would run, and why")]
+    return [
+        (f"pipeline show {name} plan", "read the plan"),
+        (f"pipeline status {name}", "every phase, with its time"),
+        (f"pipeline run {_near(store.root)} --redo plan", "edit something, then make what follows again"),
+    ]
+
+
+def _name(store: TaskStore) -> str:
+    """What a user types for this task: its id where it lies in the usual folder, else its path."""
+    usual = os.path.abspath(os.environ.get("PIPELINE_TASKS_DIR", "tasks"))
+    return store.id if os.path.dirname(store.root) == usual else _near(store.root)
+
+
+def _near(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

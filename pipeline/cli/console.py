@@ -1,0 +1,60 @@
+"""What is printed, and how: text from papers and models is shown escaped, so that it cannot drive the terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with every control, direction and invisible character written out."""
+    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def say(text: str = "") -> None:
+    """Prints to stdout: the answer that was asked for."""
+    sys.stdout.write(printable(text) + "\n")
+
+
+def say_json(value: object) -> None:
+    """Prints a value as JSON, for programs."""
+    from pipeline.formats import dump_json
+
+    sys.stdout.write(dump_json(value).decode("utf-8"))
+
+
+def tell(text: str) -> None:
+    """Prints to stderr: what goes on meanwhile."""
+    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.flush()
+
+
+def complain(text: str) -> None:
+    """Prints one line of error."""
+    line = " ".join(printable(text).splitlines())
+    try:
+        sys.stderr.write(f"pipeline: {line}\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # the terminal is gone; the exit code still tells
+
+
+def warn(text: str) -> None:
+    """Prints one line of warning."""
+    tell(f"warning: {' '.join(text.splitlines())}")
+
+
+def in_terminal() -> bool:
+    """Whether a person is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None:
+    """Prints rows in columns; the last column takes what room it needs."""
+    shown = [header, *(tuple(printable(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(header) - 1)]
+    for row in shown:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")

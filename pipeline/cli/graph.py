@@ -1,0 +1,93 @@
+"""`pipeline graph`: the phases, and the documents that flow between them."""
+
+from __future__ import annotations
+
+import click
+
+from pipeline.cli.assembly import discover, open_task, settings_from
+from pipeline.cli.console import say, say_json
+from pipeline.graph import Graph
+
+_COLOURS = {"done": "#cfe8cf", "skipped": "#e8e8e8", "degraded": "#f5e3c0", "failed": "#f3c9c9", "running": "#cfdff5", "stopped": "#f5e3c0"}
+
+
+@click.command("graph")
+@click.argument("task", metavar="[ID]", required=False)
+@click.option("--format", "form", type=click.Choice(["text", "mermaid", "svg"]), default="text", show_default=True)
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: bool) -> None:
+    """Draw the phases and what flows between them; with ID, coloured by how far that task is.
+
+    \b
+    pipeline graph
+    pipeline graph paper --format mermaid
+    pipeline graph --format svg > phases.svg
+    """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    status: dict[str, str] = {}
+    if task:
+        store = open_task(settings, task)
+        graph, status = store.graph, {number: stamp.status for number, stamp in store.stamps.items()}
+    else:
+        graph = discover(settings.phases)
+    if as_json:
+        say_json([{"number": p.number, "name": p.name, "reads": p.reads, "writes": p.writes, "optional": p.optional,
+                   "status": status.get(p.number)} for p in graph.phases])
+    else:
+        say({"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form](graph, status))
+
+
+def as_text(graph: Graph, status: dict[str, str]) -> str:
+    """One block a phase: its status, what it reads, what it writes."""
+    lines = []
+    for phase in graph.phases:
+        mark = status.get(phase.number, "optional" if phase.optional else "")
+        lines.append(f"{phase.number:<3} {phase.name}" + (f"  [{mark}]" if mark else ""))
+        for name in phase.reads:
+            writer = graph.writer(name)
+            lines.append(f"     <- {name}" + (f"  (from {writer.label})" if writer else ""))
+        lines += [f"     -> {name}" for name in phase.writes]
+    return "\n".join(lines)
+
+
+def as_mermaid(graph: Graph, status: dict[str, str]) -> str:
+    """A Mermaid flowchart: phases as nodes, documents on the arrows."""
+    lines = ["flowchart TD"]
+    for phase in graph.phases:
+        lines.append(f'    p{phase.number}["{phase.number} {phase.name}"]')
+        if status.get(phase.number) in _COLOURS:
+            lines.append(f"    style p{phase.number} fill:{_COLOURS[status[phase.number]]}")
+    for (source, target), names in sorted(_flows(graph).items()):
+        lines.append(f'    p{source} -->|"{", ".join(names)}"| p{target}')
+    return "\n".join(lines)
+
+
+def as_svg(graph: Graph, status: dict[str, str]) -> str:
+    """The phases in a column, an arc for each pair between which documents flow."""
+    height, top = 46, 20
+    place = {phase.number: top + index * height for index, phase in enumerate(graph.phases)}
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="{top * 2 + height * len(place)}" font-family="sans-serif" font-size="13">',
+             '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+             '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>']
+    for (source, target), names in sorted(_flows(graph).items()):
+        start, end = place[source] + 15, place[target] + 15
+        reach = 200 + min(260, (end - start) // 2)
+        parts.append(f'<path d="M190 {start} C{reach} {start} {reach} {end} 192 {end}" fill="none" stroke="#999" marker-end="url(#a)">'
+                     f"<title>{', '.join(names)}</title></path>")
+    for phase in graph.phases:
+        y, colour = place[phase.number], _COLOURS.get(status.get(phase.number, ""), "#ffffff")
+        dash = ' stroke-dasharray="4 3"' if phase.optional else ""
+        parts.append(f'<rect x="20" y="{y}" width="170" height="30" rx="6" fill="{colour}" stroke="#333"{dash}/>'
+                     f'<text x="30" y="{y + 20}">{phase.number} {phase.name}</text>'
+                     f'<text x="480" y="{y + 20}" fill="#555">{", ".join(phase.writes)}</text>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def _flows(graph: Graph) -> dict[tuple[str, str], list[str]]:
+    flows: dict[tuple[str, str], list[str]] = {}
+    for phase in graph.phases:
+        for name in phase.reads:
+            if writer := graph.writer(name):
+                flows.setdefault((writer.number, phase.number), []).append(name)
+    return flows

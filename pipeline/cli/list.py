@@ -1,0 +1,73 @@
+"""`pipeline list`: every task, the newest last."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from pipeline.catalog import Catalog, Entry, Listing
+from pipeline.cli.assembly import is_task, settings_from
+from pipeline.cli.console import say, say_json, table, warn
+from pipeline.formats import parse_json
+from pipeline.files import read_bytes
+from pipeline.lock import holder
+
+
+@click.command("list")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--rebuild", is_flag=True, help="Write tasks.jsonl anew from the task directories; the old one is kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
+    """List the tasks, the newest last.
+
+    \b
+    pipeline list
+    pipeline list --json
+    """
+    folder = settings_from({"tasks_dir": tasks_dir}).tasks_dir
+    catalog = Catalog(folder)
+    if rebuild:
+        catalog.rebuild(_entries_on_disk(folder))
+    listing = catalog.read()
+    for problem in (*listing.repairs, *listing.damages):
+        warn(problem)
+    rows = _honest(listing, folder)
+    if as_json:
+        say_json([vars(entry) for entry in rows])
+    elif rows:
+        table([(entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _short(entry)) for entry in rows],
+              header=("ID", "STATUS", "MODE", "CHANGED", "WHY"))
+    else:
+        say(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
+
+
+def _honest(listing: Listing, folder: str) -> list[Entry]:
+    """A task whose last word was 'running' but that nobody holds was killed."""
+    rows = []
+    for entry in listing.entries.values():
+        if entry.status == "running" and not holder(os.path.join(folder, entry.id)):
+            entry = Entry(**{**vars(entry), "status": "interrupted", "reason": f"killed; go on with: pipeline resume {entry.id}"})
+        rows.append(entry)
+    return rows
+
+
+def _entries_on_disk(folder: str) -> list[Entry]:
+    entries = []
+    for name in sorted(os.listdir(folder)):
+        root = os.path.join(folder, name)
+        if not is_task(root):
+            continue
+        task = parse_json(read_bytes(os.path.join(root, "task.json")))
+        report_path = os.path.join(root, "report.json")
+        report = parse_json(read_bytes(report_path)) if os.path.exists(report_path) else {}
+        entries.append(Entry(
+            name, report.get("finished", task["created"]), report.get("status", "running"), task["settings"]["mode"],
+            task["source"], report.get("reason", ""),
+        ))
+    return entries
+
+
+def _short(entry: Entry, width: int = 70) -> str:
+    text = entry.reason or entry.source
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,52 @@
+"""`pipeline logs`: a task's log, once or as it grows."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import click
+
+from pipeline.cli.assembly import open_task, settings_from
+from pipeline.cli.console import say
+from pipeline.lock import holder
+
+_POLL = 0.2
+
+
+@click.command("logs")
+@click.argument("task", metavar="[ID]", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Go on printing while the task is worked on.")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines as they are, one JSON object each.")
+def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json: bool) -> None:
+    """Print the log of a task; without ID, of the newest.
+
+    \b
+    pipeline logs paper -f
+    """
+    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
+    path = store.path("logs/system.jsonl")
+    if not os.path.exists(path):
+        say("no log yet")
+        return
+    with open(path, "rb") as file:
+        while True:
+            at_work = follow and holder(store.root)
+            for line in file:
+                _print(line, as_json)
+            if not at_work:
+                return
+            time.sleep(_POLL)
+
+
+def _print(line: bytes, as_json: bool) -> None:
+    text = line.decode("utf-8", "replace").rstrip("\n")
+    if not as_json:
+        try:
+            row = json.loads(text)
+            text = f"{row['at'][11:19]} {row['level']:<7} {row['message']}" + (f"\n{row['traceback']}" if "traceback" in row else "")
+        except (ValueError, KeyError, TypeError):
+            text = f"(damaged line) {text}"
+    say(text)

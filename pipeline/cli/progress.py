@@ -1,0 +1,81 @@
+"""The progress of a run on stderr: one live line a phase in a terminal, plain lines elsewhere, and never backwards."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from pipeline.cli.console import printable
+from pipeline.runner import Event
+
+_MARKS = {"done": "done", "fresh": "up to date", "skipped": "skipped", "degraded": "left out", "failed": "failed", "stopped": "stopped"}
+_TICK = 0.2
+
+
+class Progress:
+    """Shows events. In a terminal the last line lives: it carries the running phases, their time, and files done."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._running: dict[str, tuple[Event, float]] = {}
+        self._best: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        if self._live:
+            threading.Thread(target=self._tick, daemon=True).start()
+
+    def show(self, event: Event) -> None:
+        """Takes one event of the runner, from whichever thread."""
+        label = f"{event.phase.number:<3} {event.phase.name:<13}"
+        with self._lock:
+            if event.kind == "started":
+                self._running[event.phase.number] = (event, time.monotonic())
+                self._best[event.phase.number] = -1
+            elif event.kind == "progress":
+                self._advance(event, label)
+            else:
+                self._running.pop(event.phase.number, None)
+                took = f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
+                self._line(f"  {label} {took}  {_MARKS[event.kind]}" + (f": {event.text}" if event.text else ""))
+            self._redraw()
+
+    def close(self) -> None:
+        """Takes the live line away."""
+        self._closed.set()
+        with self._lock:
+            self._running.clear()
+            self._redraw()
+
+    def _advance(self, event: Event, label: str) -> None:
+        if event.done <= self._best.get(event.phase.number, -1) or event.phase.number not in self._running:
+            return  # a repeated or late word: progress never goes backwards
+        self._best[event.phase.number] = event.done
+        self._running[event.phase.number] = (event, self._running[event.phase.number][1])
+        if not self._live:
+            self._line(f"  {label} {event.done} of {event.total}: {event.text}")
+
+    def _line(self, text: str) -> None:
+        sys.stderr.write(("\r\x1b[K" if self._live else "") + printable(text) + "\n")
+        sys.stderr.flush()
+
+    def _redraw(self) -> None:
+        if not self._live:
+            return
+        parts = []
+        for event, since in self._running.values():
+            counted = f" {event.done} of {event.total}: {event.text}" if event.total else ""
+            parts.append(f"{event.phase.label} {time.monotonic() - since:.0f} s{counted}")
+        sys.stderr.write("\r\x1b[K" + printable("  … " + " | ".join(parts))[: _columns() - 1] if parts else "\r\x1b[K")
+        sys.stderr.flush()
+
+    def _tick(self) -> None:
+        while not self._closed.wait(_TICK):
+            with self._lock:
+                self._redraw()
+
+
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns

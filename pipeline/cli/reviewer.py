@@ -1,0 +1,128 @@
+"""Who approves a plan: nobody has to (auto), the person in the terminal (ask), or a later `pipeline review` (file)."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pipeline.cli.console import in_terminal, say, tell, warn
+from pipeline.errors import ContractError, Paused, Rejected
+from pipeline.files import make_folder, read_bytes, sha256, write_durable
+from pipeline.logs import timestamp
+from pipeline.phase import Decision
+from pipeline.store import TaskStore
+
+PLAN = "initial_plan.txt"
+DECISION = "plan_decision.json"
+REQUESTS = "plan_requests.json"
+
+
+class PlanChanged(Paused):
+    """The reviewer changed the plan, or asked for another: the phases before the gate are looked at again."""
+
+
+def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
+    """The reviewer that --review names; by default a person is asked only where one is there and the model costs money."""
+    costs = values["model"] != "offline" and not values["model"].startswith("replay:")
+    way = values["review"] or ("ask" if costs and in_terminal() else "auto")
+    if way == "auto":
+        return lambda plan, digest: decided("approve", "auto", digest)
+    if way == "file":
+        return lambda plan, digest: from_file(store, digest)
+    return lambda plan, digest: _ask(store, plan, digest)
+
+
+def decided(verdict: str, by: str, digest: str) -> Decision:
+    """A decision of now."""
+    return Decision(verdict, by, timestamp(), digest)
+
+
+def person() -> str:
+    """The name that a decision is signed with."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "somebody"
+
+
+def from_file(store: TaskStore, digest: str) -> Decision:
+    """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
+    name, waits = store.id, f"plan {digest[:12]} waits for a decision"
+    if not store.exists(DECISION):
+        raise Paused(f"{waits}: pipeline review {name} --approve (or --edit, or --reject)")
+    decision = Decision(**{key: value for key, value in store.load(DECISION).items() if key != "version"})
+    if decision.plan_sha256 != digest:
+        raise Paused(f"{waits}: the decision on disk is about plan {decision.plan_sha256[:12]}, which is another one: "
+                     f"pipeline review {name} --approve (or --edit, or --reject)")
+    if decision.verdict == "reject":
+        raise Rejected(f"{decision.by} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan")
+    return decision
+
+
+def write_decision(store: TaskStore, decision: Decision) -> None:
+    """Keeps a decision where the gate finds it."""
+    store.write(DECISION, {"version": 1, **vars(decision)})
+
+
+def request_change(store: TaskStore, text: str) -> None:
+    """Notes what the next plan must take up; the plan phase reads it, and so becomes stale."""
+    before = store.load(REQUESTS)
+    row = {"text": text, "by": person(), "at": timestamp()}
+    store.write(REQUESTS, {**before, "requests": [*before["requests"], row]})
+
+
+def edit_plan(store: TaskStore) -> bool:
+    """Opens the plan in $EDITOR. A plan that does not parse is given back to the editor or dropped, never kept. True: changed."""
+    before = read_bytes(store.path(PLAN))
+    text = before.decode("utf-8")
+    while True:
+        answer = click.edit(text, extension=".yaml", require_save=True)
+        if answer is None or answer.encode("utf-8") == before:
+            return False
+        try:
+            store.contracts.parse(PLAN, answer.encode("utf-8"), writer=person())
+        except ContractError as error:
+            if not in_terminal() or not click.confirm(f"{error}\nEdit it again? (no: the edit is dropped)", err=True):
+                raise ContractError(f"{error}; the plan is as it was") from error
+            text = answer
+        else:
+            _keep_version(store, before)
+            write_durable(store.path(PLAN), answer.encode("utf-8"))
+            return True
+
+
+def _keep_version(store: TaskStore, plan: bytes) -> None:
+    make_folder(store.path("plan_versions"))
+    write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
+
+
+def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
+    """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
+    if not in_terminal():
+        raise Paused(f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: pipeline review {store.id} --approve")
+    say(f"\n{plan}")
+    tell(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
+    for _ in range(5):
+        try:
+            answer = click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True).strip().lower()
+        except click.Abort:
+            break
+        if answer == "approve":
+            return decided("approve", person(), digest)
+        if answer == "reject":
+            raise Rejected(f"{person()} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan")
+        if answer == "edit" and edit_plan(store):
+            raise PlanChanged("the plan was edited")
+        if answer == "change":
+            request_change(store, click.prompt("what must change", err=True))
+            raise PlanChanged("a change was asked for")
+        if answer == "later":
+            break
+        warn("please type one of the five words")
+    raise Paused(f"plan {digest[:12]} waits for a decision: pipeline review {store.id} --approve (or --edit, or --reject)")
+
+

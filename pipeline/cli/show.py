@@ -1,0 +1,59 @@
+"""`pipeline show`: print a document of a task."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from pipeline.cli.assembly import open_task, settings_from
+from pipeline.cli.console import say, say_json
+from pipeline.errors import UsageError
+from pipeline.files import read_bytes
+from pipeline.settings import did_you_mean
+from pipeline.store import TaskStore
+
+_SHORT = {
+    "plan": "initial_plan.txt", "paper": "paper.md", "outline": "outline.json", "input": "input.json", "report": "report.json",
+    "review": "plan_review.json", "references": "reference.txt", "code": "implementation.json", "summary": "implement_code_summary.md",
+    "segments": "document_segments/document_index.json", "traceability": "traceability.json", "index": "indexes/index.json",
+    "environment": "environment.json", "repositories": "code_base.json", "state": "state.json", "task": "task.json",
+}
+
+
+@click.command("show")
+@click.argument("task", metavar="ID")
+@click.argument("document", metavar="[DOCUMENT]", required=False)
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print the parsed document as JSON.")
+def show_command(task: str, document: str | None, tasks_dir: str | None, as_json: bool) -> None:
+    """Print a document of a task (a short name or a path in the task); without DOCUMENT, list what is there.
+
+    \b
+    pipeline show paper
+    pipeline show paper plan
+    pipeline show paper generate_code/src/config.py
+    """
+    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
+    if document is None:
+        _list(store, as_json)
+        return
+    name = _SHORT.get(document, document)
+    path = os.path.realpath(store.path(name))
+    if not path.startswith(os.path.realpath(store.root) + os.sep) or not os.path.isfile(path):
+        raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(_SHORT))}")
+    if as_json:
+        value = store.load(name)
+        say_json(getattr(value, "front", value))
+    else:
+        say(read_bytes(path).decode("utf-8", "replace").rstrip("\n"))
+
+
+def _list(store: TaskStore, as_json: bool) -> None:
+    short = {name: word for word, name in _SHORT.items()}
+    there = sorted(name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name))
+    if as_json:
+        say_json(there)
+        return
+    for name in there:
+        say(f"  {short.get(name, ''):<13} {name}")

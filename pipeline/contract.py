@@ -1,0 +1,143 @@
+"""Document name -> schema -> one message that says what is wrong, where, and who wrote it.
+
+`<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
+jsonschema, whose import is dear, is asked only to explain a breach.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from pipeline import formats
+from pipeline.errors import ContractError, FormatError
+from pipeline.files import read_bytes
+from pipeline.phase import is_placeholder
+
+BUILT_IN = next(
+    folder
+    for folder in (os.path.join(os.path.dirname(__file__), "schemas"), os.path.join(os.path.dirname(__file__), "..", "schemas"))
+    if os.path.isdir(folder)
+)
+_YAML_STEMS = (".txt", ".yaml")
+PLACEHOLDER = "placeholder.schema.json"
+
+
+class Contracts:
+    """The schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
+
+    def __init__(self, folders: Sequence[str] = ()) -> None:
+        self._folders = (*folders, BUILT_IN)
+        self._schemas: dict[str, dict[str, Any]] = {}
+        self._validators: dict[str, Any] = {}
+
+    def parse(self, name: str, data: bytes, *, writer: str) -> Any:
+        """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
+        try:
+            value = _parser(name)(data)
+        except FormatError as error:
+            place = f", line {error.line}, column {error.column}" if error.line else ""
+            raise ContractError(f"{name}{place}: {error} (written by {writer})") from error
+        self._check(name, value, writer, data)
+        return value
+
+    def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
+        """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
+        data = _dump(name, value, writer)
+        self._check(name, value, writer, data)
+        return data
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """The schema that governs a document. Raises ContractError where there is none."""
+        file_name = schema_name(name)
+        if file_name not in self._schemas:
+            self._schemas[file_name] = self._read_schema(file_name, name)
+        return self._schemas[file_name]
+
+    def names(self) -> list[str]:
+        """The file names of all schemas that can be found."""
+        return sorted({entry for folder in self._folders for entry in os.listdir(folder) if entry.endswith(".schema.json")})
+
+    def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
+        checked = value.front if isinstance(value, formats.Markdown) else value
+        schema, key = self.schema(name), schema_name(name)
+        if schema.get("mayBePlaceholder") and is_placeholder(checked):
+            schema, key = self.schema(PLACEHOLDER), PLACEHOLDER
+        if key not in self._validators:
+            self._validators[key] = fast_validator(schema)
+        if not self._validators[key].is_valid(checked):
+            _explain(name, schema, checked, writer, data)
+
+    def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
+        for folder in self._folders:
+            path = os.path.join(folder, file_name)
+            if os.path.exists(path):
+                try:
+                    return dict(formats.parse_json(read_bytes(path)))
+                except FormatError as error:
+                    raise ContractError(f"{path}, line {error.line}: {error}") from error
+        raise ContractError(f"no schema governs {document}: add {file_name} to {self._folders[0]}")
+
+
+def schema_name(document: str) -> str:
+    """The file name of the schema that governs a document."""
+    base = os.path.basename(document)
+    return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
+
+
+def fast_validator(schema: dict[str, Any]) -> Any:
+    """The validator of the common case. It never fetches: a reference out of the schema is an error."""
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
+
+
+def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
+    """Every breach that jsonschema sees, the most telling first."""
+    import jsonschema
+    import referencing
+
+    registry: Any = referencing.Registry(retrieve=_refuse_fetch)  # type: ignore[call-arg]
+    validator = jsonschema.Draft202012Validator(schema, registry=registry)
+    return sorted(validator.iter_errors(value), key=jsonschema.exceptions.relevance, reverse=True)
+
+
+def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: bytes) -> NoReturn:
+    breaches = explanations(schema, value)
+    if not breaches:  # the two validators differ: the stricter one wins, in its own words
+        breach = next(iter(fast_validator(schema).iter_errors(value)))
+        raise ContractError(f"{name}: {_shorten(breach.message)} (written by {writer})")
+    breach = breaches[0]
+    while breach.context:
+        breach = max(breach.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
+    path = list(breach.absolute_path)
+    line, column = formats.locate_yaml(data, path) if name.endswith(_YAML_STEMS) else (0, 0)
+    place = f", line {line}, column {column}," if line else ""
+    raise ContractError(
+        f"{name}{place} at {breach.json_path}: {_shorten(breach.message)} (rule: {breach.validator}; written by {writer})"
+    )
+
+
+def _parser(name: str) -> Any:
+    if name.endswith(".md"):
+        return formats.parse_markdown
+    return formats.parse_yaml if name.endswith(_YAML_STEMS) else formats.parse_json
+
+
+def _dump(name: str, value: Any, writer: str) -> bytes:
+    try:
+        if isinstance(value, formats.Markdown):
+            return value.text.encode("utf-8")
+        return formats.dump_yaml(value) if name.endswith(_YAML_STEMS) else formats.dump_json(value)
+    except (FormatError, UnicodeError) as error:
+        raise ContractError(f"{name}: {error} (written by {writer})") from error
+
+
+def _shorten(message: str, limit: int = 300) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= limit else line[: limit // 2] + " … " + line[-limit // 2 :]
+
+
+def _refuse_fetch(uri: str) -> NoReturn:
+    raise ContractError(f"a schema refers to {uri}: schemas never fetch; put the definition under its own $defs")

@@ -1,0 +1,83 @@
+"""Every error that the pipeline raises on purpose.
+
+    PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
+    ├── UsageError           the command line or a setting asks for something that is not there  exit 2
+    ├── StorageError         the disk said no: the path and the errno
+    ├── FormatError          bytes that are not the JSON, YAML or Markdown that they should be: line and column
+    ├── ContractError        a document breaks its schema, or is damaged
+    ├── CatalogError         tasks.jsonl has a damaged line that a decision needs
+    ├── TaskBusy             another process works on this task; names it
+    ├── PhaseError           a phase gives up, in words that its author chose
+    │   └── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
+    ├── Rejected             a person rejected the plan                                          exit 4
+    └── Paused               the run waits for somebody, or was told to stop here                exit 5
+
+    Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class PipelineError(Exception):
+    """An expected failure. Its text is one line that a user can act on."""
+
+    exit_code = 1
+
+
+class UsageError(PipelineError):
+    exit_code = 2
+
+
+class StorageError(PipelineError):
+    pass
+
+
+class FormatError(PipelineError):
+    """Bytes that do not parse. `line` and `column` count from 1; 0 says that there is no one place."""
+
+    def __init__(self, message: str, *, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class ContractError(PipelineError):
+    pass
+
+
+class CatalogError(PipelineError):
+    pass
+
+
+class TaskBusy(PipelineError):
+    pass
+
+
+class PhaseError(PipelineError):
+    """What a phase raises to give up. `report` holds what the final report should know all the same."""
+
+    def __init__(self, message: str, *, report: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.report = dict(report or {})
+
+
+class PhaseBug(PhaseError):
+    exit_code = 70
+
+
+class Rejected(PipelineError):
+    exit_code = 4
+
+
+class Paused(PipelineError):
+    exit_code = 5
+
+
+class Interrupted(BaseException):
+    """A signal asked the run to end."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"signal {signal_number}")
+        self.exit_code = 128 + signal_number

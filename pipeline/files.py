@@ -1,0 +1,205 @@
+"""The ground floor of the disk: durable writes, durable appends, digests, and reads that no planted file can trap."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+
+from pipeline.errors import StorageError
+
+LARGEST_DOCUMENT = 256 * 1024 * 1024
+_RENAME_TRIES = 100
+
+
+def sha256(data: bytes) -> str:
+    """The digest that stands for a document's content everywhere."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
+    """The whole of a regular file. Links, pipes, devices and folders are refused at once, never waited for."""
+    try:
+        # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StorageError(f"{path} is a symbolic link, and only regular files are read; put the file there") from error
+        raise failure("read", path, error) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"{path} is {_kind(status.st_mode)}, and only regular files are read")
+        if status.st_size > limit:
+            raise StorageError(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
+        return _read_all(descriptor, status.st_size)
+    except OSError as error:
+        raise failure("read", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def write_durable(path: str, data: bytes) -> None:
+    """Replaces a file as one step: after a crash at any point it is the old one or the new one, whole."""
+    write_all_durable({path: data})
+
+
+def write_all_durable(contents: Mapping[str, bytes]) -> None:
+    """Replaces several files, each as one step, and each folder's names made durable once, at the end."""
+    path = ""
+    try:
+        for path, data in contents.items():
+            _write_new(temporary_name(path), data)
+        for path in contents:
+            _rename(temporary_name(path), path)
+        for path in sorted({os.path.dirname(path) for path in contents}):
+            sync_folder(path)
+    except OSError as error:
+        for written in contents:
+            _forget(temporary_name(written))
+        raise failure("write", path, error) from error
+
+
+def append_durable(path: str, line: bytes) -> None:
+    """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise failure("append to", path, error) from error
+    size = os.fstat(descriptor).st_size
+    try:
+        _write_all(descriptor, line + b"\n")
+        os.fdatasync(descriptor)
+        if size == 0:
+            sync_folder(os.path.dirname(path))
+    except OSError as error:
+        _truncate(descriptor, size)
+        raise failure("append to", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def repair_tail(path: str) -> bytes:
+    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it."""
+    try:
+        data = read_bytes(path)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return b""
+        raise
+    torn = data[data.rfind(b"\n") + 1 :]
+    if torn:
+        append_durable(path + ".corrupt", torn)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                os.ftruncate(descriptor, len(data) - len(torn))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise failure("repair", path, error) from error
+    return torn
+
+
+def sync_folder(path: str) -> None:
+    """Makes the names in a folder durable."""
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
+    try:
+        os.mkdir(path)
+        sync_folder(os.path.dirname(path))
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise StorageError(f"{path} is not a folder, and one is needed there; move it away") from None
+    except OSError as error:
+        raise failure("make", path, error) from error
+
+
+def temporary_name(path: str) -> str:
+    """Where a file is written before it gets its name. One writer a task, so one name a file is enough."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.tmp")
+
+
+def sweep_temporary_files(folder: str) -> None:
+    """Removes what a killed writer left beside its documents."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                _forget(entry.path)
+
+
+def failure(verb: str, path: str, error: OSError) -> StorageError:
+    """The one wording of a disk that said no."""
+    code = errno.errorcode.get(error.errno or 0, "unknown")
+    return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
+
+
+def _read_all(descriptor: int, expected: int) -> bytes:
+    pieces = []
+    while piece := os.read(descriptor, max(expected, 65536)):
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _write_new(path: str, data: bytes) -> None:
+    _forget(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _rename(source: str, target: str) -> None:
+    for tries_left in reversed(range(_RENAME_TRIES)):
+        try:
+            os.replace(source, target)
+        except InterruptedError:  # Python repeats an interrupted write by itself, but not an interrupted rename
+            if not tries_left:
+                raise
+        else:
+            return
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # not there, or not ours to remove: the write that follows says so if it matters
+
+
+def _truncate(descriptor: int, size: int) -> None:
+    try:
+        os.ftruncate(descriptor, size)
+    except OSError:
+        return  # the next append repairs the tail
+
+
+def _kind(mode: int) -> str:
+    for test, name in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return name
+    return "a device"

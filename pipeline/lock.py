@@ -1,0 +1,104 @@
+"""One writer a task: an advisory lock that names its holder, and is taken over only from a process that is surely gone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipeline.errors import FormatError, TaskBusy
+from pipeline.files import failure
+from pipeline.formats import parse_json
+from pipeline.logs import timestamp
+
+NAME = ".lock"
+_LARGEST = 4096
+
+
+@contextmanager
+def locked(folder: str) -> Iterator[str | None]:
+    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once."""
+    path = os.path.join(folder, NAME)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise failure("lock", path, error) from error
+    try:
+        _take(descriptor, folder)
+        left = _left_behind(descriptor, path)
+        _write(descriptor, _me())
+        yield left
+        _write(descriptor, "")
+    finally:
+        os.close(descriptor)
+
+
+def holder(folder: str) -> str | None:
+    """Who works on the task right now, in words; None when nobody does."""
+    try:
+        descriptor = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _words(_read(descriptor))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _take(descriptor: int, folder: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise TaskBusy(f"{folder} is worked on by {_words(_read(descriptor))}; wait for it, or stop it first") from error
+    except OSError as error:
+        raise failure("lock", os.path.join(folder, NAME), error) from error
+
+
+def _left_behind(descriptor: int, path: str) -> str | None:
+    """The kernel gave us the lock, so a holder on this machine is dead. One on another machine might not be."""
+    content = _read(descriptor)
+    if not content:
+        return None
+    if content.get("boot") != _boot() and content.get("host") not in (None, socket.gethostname()):
+        raise TaskBusy(f"{path} was left by {_words(content)}; it cannot be seen from here whether that is still at work: "
+                       f"if it is not, delete {path}")
+    return f"took over from {_words(content)}, which ended without letting go"
+
+
+def _me() -> str:
+    import json
+
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot(), "started": timestamp()})
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "unknown"
+
+
+def _read(descriptor: int) -> dict[str, object]:
+    data = os.pread(descriptor, _LARGEST, 0)
+    try:
+        value = parse_json(data) if data.strip() else {}
+    except FormatError:
+        return {"pid": "unknown"}
+    return value if isinstance(value, dict) else {"pid": "unknown"}
+
+
+def _words(content: dict[str, object]) -> str:
+    return f"process {content.get('pid', 'unknown')} on {content.get('host', 'this machine')} since {content.get('started', '?')}"
+
+
+def _write(descriptor: int, text: str) -> None:
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, text.encode("utf-8"), 0)

@@ -1,0 +1,131 @@
+"""All that a phase needs to know: how it declares itself, what it is given, and where its paths are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.errors import PhaseError
+from pipeline.files import sha256
+
+Documents = Mapping[str, Any]
+"""Document name -> parsed value. JSON and YAML give plain values, Markdown gives formats.Markdown."""
+
+SKIPPED, FAILED = "skipped", "failed"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a reviewer says of a plan."""
+
+    verdict: str
+    """approve, change or reject."""
+    by: str
+    """auto, or the name of the person."""
+    at: str
+    """When, UTC, ISO 8601."""
+    plan_sha256: str
+    """The digest of the very bytes that were shown."""
+
+
+@dataclass(frozen=True)
+class WorkflowContext:
+    """Where everything of one task lies."""
+
+    root: str
+
+    @property
+    def source_copy(self) -> str:
+        """The paper's own bytes, kept so that the task never depends on where they came from."""
+        return os.path.join(self.root, "source")
+
+    @property
+    def paper(self) -> str:
+        return os.path.join(self.root, "paper.md")
+
+    @property
+    def plan(self) -> str:
+        return os.path.join(self.root, "initial_plan.txt")
+
+    @property
+    def plan_versions(self) -> str:
+        return os.path.join(self.root, "plan_versions")
+
+    @property
+    def workspace(self) -> str:
+        """The generated code: the only folder that commands of the agent may write to."""
+        return os.path.join(self.root, "generate_code")
+
+    @property
+    def journal(self) -> str:
+        return os.path.join(self.root, "journal.jsonl")
+
+    @property
+    def llm_log(self) -> str:
+        return os.path.join(self.root, "logs", "llm.jsonl")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a running phase may use beside its documents."""
+
+    paths: WorkflowContext
+    settings: Mapping[str, Any]
+    """Exactly the settings that the phase named."""
+    open_model: Callable[[], object]
+    """Opens the model that the settings name. Opaque to the machine; phases/agent/model.py says what it can do."""
+    review: Callable[[str, str], Decision]
+    """Asks for a verdict on a plan: (the plan's text, its sha256). Raises Paused or Rejected."""
+    progress: Callable[[int, int, str], None]
+    """Tells the user how far the phase is: (done, total, what now)."""
+    deadline: float | None
+    """time.monotonic() at which the phase should give up, or None."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One step of a run. It may start as soon as every document that it reads is there and fresh."""
+
+    number: str
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    """Documents; a name that ends in '/' is a folder whose files a written document lists in `files`."""
+    run: Callable[[Documents, Context], Documents]
+    settings: tuple[str, ...] = ()
+    version: int = 1
+    """Raise it when the same inputs should give other outputs."""
+    optional: bool = False
+    """Fast mode skips it, and its failure degrades the run instead of ending it."""
+    owns: tuple[str, ...] = ()
+    """Files and folders that the phase keeps by itself while it runs; a redo moves them to `<name>.prev`."""
+    report: Callable[[Documents], Mapping[str, Any]] | None = None
+    """Pure: from the phase's own documents to fields of report.json."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.number} {self.name}"
+
+
+def placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
+    """What stands in for the document of an optional phase that gave no result."""
+    return {"status": status, "reason": reason, "mode": mode}
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a document of an optional phase is a stand-in; such a one is never a result."""
+    return isinstance(value, dict) and value.get("status") in (SKIPPED, FAILED)
+
+
+def manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The `files` list of a folder document: path in the task, bytes and sha256 of each text."""
+    encoded = {path: text.encode("utf-8") for path, text in files.items()}
+    return [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in sorted(encoded.items())]
+
+
+def require(condition: object, message: str) -> None:
+    """Gives the phase up with this line unless the condition holds."""
+    if not condition:
+        raise PhaseError(message)

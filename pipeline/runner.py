@@ -1,0 +1,226 @@
+"""run_pipeline: which phases run, in which order, what stops them, and how the end is told.
+
+The main thread alone writes to the store. A phase runs in the main thread too, except where several may run side by side.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.attempt import Result, attempt
+from pipeline.errors import ContractError, Interrupted, PipelineError, StorageError, UsageError
+from pipeline.logs import story, timestamp
+from pipeline.phase import Context, Decision, Phase, WorkflowContext
+from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
+from pipeline.stamps import RUNNING
+from pipeline.store import TaskStore
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a person who watches the run may want to see."""
+
+    kind: str
+    """started, progress, fresh, or the status that a phase ended with."""
+    phase: Phase
+    text: str = ""
+    seconds: float = 0.0
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is asked of one run."""
+
+    settings: Mapping[str, Any]
+    open_model: Callable[[], object]
+    review: Callable[[str, str], Decision]
+    record: Callable[[str, str], None]
+    """Tells the catalog the task's status and the reason."""
+    watch: Callable[[Event], None] = lambda event: None
+    stop_at: Phase | None = None
+    until: Phase | None = None
+    only: Phase | None = None
+    """Run this one phase and nothing else; what it reads must be there and fresh."""
+
+    def wants(self, phase: Phase) -> bool:
+        """Whether this run may get as far as that phase."""
+        return (
+            (self.only is None or phase is self.only)
+            and (self.stop_at is None or phase.number < self.stop_at.number)
+            and (self.until is None or phase.number <= self.until.number)
+        )
+
+    def settings_of(self, phase: Phase) -> dict[str, Any]:
+        """The settings that make a difference to a phase: what it named, and the mode where fast mode skips it."""
+        names = (*phase.settings, "mode") if phase.optional else phase.settings
+        return {name: self.settings[name] for name in names}
+
+
+def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
+    """Runs what is stale and returns the report. Whatever happens, report.json and the catalog learn of it."""
+    outcome = Outcome(ERROR, "a bug in the pipeline ended the run", 70)
+    try:
+        _Runner(store, run).run()
+        outcome = _stopped_short(store, run) or outcome_of_phases(store)
+    except (PipelineError, Interrupted) as error:
+        outcome = outcome_of(error)
+    finally:
+        report = _conclude(store, run, outcome)
+    return report
+
+
+def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
+    """What would run, and why: phases that are stale now, and phases that read what those write."""
+    stale: dict[str, tuple[Phase, str]] = {}
+    for phase in store.graph.phases:
+        reason = store.stale_reason(phase, run.settings_of(phase))
+        first = next((before for before in store.graph.before(phase) if before.number in stale), None)
+        if reason or first:
+            stale[phase.number] = (phase, reason or f"it reads what phase {first.label if first else ''} writes, and that runs first")
+    return list(stale.values())
+
+
+class _Runner:
+    """One walk over the phases. `settled` have a result that holds; `running` have a thread of their own."""
+
+    def __init__(self, store: TaskStore, run: Run) -> None:
+        self._store, self._run = store, run
+        self._settled: set[str] = set()
+        self._running: dict[str, dict[str, str]] = {}
+        self._untold: list[Event] = []
+        self._results: Any = None
+
+    def run(self) -> None:
+        """Returns when nothing more can start; raises what the first failing phase gave up with."""
+        self._refuse_a_step_without_its_inputs()
+        while True:
+            ready = self._ready()
+            if not ready and not self._running:
+                break
+            alone = len(ready) == 1 and not self._running
+            started = [self._begin(phase) for phase in ready]
+            self._save_and_tell()
+            for phase, inputs in started:
+                self._run.watch(Event("started", phase))
+                if alone:
+                    self._settle(phase, self._attempt(phase, inputs))
+                else:
+                    self._start_thread(phase, inputs)
+            if self._running:
+                self._settle(*self._results.get())
+        self._save_and_tell()
+
+    def _ready(self) -> list[Phase]:
+        """The phases that can start now. What is up to date is settled on the way, in the order of the numbers."""
+        ready = []
+        for phase in filter(self._run.wants, self._store.graph.phases):
+            before = [earlier for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
+            if phase.number in self._settled | self._running.keys() or any(p.number not in self._settled for p in before):
+                continue
+            reason = self._store.stale_reason(phase, self._run.settings_of(phase))
+            if reason:
+                story(f"{phase.label} runs: {reason}")
+                ready.append(phase)
+            else:
+                self._keep(phase)
+        return ready
+
+    def _keep(self, phase: Phase) -> None:
+        edited = ", ".join(self._store.accept_edits(phase))
+        self._settled.add(phase.number)
+        self._untold.append(Event("fresh", phase, f"edited by hand: {edited}" if edited else ""))
+        if edited:
+            story(f"{phase.label}: {edited} edited by hand, and taken as it is")
+
+    def _begin(self, phase: Phase) -> tuple[Phase, dict[str, Any]]:
+        inputs, digests = self._store.load_inputs(phase)
+        self._store.begin(phase, timestamp())
+        self._running[phase.number] = digests
+        return phase, inputs
+
+    def _attempt(self, phase: Phase, inputs: dict[str, Any]) -> Result:
+        return attempt(phase, inputs, self._context, str(self._run.settings.get("mode")))
+
+    def _start_thread(self, phase: Phase, inputs: dict[str, Any]) -> None:
+        import contextvars
+        import queue
+        import threading
+
+        self._results = self._results or queue.SimpleQueue()
+        results, scope = self._results, contextvars.copy_context()
+        # A daemon: when the run ends early, a phase that still works must not keep the process alive.
+        threading.Thread(
+            target=lambda: results.put((phase, scope.run(self._attempt, phase, inputs))), name=phase.label, daemon=True
+        ).start()
+
+    def _settle(self, phase: Phase, result: Result) -> None:
+        digests = self._running.pop(phase.number)
+        text = str(result.error) if result.error else None
+        if result.documents is None:
+            self._store.finish(phase, result.status, seconds=result.seconds, error=text)
+            self._run.watch(Event(result.status, phase, text or "", result.seconds))
+            raise result.error or ContractError(f"phase {phase.label} returned no documents")
+        stamp = replace(
+            self._store.stamps[phase.number], status=result.status, version=phase.version, read=digests,
+            settings=self._run.settings_of(phase), seconds=result.seconds, error=text,
+        )
+        self._store.commit(phase, result.documents, stamp)
+        self._settled.add(phase.number)
+        story(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
+        self._untold.append(Event(result.status, phase, text or "", result.seconds))
+
+    def _save_and_tell(self) -> None:
+        """Nobody is told that a phase is done before its stamp is on the disk."""
+        self._store.save()
+        for event in self._untold:
+            self._run.watch(event)
+        self._untold.clear()
+
+    def _context(self, phase: Phase) -> Context:
+        run, limit = self._run, self._run.settings.get("phase_seconds")
+        return Context(
+            paths=WorkflowContext(self._store.root),
+            settings=run.settings_of(phase),
+            open_model=run.open_model,
+            review=run.review,
+            progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
+            deadline=time.monotonic() + limit if limit else None,
+        )
+
+    def _refuse_a_step_without_its_inputs(self) -> None:
+        if self._run.only:
+            for before in self._store.graph.before(self._run.only):
+                if reason := self._store.stale_reason(before, self._run.settings_of(before)):
+                    raise UsageError(f"phase {self._run.only.label} needs phase {before.label} first ({reason}): "
+                                     f"pipeline step {self._store.id} {before.number}")
+
+
+def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
+    if not (run.stop_at or run.until or run.only):
+        return None
+    left = [phase for phase, _ in stale_phases(store, run)]
+    if not left:
+        return None
+    return Outcome(PAUSED, f"stopped before phase {left[0].label}, as asked", 5)
+
+
+def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
+    for phase in store.graph.phases:
+        stamp = store.stamps.get(phase.number)
+        if stamp and stamp.status == RUNNING:
+            store.finish(phase, "stopped", seconds=stamp.seconds, error=outcome.reason)
+    story(f"ended {outcome.status}: {outcome.reason}")
+    report = build_report(store, outcome)
+    for write in (store.save, lambda: store.write("report.json", report), lambda: run.record(outcome.status, outcome.reason)):
+        try:
+            write()
+        except StorageError as error:
+            report = {**report, "reason": f"{report['reason']}; moreover: {error}", "exit_code": report["exit_code"] or 1}
+    return report
+

@@ -1,0 +1,112 @@
+"""One frozen dataclass of settings: defaults < the user's file < environment < flags. What is not known is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from pipeline.errors import FormatError, UsageError
+from pipeline.files import read_bytes
+
+PREFIX = "PIPELINE_"
+STORED = ("mode", "model", "max_source_mb", "sandbox")
+"""The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
+_CHOICES = {
+    "mode": ("fast", "full"),
+    "review": ("", "auto", "ask", "file"),
+    "sandbox": ("required", "off"),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting, with its default."""
+
+    tasks_dir: str = "tasks"
+    """Where task directories are made."""
+    mode: str = "full"
+    """fast writes placeholders for the optional phases 06-08; full runs them."""
+    model: str = "offline"
+    """offline (rules, no network, no key) or replay:FILE (recorded replies)."""
+    review: str = ""
+    """Who approves the plan: auto, ask (in the terminal) or file (`pipeline review`). Empty: ask where it makes sense."""
+    stop_at: str = ""
+    """Stop before this phase (number or name). Its environment variable is STOP_AT_PHASE."""
+    until: str = ""
+    """Stop after this phase (number or name)."""
+    phases: str = ""
+    """A folder of phase modules, with a folder `schemas` in it, to run instead of the built-in ones."""
+    max_source_mb: int = 200
+    """A larger source is refused."""
+    phase_seconds: int = 0
+    """How long one phase may take; 0 means no limit."""
+    sandbox: str = "required"
+    """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+
+
+def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+    """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
+    settings = replace(Settings(), **_from_file(user_file))
+    settings = replace(settings, **_from_environment(environment))
+    given = {name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None}
+    return replace(settings, **given)
+
+
+def did_you_mean(wrong: str, known: list[str]) -> str:
+    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(wrong, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {}
+    from pipeline.formats import parse_yaml
+
+    try:
+        content = parse_yaml(read_bytes(path))
+    except FormatError as error:
+        raise UsageError(f"{path}, line {error.line}, column {error.column}: {error}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UsageError(f"{path}: settings are 'name: value' lines")
+    return {name: _checked(str(name), value, path) for name, value in content.items()}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    from_environment: dict[str, Any] = {}
+    for variable, value in environment.items():
+        name = "stop_at" if variable == "STOP_AT_PHASE" else variable.removeprefix(PREFIX).lower()
+        if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
+            continue
+        if name in _known():
+            from_environment[name] = _checked(name, value, variable)
+        elif "did you mean" in (hint := did_you_mean(name, _known())):  # others may own PIPELINE_ variables too
+            raise UsageError(f"{variable} is not a setting{hint.replace(name, variable)}")
+    return from_environment
+
+
+def _checked(name: str, value: Any, where: str) -> Any:
+    if name not in _known():
+        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known())}")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
+        raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
+    if isinstance(getattr(Settings, name), int):
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            number = -1
+        if number < 0:
+            raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")
+        return number
+    return str(value)
+
+
+def _known() -> list[str]:
+    return [field.name for field in fields(Settings)]

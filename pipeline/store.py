@@ -1,0 +1,223 @@
+"""One task directory: documents are checked when read and when written, and nothing else in the machine touches them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from pipeline.contract import Contracts
+from pipeline.errors import ContractError, StorageError
+from pipeline.files import make_folder, read_bytes, sha256, sweep_temporary_files, write_all_durable, write_durable
+from pipeline.graph import Graph
+from pipeline.lock import locked
+from pipeline.phase import Documents, Phase
+from pipeline.stamps import RUNNING, Stamp, Stamps, edited_outputs, stale_reason, stamps_from, stamps_to
+
+STATE = "state.json"
+
+
+class TaskStore:
+    """The documents and stamps of one task. Reading needs no lock; a writer holds `writing()`."""
+
+    def __init__(self, root: str, graph: Graph, contracts: Contracts) -> None:
+        self.root = os.path.abspath(root)
+        self.graph = graph
+        self.contracts = contracts
+        self.stamps: Stamps = {}
+        self._identity = _identity(self.root)
+        self._unsaved = False
+        self._load_state()
+
+    @property
+    def id(self) -> str:
+        return os.path.basename(self.root)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, *name.split("/"))
+
+    @contextmanager
+    def writing(self) -> Iterator[str | None]:
+        """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
+        with locked(self.root) as left:
+            sweep_temporary_files(self.root)
+            self._load_state()
+            yield left
+
+    def exists(self, name: str) -> bool:
+        return os.path.lexists(self.path(name))
+
+    def digest(self, name: str) -> str | None:
+        """The sha256 of a document as it is now; None where it is missing."""
+        try:
+            return sha256(read_bytes(self.path(name)))
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
+
+    def load(self, name: str) -> Any:
+        """The checked value of a document."""
+        return self._load(name)[0]
+
+    def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
+        """What a phase reads, checked, and the digests of the very bytes that were read."""
+        loaded = {name: self._load(name) for name in phase.reads}
+        return {name: value for name, (value, _) in loaded.items()}, {name: digest for name, (_, digest) in loaded.items()}
+
+    def outputs(self, phase: Phase) -> dict[str, Any]:
+        """The checked documents that a phase wrote."""
+        return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
+
+    def write(self, name: str, value: Any) -> None:
+        """Checks and writes a document that a command owns (task.json, report.json, …)."""
+        data = self.contracts.serialise(name, value, writer=self._writer(name))
+        self._still_in_place()
+        write_durable(self.path(name), data)
+
+    def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
+        """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
+        digest = cache(self.digest)
+        stamp = self.stamps.get(phase.number)
+        reason = stale_reason(phase, stamp, settings, digest)
+        if reason is None and stamp:
+            for name in edited_outputs(stamp, digest):
+                self._refuse_damage(phase, name)
+        return reason
+
+    def accept_edits(self, phase: Phase) -> tuple[str, ...]:
+        """Takes outputs that were edited by hand for the phase's own; returns their names."""
+        stamp, digest = self.stamps[phase.number], cache(self.digest)
+        edited = edited_outputs(stamp, digest)
+        if edited:
+            written = {name: digest(name) or "" for name in stamp.written}
+            self._put(phase, replace(stamp, written=written, edited=tuple(sorted({*stamp.edited, *edited}))))
+        return edited
+
+    def begin(self, phase: Phase, started: str) -> None:
+        """Notes that a phase runs. Durable after save()."""
+        before = self.stamps.get(phase.number, Stamp(phase.name))
+        self._put(phase, replace(before, status=RUNNING, attempts=before.attempts + 1, started=started, error=None))
+
+    def finish(self, phase: Phase, status: str, *, seconds: float, error: str | None = None) -> None:
+        """Notes how a phase ended when it wrote nothing. Durable after save()."""
+        self._put(phase, replace(self.stamps[phase.number], status=status, seconds=seconds, error=error))
+
+    def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
+        """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
+        label = f"phase {phase.label}"
+        self._refuse_wrong_names(phase, documents)
+        contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
+        digests = {name: sha256(data) for name, data in contents.items()}
+        self._still_in_place()
+        self._check_manifests(documents, digests, label)
+        self._keep_edits(phase, digests)
+        for name in contents:
+            self._make_folders(name)
+        write_all_durable({self.path(name): data for name, data in contents.items()})
+        self._put(phase, replace(stamp, written=digests, edited=()))
+
+    def redo(self, phase: Phase) -> None:
+        """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
+        for stale in (phase, *self.graph.after(phase)):
+            if stale.number in self.stamps:
+                self._put(stale, Stamp(stale.name, error="asked to redo", attempts=self.stamps[stale.number].attempts, status="redo"))
+            for name in stale.owns:
+                if self.exists(name):
+                    os.rename(self.path(name), self._free_name(name + ".prev"))
+        self.save()
+
+    def save(self) -> None:
+        """Makes the stamps durable. Only after this may a phase be called done."""
+        if self._unsaved:
+            self.write(STATE, stamps_to(self.stamps))
+            self._unsaved = False
+
+    def _put(self, phase: Phase, stamp: Stamp) -> None:
+        self.stamps[phase.number] = stamp
+        self._unsaved = True
+
+    def _load_state(self) -> None:
+        self.stamps = stamps_from(self.load(STATE)) if self.exists(STATE) else {}
+
+    def _load(self, name: str) -> tuple[Any, str]:
+        data = read_bytes(self.path(name))
+        return self.contracts.parse(name, data, writer=self._writer(name)), sha256(data)
+
+    def _serialise(self, name: str, value: Any, label: str) -> bytes:
+        if name in self.graph.documents:
+            return self.contracts.serialise(name, value, writer=label)
+        return str(value).encode("utf-8")  # a file of a folder document: its manifest is what is checked
+
+    def _writer(self, name: str) -> str:
+        writer = self.graph.writer(name)
+        return f"phase {writer.label}" if writer else "the pipeline command"
+
+    def _refuse_damage(self, phase: Phase, name: str) -> None:
+        if name not in self.graph.documents:
+            return  # a file of a folder document has no schema of its own
+        try:
+            self.load(name)
+        except ContractError as error:
+            raise ContractError(f"{error}; it was changed after it was written: mend it in {self.root}, "
+                                f"or make it again: pipeline run {self.root} --redo {phase.number}") from error
+
+    def _refuse_wrong_names(self, phase: Phase, documents: Documents) -> None:
+        promised = {name for name in phase.writes if not name.endswith("/")}
+        folders = tuple(name for name in phase.writes if name.endswith("/"))
+        for name in promised - documents.keys():
+            raise ContractError(f"phase {phase.label} did not return {name}, which it promises to write")
+        for name in documents.keys() - promised:
+            if not (folders and name.startswith(folders)) or ".." in name.split("/"):
+                raise ContractError(f"phase {phase.label} returned {name}, which it does not declare")
+
+    def _check_manifests(self, documents: Documents, digests: dict[str, str], label: str) -> None:
+        """Every file that a document lists in `files` is there with that digest; it then counts as written too."""
+        for name, value in documents.items():
+            listed = getattr(value, "front", value)
+            for row in (listed.get("files") or ()) if isinstance(listed, Mapping) else ():
+                if not isinstance(row, Mapping) or "sha256" not in row:
+                    continue
+                path = str(row["path"])
+                if path not in digests:
+                    digests[path] = self.digest(path) or ""
+                if digests[path] != row["sha256"]:
+                    raise ContractError(f"{name} lists {path} with another sha256 than the file has (written by {label})")
+
+    def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:
+        """What somebody wrote by hand is never overwritten: it is kept as edited/<name>.<digest>."""
+        before = self.stamps[phase.number]
+        for name, new in digests.items():
+            now = self.digest(name)
+            by_hand = name in before.edited or now != before.written.get(name)
+            if now and now != new and before.written and by_hand:
+                make_folder(self.path("edited"))
+                kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
+                write_durable(kept, read_bytes(self.path(name)))
+
+    def _make_folders(self, name: str) -> None:
+        parts = name.split("/")[:-1]
+        for depth in range(1, len(parts) + 1):
+            make_folder(os.path.join(self.root, *parts[:depth]))
+
+    def _free_name(self, name: str) -> str:
+        path, number = self.path(name), 2
+        while os.path.lexists(path):
+            path, number = f"{self.path(name)}{number}", number + 1
+        return path
+
+    def _still_in_place(self) -> None:
+        if _identity(self.root) != self._identity:
+            raise StorageError(f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there")
+
+
+def _identity(root: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(root)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
