@@ -38,9 +38,11 @@ def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Con
         return Result("stopped" if error.exit_code > 1 else "failed", time.monotonic() - started, error=error)
     except Interrupted:
         raise
-    except Exception as error:  # whatever a phase raises beside these is a bug in it
+    except Exception as error:  # noqa: BLE001 - whatever a phase raises beside these is a bug in it
         story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
-        bug = PhaseBug(f"phase {phase.label} has a bug: {type(error).__name__}: {_one_line(error)}; the log has the traceback")
+        bug = PhaseBug(
+            f"phase {phase.label} has a bug: {type(error).__name__}: {_one_line(error)}; the log has the traceback"
+        )
         return _gave_up(phase, bug, mode, time.monotonic() - started)
     return Result(DONE, time.monotonic() - started, documents)
 

@@ -45,7 +45,9 @@ class Listing:
     def must_be_whole(self) -> None:
         """Raises CatalogError where a decision cannot be taken because a line is damaged."""
         if self.damages:
-            raise CatalogError(f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` writes the list anew")
+            raise CatalogError(
+                f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` writes the list anew"
+            )
 
 
 class Catalog:
@@ -57,7 +59,15 @@ class Catalog:
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
         """Appends a line; it is on the disk when this returns. A torn last line is cut off and kept aside first."""
-        row = {"version": VERSION, "id": task, "at": timestamp(), "status": status, "mode": mode, "source": source, "reason": reason}
+        row = {
+            "version": VERSION,
+            "id": task,
+            "at": timestamp(),
+            "status": status,
+            "mode": mode,
+            "source": source,
+            "reason": reason,
+        }
         with self._alone():
             repair_tail(self.path)
             append_durable(self.path, _line(row))
@@ -80,7 +90,9 @@ class Catalog:
 
     def rebuild(self, entries: list[Entry]) -> None:
         """Writes the list anew from these entries; the old one is kept as tasks.jsonl.before."""
-        lines = [_line({"version": VERSION, **vars(entry)}) + b"\n" for entry in sorted(entries, key=lambda entry: entry.at)]
+        lines = [
+            _line({"version": VERSION, **vars(entry)}) + b"\n" for entry in sorted(entries, key=lambda entry: entry.at)
+        ]
         with self._alone():
             if os.path.lexists(self.path):
                 write_durable(self.path + ".before", read_bytes(self.path))
@@ -91,7 +103,9 @@ class Catalog:
             with self._alone():
                 torn = repair_tail(self.path)
                 if torn:
-                    listing.repairs.append(f"{self.path}: the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt")
+                    listing.repairs.append(
+                        f"{self.path}: the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
+                    )
         except StorageError as error:
             listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
         data = read_bytes(self.path)

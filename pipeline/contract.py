@@ -17,7 +17,10 @@ from pipeline.phase import is_placeholder
 
 BUILT_IN = next(
     folder
-    for folder in (os.path.join(os.path.dirname(__file__), "schemas"), os.path.join(os.path.dirname(__file__), "..", "schemas"))
+    for folder in (
+        os.path.join(os.path.dirname(__file__), "schemas"),
+        os.path.join(os.path.dirname(__file__), "..", "schemas"),
+    )
     if os.path.isdir(folder)
 )
 _YAML_STEMS = (".txt", ".yaml")
@@ -45,7 +48,10 @@ class Contracts:
     def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
         """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
         data = _dump(name, value, writer)
-        self._check(name, value, writer, data)
+        if name.endswith((*_YAML_STEMS, ".md")):
+            self.parse(name, data, writer=writer)  # what cannot be read back must not be written
+        else:
+            self._check(name, value, writer, data)
         return data
 
     def schema(self, name: str) -> dict[str, Any]:
@@ -57,7 +63,9 @@ class Contracts:
 
     def names(self) -> list[str]:
         """The file names of all schemas that can be found."""
-        return sorted({entry for folder in self._folders for entry in os.listdir(folder) if entry.endswith(".schema.json")})
+        return sorted(
+            {entry for folder in self._folders for entry in os.listdir(folder) if entry.endswith(".schema.json")}
+        )
 
     def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
         checked = value.front if isinstance(value, formats.Markdown) else value

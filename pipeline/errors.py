@@ -1,18 +1,18 @@
 """Every error that the pipeline raises on purpose.
 
-    PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
-    ├── UsageError           the command line or a setting asks for something that is not there  exit 2
-    ├── StorageError         the disk said no: the path and the errno
-    ├── FormatError          bytes that are not the JSON, YAML or Markdown that they should be: line and column
-    ├── ContractError        a document breaks its schema, or is damaged
-    ├── CatalogError         tasks.jsonl has a damaged line that a decision needs
-    ├── TaskBusy             another process works on this task; names it
-    ├── PhaseError           a phase gives up, in words that its author chose
-    │   └── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
-    ├── Rejected             a person rejected the plan                                          exit 4
-    └── Paused               the run waits for somebody, or was told to stop here                exit 5
+PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
+├── UsageError           the command line or a setting asks for something that is not there  exit 2
+├── StorageError         the disk said no: the path and the errno
+├── FormatError          bytes that are not the JSON, YAML or Markdown that they should be: line and column
+├── ContractError        a document breaks its schema, or is damaged
+├── CatalogError         tasks.jsonl has a damaged line that a decision needs
+├── TaskBusy             another process works on this task; names it
+├── PhaseError           a phase gives up, in words that its author chose
+│   └── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
+├── Rejected             a person rejected the plan                                          exit 4
+└── Paused               the run waits for somebody, or was told to stop here                exit 5
 
-    Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
+Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
 """
 
 from __future__ import annotations

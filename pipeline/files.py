@@ -26,7 +26,9 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise StorageError(f"{path} is a symbolic link, and only regular files are read; put the file there") from error
+            raise StorageError(
+                f"{path} is a symbolic link, and only regular files are read; put the file there"
+            ) from error
         raise failure("read", path, error) from error
     try:
         status = os.fstat(descriptor)
@@ -124,6 +126,20 @@ def make_folder(path: str) -> None:
             raise StorageError(f"{path} is not a folder, and one is needed there; move it away") from None
     except OSError as error:
         raise failure("make", path, error) from error
+
+
+def set_aside(path: str) -> None:
+    """Renames a file or folder to `<path>.prev`, `.prev2`, …: what was made is kept. One that is not there is fine."""
+    target, number = f"{path}.prev", 2
+    while os.path.lexists(target):
+        target, number = f"{path}.prev{number}", number + 1
+    try:
+        os.rename(path, target)
+        sync_folder(os.path.dirname(path))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise failure("set aside", path, error) from error
 
 
 def temporary_name(path: str) -> str:

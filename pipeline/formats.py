@@ -40,7 +40,7 @@ def parse_json(data: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise FormatError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from error
     except UnicodeError as error:
-        raise FormatError(f"not UTF-8 text: {error.reason}") from error
+        raise FormatError(f"not UTF-8 text: {error}") from error
     except RecursionError as error:
         raise FormatError("nested too deeply") from error
     except ValueError as error:
@@ -69,8 +69,11 @@ def parse_yaml(data: bytes) -> Any:
         return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, chosen above
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise FormatError(f"not YAML: {error.problem or error.context}", line=mark.line + 1 if mark else 0,
-                          column=mark.column + 1 if mark else 0) from error
+        raise FormatError(
+            f"not YAML: {error.problem or error.context}",
+            line=mark.line + 1 if mark else 0,
+            column=mark.column + 1 if mark else 0,
+        ) from error
     except (yaml.YAMLError, ValueError) as error:
         raise FormatError(f"not YAML: {' '.join(str(error).split())}") from error
 
@@ -79,8 +82,14 @@ def dump_yaml(value: Any) -> bytes:
     """The bytes of a YAML document: keys in the order given, letters as they are."""
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110, encoding="utf-8")  # type: ignore[no-any-return]
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # parse_yaml refuses them, so a value that stands in two places is written twice
+
+    try:
+        return bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110, encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise FormatError(f"cannot be written as YAML: {error}") from error
 
 
 def locate_yaml(data: bytes, path: Sequence[str | int]) -> tuple[int, int]:
@@ -158,4 +167,3 @@ def _finite(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is too large for a number")
     return value
-

@@ -58,4 +58,6 @@ class Graph:
                     hint = did_you_mean(name, [*self._writers, *GIVEN])
                     raise ContractError(f"phase {phase.label} reads {name}, and no phase writes it{hint}")
                 if writer and writer.number >= phase.number:
-                    raise ContractError(f"phase {phase.label} reads {name}, which only phase {writer.label} writes, later")
+                    raise ContractError(
+                        f"phase {phase.label} reads {name}, which only phase {writer.label} writes, later"
+                    )

@@ -56,7 +56,9 @@ def _take(descriptor: int, folder: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise TaskBusy(f"{folder} is worked on by {_words(_read(descriptor))}; wait for it, or stop it first") from error
+        raise TaskBusy(
+            f"{folder} is worked on by {_words(_read(descriptor))}; wait for it, or stop it first"
+        ) from error
     except OSError as error:
         raise failure("lock", os.path.join(folder, NAME), error) from error
 
@@ -67,8 +69,10 @@ def _left_behind(descriptor: int, path: str) -> str | None:
     if not content:
         return None
     if content.get("boot") != _boot() and content.get("host") not in (None, socket.gethostname()):
-        raise TaskBusy(f"{path} was left by {_words(content)}; it cannot be seen from here whether that is still at work: "
-                       f"if it is not, delete {path}")
+        raise TaskBusy(
+            f"{path} was left by {_words(content)}; it cannot be seen from here whether that is still at work: "
+            f"if it is not, delete {path}"
+        )
     return f"took over from {_words(content)}, which ended without letting go"
 
 
@@ -96,7 +100,8 @@ def _read(descriptor: int) -> dict[str, object]:
 
 
 def _words(content: dict[str, object]) -> str:
-    return f"process {content.get('pid', 'unknown')} on {content.get('host', 'this machine')} since {content.get('started', '?')}"
+    pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
+    return f"process {pid} on {host} since {started}"
 
 
 def _write(descriptor: int, text: str) -> None:

@@ -35,7 +35,9 @@ class TaskLog:
         self._sequence += 1
         line = {"seq": self._sequence, "at": timestamp(), "level": level, "message": message, **fields}
         try:
-            os.write(self._descriptor, json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
+            os.write(
+                self._descriptor, json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+            )
         except OSError:
             return
 
@@ -83,7 +85,7 @@ class _LoguruWatcher:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name != "loguru":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
         if spec and spec.loader:
             execute = spec.loader.exec_module

@@ -74,6 +74,8 @@ class Context:
     paths: WorkflowContext
     settings: Mapping[str, Any]
     """Exactly the settings that the phase named."""
+    digests: Mapping[str, str]
+    """The sha256 of each document that the phase reads, as it was read."""
     open_model: Callable[[], object]
     """Opens the model that the settings name. Opaque to the machine; phases/agent/model.py says what it can do."""
     review: Callable[[str, str], Decision]

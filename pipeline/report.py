@@ -11,7 +11,14 @@ from pipeline.logs import timestamp
 from pipeline.stamps import FINISHED
 from pipeline.store import TaskStore
 
-COMPLETED, INCOMPLETE, WARNING, ERROR, CANCELLED, PAUSED = "completed", "incomplete", "warning", "error", "cancelled", "paused"
+COMPLETED, INCOMPLETE, WARNING, ERROR, CANCELLED, PAUSED = (
+    "completed",
+    "incomplete",
+    "warning",
+    "error",
+    "cancelled",
+    "paused",
+)
 EXIT_CODES = {COMPLETED: 0, WARNING: 0, ERROR: 1, INCOMPLETE: 3, PAUSED: 5}
 _EMPTY: dict[str, Any] = {
     "input_verdict": None,
@@ -50,7 +57,9 @@ def outcome_of(error: BaseException) -> Outcome:
 def outcome_of_phases(store: TaskStore) -> Outcome:
     """The outcome of a run in which every phase has a result: what the phases themselves say, the worst of it."""
     facts = _facts(store)
-    degraded = [f"{stamp.name}: {stamp.error}" for _, stamp in sorted(store.stamps.items()) if stamp.status == "degraded"]
+    degraded = [
+        f"{stamp.name}: {stamp.error}" for _, stamp in sorted(store.stamps.items()) if stamp.status == "degraded"
+    ]
     if facts.get("status", COMPLETED) != COMPLETED:
         reason = "; ".join([str(facts.get("reason", "")), *degraded])
         return Outcome(str(facts["status"]), reason, EXIT_CODES[str(facts["status"])])
@@ -66,14 +75,16 @@ def build_report(store: TaskStore, outcome: Outcome) -> dict[str, Any]:
     rows = []
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
-        rows.append({
-            "number": phase.number,
-            "name": phase.name,
-            "status": stamp.status if stamp else "pending",
-            "seconds": round(stamp.seconds, 3) if stamp else 0.0,
-            "attempts": stamp.attempts if stamp else 0,
-            "error": stamp.error if stamp else None,
-        })
+        rows.append(
+            {
+                "number": phase.number,
+                "name": phase.name,
+                "status": stamp.status if stamp else "pending",
+                "seconds": round(stamp.seconds, 3) if stamp else 0.0,
+                "attempts": stamp.attempts if stamp else 0,
+                "error": stamp.error if stamp else None,
+            }
+        )
     return {
         "version": 1,
         "id": store.id,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pipeline.attempt import Result, attempt
@@ -81,7 +82,10 @@ def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
         reason = store.stale_reason(phase, run.settings_of(phase))
         first = next((before for before in store.graph.before(phase) if before.number in stale), None)
         if reason or first:
-            stale[phase.number] = (phase, reason or f"it reads what phase {first.label if first else ''} writes, and that runs first")
+            stale[phase.number] = (
+                phase,
+                reason or f"it reads what phase {first.label if first else ''} writes, and that runs first",
+            )
     return list(stale.values())
 
 
@@ -120,7 +124,9 @@ class _Runner:
         ready = []
         for phase in filter(self._run.wants, self._store.graph.phases):
             before = [earlier for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
-            if phase.number in self._settled | self._running.keys() or any(p.number not in self._settled for p in before):
+            if phase.number in self._settled | self._running.keys() or any(
+                p.number not in self._settled for p in before
+            ):
                 continue
             reason = self._store.stale_reason(phase, self._run.settings_of(phase))
             if reason:
@@ -128,7 +134,8 @@ class _Runner:
                 ready.append(phase)
             else:
                 self._keep(phase)
-        return ready
+        # Fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
+        return ready[:1] if self._run.settings.get("mode") == "fast" else ready
 
     def _keep(self, phase: Phase) -> None:
         edited = ", ".join(self._store.accept_edits(phase))
@@ -166,8 +173,13 @@ class _Runner:
             self._run.watch(Event(result.status, phase, text or "", result.seconds))
             raise result.error or ContractError(f"phase {phase.label} returned no documents")
         stamp = replace(
-            self._store.stamps[phase.number], status=result.status, version=phase.version, read=digests,
-            settings=self._run.settings_of(phase), seconds=result.seconds, error=text,
+            self._store.stamps[phase.number],
+            status=result.status,
+            version=phase.version,
+            read=digests,
+            settings=self._run.settings_of(phase),
+            seconds=result.seconds,
+            error=text,
         )
         self._store.commit(phase, result.documents, stamp)
         self._settled.add(phase.number)
@@ -186,6 +198,7 @@ class _Runner:
         return Context(
             paths=WorkflowContext(self._store.root),
             settings=run.settings_of(phase),
+            digests=self._running[phase.number],
             open_model=run.open_model,
             review=run.review,
             progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
@@ -196,8 +209,10 @@ class _Runner:
         if self._run.only:
             for before in self._store.graph.before(self._run.only):
                 if reason := self._store.stale_reason(before, self._run.settings_of(before)):
-                    raise UsageError(f"phase {self._run.only.label} needs phase {before.label} first ({reason}): "
-                                     f"pipeline step {self._store.id} {before.number}")
+                    raise UsageError(
+                        f"phase {self._run.only.label} needs phase {before.label} first ({reason}): "
+                        f"pipeline step {self._store.id} {before.number}"
+                    )
 
 
 def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
@@ -217,10 +232,18 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
             store.finish(phase, "stopped", seconds=stamp.seconds, error=outcome.reason)
     story(f"ended {outcome.status}: {outcome.reason}")
     report = build_report(store, outcome)
-    for write in (store.save, lambda: store.write("report.json", report), lambda: run.record(outcome.status, outcome.reason)):
+    steps = (
+        store.save,
+        partial(store.write, "report.json", report),
+        partial(run.record, outcome.status, outcome.reason),
+    )
+    troubles = []
+    for step in steps:
         try:
-            write()
+            step()
         except StorageError as error:
-            report = {**report, "reason": f"{report['reason']}; moreover: {error}", "exit_code": report["exit_code"] or 1}
+            troubles.append(str(error))
+    if troubles:
+        reason = "; moreover: ".join(dict.fromkeys([outcome.reason, *troubles]))
+        report = {**report, "reason": reason, "exit_code": report["exit_code"] or 1}
     return report
-

@@ -50,7 +50,9 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
     """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
     settings = replace(Settings(), **_from_file(user_file))
     settings = replace(settings, **_from_environment(environment))
-    given = {name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None}
+    given = {
+        name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None
+    }
     return replace(settings, **given)
 
 

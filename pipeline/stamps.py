@@ -41,7 +41,10 @@ def stamps_from(document: Mapping[str, Any]) -> Stamps:
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:
     """The document that holds these stamps."""
-    return {"version": 1, "phases": {number: {**asdict(stamp), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())}}
+    return {
+        "version": 1,
+        "phases": {number: {**asdict(stamp), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())},
+    }
 
 
 def stale_reason(
@@ -58,7 +61,11 @@ def stale_reason(
         return f"never finished: {stamp.error}" if stamp.error else "never finished"
     if stamp.version != phase.version:
         return f"version changed from {stamp.version} to {phase.version}"
-    return _settings_reason(stamp, settings) or _inputs_reason(phase, stamp, digest) or _outputs_reason(phase, stamp, digest)
+    return (
+        _settings_reason(stamp, settings)
+        or _inputs_reason(phase, stamp, digest)
+        or _outputs_reason(phase, stamp, digest)
+    )
 
 
 def edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tuple[str, ...]:

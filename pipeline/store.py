@@ -11,7 +11,15 @@ from typing import Any
 
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError, StorageError
-from pipeline.files import make_folder, read_bytes, sha256, sweep_temporary_files, write_all_durable, write_durable
+from pipeline.files import (
+    make_folder,
+    read_bytes,
+    set_aside,
+    sha256,
+    sweep_temporary_files,
+    write_all_durable,
+    write_durable,
+)
 from pipeline.graph import Graph
 from pipeline.lock import locked
 from pipeline.phase import Documents, Phase
@@ -66,7 +74,9 @@ class TaskStore:
     def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
         """What a phase reads, checked, and the digests of the very bytes that were read."""
         loaded = {name: self._load(name) for name in phase.reads}
-        return {name: value for name, (value, _) in loaded.items()}, {name: digest for name, (_, digest) in loaded.items()}
+        return {name: value for name, (value, _) in loaded.items()}, {
+            name: digest for name, (_, digest) in loaded.items()
+        }
 
     def outputs(self, phase: Phase) -> dict[str, Any]:
         """The checked documents that a phase wrote."""
@@ -124,10 +134,14 @@ class TaskStore:
         """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
         for stale in (phase, *self.graph.after(phase)):
             if stale.number in self.stamps:
-                self._put(stale, Stamp(stale.name, error="asked to redo", attempts=self.stamps[stale.number].attempts, status="redo"))
+                self._put(
+                    stale,
+                    Stamp(
+                        stale.name, error="asked to redo", attempts=self.stamps[stale.number].attempts, status="redo"
+                    ),
+                )
             for name in stale.owns:
-                if self.exists(name):
-                    os.rename(self.path(name), self._free_name(name + ".prev"))
+                set_aside(self.path(name))
         self.save()
 
     def save(self) -> None:
@@ -150,7 +164,9 @@ class TaskStore:
     def _serialise(self, name: str, value: Any, label: str) -> bytes:
         if name in self.graph.documents:
             return self.contracts.serialise(name, value, writer=label)
-        return str(value).encode("utf-8")  # a file of a folder document: its manifest is what is checked
+        return (
+            value if isinstance(value, bytes) else str(value).encode("utf-8")
+        )  # a file of a folder document: its manifest is what is checked
 
     def _writer(self, name: str) -> str:
         writer = self.graph.writer(name)
@@ -162,8 +178,10 @@ class TaskStore:
         try:
             self.load(name)
         except ContractError as error:
-            raise ContractError(f"{error}; it was changed after it was written: mend it in {self.root}, "
-                                f"or make it again: pipeline run {self.root} --redo {phase.number}") from error
+            raise ContractError(
+                f"{error}; it was changed after it was written: mend it in {self.root}, "
+                f"or make it again: pipeline run {self.root} --redo {phase.number}"
+            ) from error
 
     def _refuse_wrong_names(self, phase: Phase, documents: Documents) -> None:
         promised = {name for name in phase.writes if not name.endswith("/")}
@@ -185,7 +203,9 @@ class TaskStore:
                 if path not in digests:
                     digests[path] = self.digest(path) or ""
                 if digests[path] != row["sha256"]:
-                    raise ContractError(f"{name} lists {path} with another sha256 than the file has (written by {label})")
+                    raise ContractError(
+                        f"{name} lists {path} with another sha256 than the file has (written by {label})"
+                    )
 
     def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:
         """What somebody wrote by hand is never overwritten: it is kept as edited/<name>.<digest>."""
@@ -203,15 +223,11 @@ class TaskStore:
         for depth in range(1, len(parts) + 1):
             make_folder(os.path.join(self.root, *parts[:depth]))
 
-    def _free_name(self, name: str) -> str:
-        path, number = self.path(name), 2
-        while os.path.lexists(path):
-            path, number = f"{self.path(name)}{number}", number + 1
-        return path
-
     def _still_in_place(self) -> None:
         if _identity(self.root) != self._identity:
-            raise StorageError(f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there")
+            raise StorageError(
+                f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
+            )
 
 
 def _identity(root: str) -> tuple[int, int] | None:
@@ -220,4 +236,3 @@ def _identity(root: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-

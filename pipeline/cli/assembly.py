@@ -64,11 +64,15 @@ def newest(settings: Settings, *, unfinished: bool = False) -> str:
     listing.must_be_whole()
     names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
     if unfinished:
-        open_ones = [name for name in names if listing.entries[name].status in ("running", "paused", "error", "cancelled")]
+        open_ones = [
+            name for name in names if listing.entries[name].status in ("running", "paused", "error", "cancelled")
+        ]
         names = open_ones or [name for name in names if listing.entries[name].status == "incomplete"]
     if not names:
-        raise UsageError(f"there is no {'unfinished ' if unfinished else ''}task in {settings.tasks_dir}; "
-                         "begin one with: pipeline run --fast paper.pdf")
+        raise UsageError(
+            f"there is no {'unfinished ' if unfinished else ''}task in {settings.tasks_dir}; "
+            "begin one with: pipeline run --fast paper.pdf"
+        )
     return os.path.join(settings.tasks_dir, names[-1])
 
 

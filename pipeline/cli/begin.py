@@ -47,7 +47,10 @@ def _existing(source: str, settings: Settings, wanted_id: str | None) -> str | N
             return root
         if wanted_id:
             made_from = task.get("source") if isinstance(task, dict) else "?"
-            raise UsageError(f"the task '{wanted_id}' was made from {made_from}; choose another --id, or go on with: pipeline resume {wanted_id}")
+            raise UsageError(
+                f"the task '{wanted_id}' was made from {made_from}; choose another --id, "
+                f"or go on with: pipeline resume {wanted_id}"
+            )
         number += 1
     return None
 
@@ -76,7 +79,13 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
     return {
         "plan_requests.json": {"version": 1, "requests": []},
         # last, because a folder is a task from the moment that it has a task.json
-        "task.json": {"version": 1, "id": task, "created": timestamp(), "source": source, "settings": stored(vars(settings))},
+        "task.json": {
+            "version": 1,
+            "id": task,
+            "created": timestamp(),
+            "source": source,
+            "settings": stored(vars(settings)),
+        },
     }
 
 
@@ -90,7 +99,9 @@ def _free_folder(tasks_dir: str, base: str, *, fixed: bool) -> str:
             if not is_task(root) and os.path.isdir(root) and not _holds_documents(root):
                 return root  # a run was killed before it could write anything here
             if fixed:
-                raise UsageError(f"{root} is there already, and is not a task of this source; choose another --id") from error
+                raise UsageError(
+                    f"{root} is there already, and is not a task of this source; choose another --id"
+                ) from error
             number += 1
         except OSError as error:
             raise failure("make", root, error) from error
@@ -118,7 +129,9 @@ def _absolute(source: str) -> str:
     try:
         source.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UsageError(f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first") from error
+        raise UsageError(
+            f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first"
+        ) from error
     return source if re.match(r"^[a-z][a-z+.-]*://", source) else os.path.abspath(source)
 
 

@@ -38,7 +38,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     except BrokenPipeError:
         sys.stdout = None  # whoever read our output is gone: nothing is left to be flushed
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last one that can tell the user
         import traceback
 
         traceback.print_exc()

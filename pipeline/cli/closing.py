@@ -52,11 +52,15 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
     open_ones = requirements["missing"]
     if open_ones:
         lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
-        lines += [f"  {row['id']:<5} {row['status']:<8} {row['text']}" for row in open_ones[:_SHOWN]]
+        lines += [f"  {row['id']:<5} {row['status']:<8} {_short(row['text'])}" for row in open_ones[:_SHOWN]]
         if len(open_ones) > _SHOWN:
             lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline show {_name(store)} traceability")
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
-    lines += [f"  left out: {row['number']} {row['name']} ({row['error']})" for row in report["phases"] if row["status"] == "degraded"]
+    lines += [
+        f"  left out: {row['number']} {row['name']} ({row['error']})"
+        for row in report["phases"]
+        if row["status"] == "degraded"
+    ]
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines
@@ -82,6 +86,10 @@ def _name(store: TaskStore) -> str:
 def _near(path: str) -> str:
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
+
+
+def _short(text: str, width: int = 76) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
 def _sentence(text: str) -> str:

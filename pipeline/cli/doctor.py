@@ -57,12 +57,18 @@ def _sandbox() -> dict[str, str]:
     found = probe()
     if found.usable:
         return _row("ok", "sandbox", found.detail)
-    return _row("absent", "sandbox", f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)")
+    return _row(
+        "absent", "sandbox", f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
+    )
 
 
 def _git() -> dict[str, str]:
     found = shutil.which("git")
-    return _row("ok", "git", found) if found else _row("absent", "git", "apt-get install git (needed for the reference phases only)")
+    return (
+        _row("ok", "git", found)
+        if found
+        else _row("absent", "git", "apt-get install git (needed for the reference phases only)")
+    )
 
 
 def _tasks_dir(settings: Settings) -> dict[str, str]:

@@ -9,8 +9,8 @@ import click
 from pipeline.catalog import Catalog, Entry, Listing
 from pipeline.cli.assembly import is_task, settings_from
 from pipeline.cli.console import say, say_json, table, warn
-from pipeline.formats import parse_json
 from pipeline.files import read_bytes
+from pipeline.formats import parse_json
 from pipeline.lock import holder
 
 
@@ -36,8 +36,10 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
     if as_json:
         say_json([vars(entry) for entry in rows])
     elif rows:
-        table([(entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _short(entry)) for entry in rows],
-              header=("ID", "STATUS", "MODE", "CHANGED", "WHY"))
+        table(
+            [(entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _short(entry)) for entry in rows],
+            header=("ID", "STATUS", "MODE", "CHANGED", "WHY"),
+        )
     else:
         say(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
 
@@ -45,9 +47,12 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
 def _honest(listing: Listing, folder: str) -> list[Entry]:
     """A task whose last word was 'running' but that nobody holds was killed."""
     rows = []
-    for entry in listing.entries.values():
+    for listed in listing.entries.values():
+        entry = listed
         if entry.status == "running" and not holder(os.path.join(folder, entry.id)):
-            entry = Entry(**{**vars(entry), "status": "interrupted", "reason": f"killed; go on with: pipeline resume {entry.id}"})
+            entry = Entry(
+                **{**vars(entry), "status": "interrupted", "reason": f"killed; go on with: pipeline resume {entry.id}"}
+            )
         rows.append(entry)
     return rows
 
@@ -61,10 +66,16 @@ def _entries_on_disk(folder: str) -> list[Entry]:
         task = parse_json(read_bytes(os.path.join(root, "task.json")))
         report_path = os.path.join(root, "report.json")
         report = parse_json(read_bytes(report_path)) if os.path.exists(report_path) else {}
-        entries.append(Entry(
-            name, report.get("finished", task["created"]), report.get("status", "running"), task["settings"]["mode"],
-            task["source"], report.get("reason", ""),
-        ))
+        entries.append(
+            Entry(
+                name,
+                report.get("finished", task["created"]),
+                report.get("status", "running"),
+                task["settings"]["mode"],
+                task["source"],
+                report.get("reason", ""),
+            )
+        )
     return entries
 
 

@@ -46,7 +46,9 @@ def _print(line: bytes, as_json: bool) -> None:
     if not as_json:
         try:
             row = json.loads(text)
-            text = f"{row['at'][11:19]} {row['level']:<7} {row['message']}" + (f"\n{row['traceback']}" if "traceback" in row else "")
+            text = f"{row['at'][11:19]} {row['level']:<7} {row['message']}" + (
+                f"\n{row['traceback']}" if "traceback" in row else ""
+            )
         except (ValueError, KeyError, TypeError):
             text = f"(damaged line) {text}"
     say(text)

@@ -9,7 +9,14 @@ import time
 from pipeline.cli.console import printable
 from pipeline.runner import Event
 
-_MARKS = {"done": "done", "fresh": "up to date", "skipped": "skipped", "degraded": "left out", "failed": "failed", "stopped": "stopped"}
+_MARKS = {
+    "done": "done",
+    "fresh": "up to date",
+    "skipped": "skipped",
+    "degraded": "left out",
+    "failed": "failed",
+    "stopped": "stopped",
+}
 _TICK = 0.2
 
 
@@ -36,7 +43,9 @@ class Progress:
                 self._advance(event, label)
             else:
                 self._running.pop(event.phase.number, None)
-                took = f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
+                took = (
+                    f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
+                )
                 self._line(f"  {label} {took}  {_MARKS[event.kind]}" + (f": {event.text}" if event.text else ""))
             self._redraw()
 

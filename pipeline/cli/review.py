@@ -8,6 +8,7 @@ from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say
 from pipeline.cli.reviewer import PLAN, decided, edit_plan, person, request_change, write_decision
 from pipeline.errors import UsageError
+from pipeline.files import read_bytes
 
 
 @click.command("review")
@@ -18,7 +19,9 @@ from pipeline.errors import UsageError
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
 @click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
-def review_command(task: str, verdict: str | None, edit: bool, change: str | None, shown: str | None, tasks_dir: str | None) -> None:
+def review_command(
+    task: str, verdict: str | None, edit: bool, change: str | None, shown: str | None, tasks_dir: str | None
+) -> None:
     """Show a task's plan, or decide about it. A decision is bound to the plan's sha256: another plan needs another one.
 
     \b
@@ -31,8 +34,11 @@ def review_command(task: str, verdict: str | None, edit: bool, change: str | Non
     if not store.exists(PLAN):
         raise UsageError(f"task {store.id} has no plan yet; make one with: pipeline run {store.root} --until plan")
     if not (verdict or edit or change):
-        say(f"{store.load(PLAN) and open(store.path(PLAN), encoding='utf-8').read()}")
-        say(f"plan {store.digest(PLAN)}\ndecide with: pipeline review {store.id} --approve (or --edit, --change, --reject)")
+        store.load(PLAN)
+        say(read_bytes(store.path(PLAN)).decode("utf-8"))
+        say(
+            f"plan {store.digest(PLAN)}\ndecide with: pipeline review {store.id} --approve (or --edit, --change, --reject)"
+        )
         return
     with store.writing():
         if edit:
@@ -43,7 +49,9 @@ def review_command(task: str, verdict: str | None, edit: bool, change: str | Non
         store.load(PLAN)
         digest = store.digest(PLAN) or ""
         if shown and not digest.startswith(shown.lower()):
-            raise UsageError(f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {store.id}")
+            raise UsageError(
+                f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {store.id}"
+            )
         if verdict:
             write_decision(store, decided(verdict, person(), digest))
             say(f"{verdict} of plan {digest[:12]} is noted; go on with: pipeline resume {store.id} --review file")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -56,10 +55,14 @@ def from_file(store: TaskStore, digest: str) -> Decision:
         raise Paused(f"{waits}: pipeline review {name} --approve (or --edit, or --reject)")
     decision = Decision(**{key: value for key, value in store.load(DECISION).items() if key != "version"})
     if decision.plan_sha256 != digest:
-        raise Paused(f"{waits}: the decision on disk is about plan {decision.plan_sha256[:12]}, which is another one: "
-                     f"pipeline review {name} --approve (or --edit, or --reject)")
+        raise Paused(
+            f"{waits}: the decision on disk is about plan {decision.plan_sha256[:12]}, which is another one: "
+            f"pipeline review {name} --approve (or --edit, or --reject)"
+        )
     if decision.verdict == "reject":
-        raise Rejected(f"{decision.by} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan")
+        raise Rejected(
+            f"{decision.by} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan"
+        )
     return decision
 
 
@@ -76,7 +79,7 @@ def request_change(store: TaskStore, text: str) -> None:
 
 
 def edit_plan(store: TaskStore) -> bool:
-    """Opens the plan in $EDITOR. A plan that does not parse is given back to the editor or dropped, never kept. True: changed."""
+    """Opens the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
     before = read_bytes(store.path(PLAN))
     text = before.decode("utf-8")
     while True:
@@ -103,18 +106,26 @@ def _keep_version(store: TaskStore, plan: bytes) -> None:
 def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
-        raise Paused(f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: pipeline review {store.id} --approve")
+        raise Paused(
+            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: pipeline review {store.id} --approve"
+        )
     say(f"\n{plan}")
     tell(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
     for _ in range(5):
         try:
-            answer = click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True).strip().lower()
+            answer = (
+                click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True)
+                .strip()
+                .lower()
+            )
         except click.Abort:
             break
         if answer == "approve":
             return decided("approve", person(), digest)
         if answer == "reject":
-            raise Rejected(f"{person()} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan")
+            raise Rejected(
+                f"{person()} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan"
+            )
         if answer == "edit" and edit_plan(store):
             raise PlanChanged("the plan was edited")
         if answer == "change":
@@ -123,6 +134,6 @@ def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
         if answer == "later":
             break
         warn("please type one of the five words")
-    raise Paused(f"plan {digest[:12]} waits for a decision: pipeline review {store.id} --approve (or --edit, or --reject)")
-
-
+    raise Paused(
+        f"plan {digest[:12]} waits for a decision: pipeline review {store.id} --approve (or --edit, or --reject)"
+    )

@@ -21,24 +21,41 @@ _Command = Callable[..., Any]
 
 
 def _options(command: _Command) -> _Command:
-    for option in reversed((
-        click.option("--fast/--full", "fast", default=None, help="Leave out the reference phases 06-08, or run them (the default)."),
-        click.option("--tasks-dir", metavar="DIR", help="Where the task directories are."),
-        click.option("--model", metavar="NAME", help="offline (the default), or replay:FILE."),
-        click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
-        click.option("--stop-at", metavar="N", help="Stop before this phase (number or name)."),
-        click.option("--until", metavar="N", help="Stop after this phase."),
-        click.option("--redo", metavar="N", help="Run this phase and what follows again; the old code is kept beside."),
-        click.option("--unsandboxed", "sandbox", flag_value="off", default=None, help="Let the agent's commands run with your own rights."),
-        click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
-    )):
+    for option in reversed(
+        (
+            click.option(
+                "--fast/--full",
+                "fast",
+                default=None,
+                help="Leave out the reference phases 06-08, or run them (the default).",
+            ),
+            click.option("--tasks-dir", metavar="DIR", help="Where the task directories are."),
+            click.option("--model", metavar="NAME", help="offline (the default), or replay:FILE."),
+            click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
+            click.option("--stop-at", metavar="N", help="Stop before this phase (number or name)."),
+            click.option("--until", metavar="N", help="Stop after this phase."),
+            click.option(
+                "--redo", metavar="N", help="Run this phase and what follows again; the old code is kept beside."
+            ),
+            click.option(
+                "--unsandboxed",
+                "sandbox",
+                flag_value="off",
+                default=None,
+                help="Let the agent's commands run with your own rights.",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
+        )
+    ):
         command = option(command)
     return command
 
 
 @click.command("run")
 @click.argument("source", metavar="SOURCE")
-@click.option("--id", "wanted_id", metavar="NAME", help="The name of the task; by default it is taken from the file's name.")
+@click.option(
+    "--id", "wanted_id", metavar="NAME", help="The name of the task; by default it is taken from the file's name."
+)
 @click.option("--new", is_flag=True, help="Make a new task even where SOURCE has one already.")
 @_options
 def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -> int:
@@ -89,7 +106,10 @@ def step_command(task: str, phase: str | None, **options: Any) -> int:
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
     mode = {True: "fast", False: "full", None: None}[options["fast"]]
-    return {"mode": mode, **{name: options[name] for name in ("tasks_dir", "model", "review", "stop_at", "until", "sandbox")}}
+    return {
+        "mode": mode,
+        **{name: options[name] for name in ("tasks_dir", "model", "review", "stop_at", "until", "sandbox")},
+    }
 
 
 def _go(store: TaskStore, flags: dict[str, Any], options: dict[str, Any]) -> int:
@@ -118,7 +138,9 @@ def _go(store: TaskStore, flags: dict[str, Any], options: dict[str, Any]) -> int
     return show_report(store, report, as_json=options["as_json"])
 
 
-def _run(store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]) -> dict[str, Any]:
+def _run(
+    store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
+) -> dict[str, Any]:
     progress = Progress()
     find = store.graph.find
     run = Run(
@@ -139,5 +161,3 @@ def _run(store: TaskStore, values: dict[str, Any], record: Callable[[str, str], 
         return run_pipeline(store, run)
     finally:
         progress.close()
-
-

@@ -14,10 +14,22 @@ from pipeline.settings import did_you_mean
 from pipeline.store import TaskStore
 
 _SHORT = {
-    "plan": "initial_plan.txt", "paper": "paper.md", "outline": "outline.json", "input": "input.json", "report": "report.json",
-    "review": "plan_review.json", "references": "reference.txt", "code": "implementation.json", "summary": "implement_code_summary.md",
-    "segments": "document_segments/document_index.json", "traceability": "traceability.json", "index": "indexes/index.json",
-    "environment": "environment.json", "repositories": "code_base.json", "state": "state.json", "task": "task.json",
+    "plan": "initial_plan.txt",
+    "paper": "paper.md",
+    "outline": "outline.json",
+    "input": "input.json",
+    "report": "report.json",
+    "review": "plan_review.json",
+    "references": "reference.txt",
+    "code": "implementation.json",
+    "summary": "implement_code_summary.md",
+    "segments": "document_segments/document_index.json",
+    "traceability": "traceability.json",
+    "index": "indexes/index.json",
+    "environment": "environment.json",
+    "repositories": "code_base.json",
+    "state": "state.json",
+    "task": "task.json",
 }
 
 
@@ -51,7 +63,9 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
 
 def _list(store: TaskStore, as_json: bool) -> None:
     short = {name: word for word, name in _SHORT.items()}
-    there = sorted(name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name))
+    there = sorted(
+        name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name)
+    )
     if as_json:
         say_json(there)
         return

@@ -66,10 +66,29 @@ def plain_run(values: dict[str, Any]) -> Run:
 
 def _facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
     stamp = stamp or Stamp(name)
-    return {"number": number, "name": name, "status": stamp.status, "seconds": round(stamp.seconds, 3), "attempts": stamp.attempts,
-            "error": stamp.error, "edited": list(stamp.edited)}
+    return {
+        "number": number,
+        "name": name,
+        "status": stamp.status,
+        "seconds": round(stamp.seconds, 3),
+        "attempts": stamp.attempts,
+        "error": stamp.error,
+        "edited": list(stamp.edited),
+    }
 
 
 def _row(phase: dict[str, Any]) -> tuple[str, ...]:
-    note = f"will run: {phase['stale']}" if phase["stale"] else f"edited by hand: {', '.join(phase['edited'])}" if phase["edited"] else ""
-    return f"{phase['number']:<3} {phase['name']}", phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note
+    note = (
+        f"will run: {phase['stale']}"
+        if phase["stale"]
+        else f"edited by hand: {', '.join(phase['edited'])}"
+        if phase["edited"]
+        else ""
+    )
+    return (
+        f"{phase['number']:<3} {phase['name']}",
+        phase["status"],
+        f"{phase['seconds']:.2f}",
+        str(phase["attempts"]),
+        note,
+    )

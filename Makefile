@@ -1,0 +1,21 @@
+.PHONY: setup run test check drills bench
+
+setup: .venv/ready ## a virtual environment in .venv, and the system packages where that is allowed
+
+.venv/ready: pyproject.toml scripts/setup
+	@scripts/setup
+
+run: setup ## the main job on the project's own example paper; exit code 3 (incomplete) is the honest end of an offline run
+	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
+
+test: check ## everything that must hold, in minutes
+	@.venv/bin/python -m pytest -n auto -m "not drill"
+
+check: setup ## types, lint, import contracts
+	@.venv/bin/ruff check . && .venv/bin/mypy && .venv/bin/lint-imports
+
+drills: setup ## every fault drill, at every point
+	@.venv/bin/python -m pytest -n auto -m "drill" -rs
+
+bench: setup ## the figures of docs/benchmarks.md
+	@.venv/bin/python benchmarks/runner/bench.py

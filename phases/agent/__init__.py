@@ -1,0 +1,1 @@
+"""The model-driven loop: ask, act, observe. Models, tools, sandbox, journal, and what decides that it is done."""

@@ -1,0 +1,101 @@
+"""The loop: ask, act, observe, until the work is accepted or a limit says stop. Its whole state is the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from phases.agent.acceptance import MOST_CONTINUES, NOT_VERIFIED, judge
+from phases.agent.journal import Journal, request_digest
+from phases.agent.model import Message, Model, Reply, reply_from_json, reply_to_json
+from phases.agent.tools import Tools
+from phases.agent.workspace import Workspace
+from pipeline.errors import PhaseError
+
+MOST_TURNS = 400
+
+
+@dataclass
+class Run:
+    """What the loop works with, and the transcript as it grows."""
+
+    model: Model
+    tools: Tools
+    workspace: Workspace
+    journal: Journal
+    plan: dict[str, Any]
+    sandbox: str
+    messages: list[Message]
+    on_turn: Callable[[], None] = lambda: None
+    usage: dict[str, Any] = field(default_factory=lambda: {"calls": 0, "tokens_in": 0, "tokens_out": 0, "usd": 0.0})
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the loop ended."""
+
+    stop_reason: str
+    """accepted, accept_continue_exhausted, turn_limit or model_stopped."""
+    turns: int
+    verification: dict[str, Any]
+    detail: str = ""
+
+
+def work(run: Run) -> Ending:
+    """Drives the model until an ending. On resume the same steps are walked again, answered by the journal."""
+    digest, told, continues = "", 0, 0
+    verdict: dict[str, Any] = {"block": None, "verification": {**NOT_VERIFIED, "sandbox": run.sandbox}}
+    for turn in range(1, MOST_TURNS + 1):
+        digest, told = _digest_of_new(run, digest, told)
+        reply = _ask(run, turn, digest)
+        if reply.outcome != "ok":
+            return Ending("model_stopped", turn, verdict["verification"], f"{reply.outcome}: {reply.detail}")
+        run.messages.append(Message("assistant", reply.text, reply.calls))
+        if reply.calls:
+            _act(run, turn, reply)
+            run.on_turn()
+            continue
+        verdict = run.journal.once("verdict", {"turn": turn}, lambda: judge(run.workspace, run.plan, run.sandbox))
+        if verdict["block"] is None:
+            return Ending("accepted", turn, verdict["verification"])
+        continues += 1
+        if continues > MOST_CONTINUES:
+            return Ending("accept_continue_exhausted", turn, verdict["verification"], verdict["block"])
+        run.messages.append(Message("user", f"Not accepted yet. Mend this:\n{verdict['block']}"))
+    return Ending("turn_limit", MOST_TURNS, verdict["verification"], f"{MOST_TURNS} turns")
+
+
+def _ask(run: Run, turn: int, digest: str) -> Reply:
+    def ask() -> dict[str, Any]:
+        return reply_to_json(run.model.ask(run.messages, run.tools.schemas()))
+
+    reply = reply_from_json(run.journal.once("reply", {"turn": turn, "request": digest}, ask))
+    run.usage["calls"] += 1
+    for name in ("tokens_in", "tokens_out", "usd"):
+        run.usage[name] += getattr(reply, name)
+    if len({call.id for call in reply.calls}) != len(reply.calls):
+        raise PhaseError(f"turn {turn}: the model gave two tool calls the same id")
+    return reply
+
+
+def _act(run: Run, turn: int, reply: Reply) -> None:
+    for call in reply.calls:
+        result = run.journal.once("result", {"turn": turn, "call": call.id}, partial(run.tools.answer, call))
+        run.tools.restore(call)
+        prefix = "error: " if result["failed"] else ""
+        run.messages.append(Message("tool", prefix + result["text"], call_id=call.id))
+
+
+def _digest_of_new(run: Run, digest: str, told: int) -> tuple[str, int]:
+    for message in run.messages[told:]:
+        added = [
+            message.role,
+            message.text,
+            [[call.id, call.name, dict(call.arguments)] for call in message.calls],
+            message.call_id,
+        ]
+        digest = request_digest(digest, json.dumps(added, ensure_ascii=True, sort_keys=True))
+    return digest, len(run.messages)

@@ -1,0 +1,210 @@
+"""The model without a model: rules that turn a plan into an honest scaffold. No network, no key, no cost.
+
+It drives the same loop as any other model. What it writes runs, and says of itself what is only a stub.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.agent.model import Message, Reply, ToolCall
+from phases.agent.prompt import plan_in
+
+_WIDTH = 100
+
+
+class OfflineModel:
+    """Writes one planned file a turn, in the plan's order, and then says what it did not do."""
+
+    name = "offline"
+    detail = "rules, no network"
+
+    def __init__(self) -> None:
+        self._plan: dict[str, Any] = {}
+
+    def ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
+        self._plan = self._plan or plan_in(list(messages[:2]))
+        turn = sum(message.role == "assistant" for message in messages)
+        order = _order(self._plan)
+        if turn >= len(order):
+            return Reply("ok", "Every planned file is written. What the plan demands beyond values is a stub.")
+        path = order[turn]
+        call = ToolCall(f"write-{turn + 1}", "Write", {"path": path, "content": file_text(self._plan, path)})
+        return Reply("ok", "", (call,))
+
+
+def file_text(plan: dict[str, Any], path: str) -> str:
+    """The scaffold of one planned file."""
+    row = next(row for row in plan["file_structure"] if row["path"] == path)
+    if not path.endswith(".py"):
+        return f"{row['purpose']}\n"
+    if path.endswith("__main__.py"):
+        return _entry_script(plan)
+    if path.startswith("tests/") and "__init__" not in path:
+        return _tests(plan)
+    return _module(plan, row)
+
+
+def _order(plan: dict[str, Any]) -> list[str]:
+    """The strategy's order, then whatever it forgot."""
+    planned = [row["path"] for row in plan["file_structure"]]
+    first = [path for path in plan["implementation_strategy"] if path in planned]
+    return list(dict.fromkeys([*first, *planned]))
+
+
+def _module(plan: dict[str, Any], row: dict[str, Any]) -> str:
+    parts = [f'"""{_doc(row["purpose"][:1].upper() + row["purpose"][1:])}."""\n']
+    stubs = [pair for pair in _symbols(plan, row) if pair[1]["kind"] != "hyperparameter"]
+    values = [pair for pair in _symbols(plan, row) if pair[1]["kind"] == "hyperparameter"]
+    if stubs:
+        parts.append("from __future__ import annotations\n")
+    parts += [f"{name} = {requirement.get('value')!r}  # {_source(requirement)}" for name, requirement in values]
+    for name, requirement in stubs:
+        parts.append(
+            "\n" + (_class(name, requirement) if requirement["kind"] == "model" else _function(name, requirement))
+        )
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _symbols(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The symbols of a file, each with the requirement that it is for."""
+    requirements = {requirement["id"]: requirement for requirement in plan["requirements"]}
+    pairs = []
+    for index, identifier in enumerate(row.get("implements", [])):
+        interface = row.get("interface", [])
+        declared = interface[index] if index < len(interface) else ""
+        match = re.match(r"(?:class |def |async def )?([A-Za-z_][A-Za-z0-9_]*)", declared)
+        if identifier in requirements:
+            pairs.append((match.group(1) if match else f"requirement_{identifier.lower()}", requirements[identifier]))
+    return pairs
+
+
+def _function(name: str, requirement: dict[str, Any]) -> str:
+    return (
+        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring(requirement, 4)}"
+        f'    raise NotImplementedError("{requirement["id"]} is a stub")\n'
+    )
+
+
+def _class(name: str, requirement: dict[str, Any]) -> str:
+    return (
+        f"class {name}:\n{_docstring(requirement, 4)}\n    def __init__(self, **settings: object) -> None:\n"
+        f'        raise NotImplementedError("{requirement["id"]} is a stub")\n'
+    )
+
+
+def _docstring(requirement: dict[str, Any], indent: int) -> str:
+    import textwrap
+
+    pad = " " * indent
+    quote = _doc(requirement["source"]["quote"])
+    body = textwrap.fill(
+        f"{_source(requirement)}: '{quote}'", _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False
+    )
+    return f'{pad}"""{_doc(requirement["text"])[:_WIDTH]}.\n\n{body}\n{pad}"""\n'
+
+
+def _source(requirement: dict[str, Any]) -> str:
+    source = requirement["source"]
+    section = f", section {source['section']}" if source["section"] else ""
+    return f"{requirement['id']} ({requirement['kind']}){_doc(section)}, page {source['page']}"
+
+
+def _doc(text: str) -> str:
+    """Text of a stranger, made safe to stand in a docstring or a comment: one line, no quote and no backslash that acts."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return line.replace("\\", "\\\\").replace('"', "'").rstrip(".")
+
+
+def _package(plan: dict[str, Any]) -> str:
+    path = next((row["path"] for row in plan["file_structure"] if row["path"].endswith("__main__.py")), "")
+    return path.rpartition("/")[0].replace("/", ".")
+
+
+def _modules(plan: dict[str, Any]) -> list[str]:
+    return [
+        row["path"][:-3].replace("/", ".")
+        for row in plan["file_structure"]
+        if row["path"].endswith(".py") and not row["path"].startswith("tests/") and "__" not in row["path"]
+    ]
+
+
+def _entry_script(plan: dict[str, Any]) -> str:
+    rows = [
+        (requirement["id"], requirement["kind"], _doc(requirement["text"]).replace("\\\\", "\\"))
+        for requirement in plan["requirements"]
+    ]
+    table = "\n".join(f"    {row!r}," for row in rows)
+    return f'''"""Lists what the paper demands, and what of it is only a stub so far."""
+
+from __future__ import annotations
+
+import argparse
+
+REQUIREMENTS = (
+{table}
+)
+
+
+def main() -> None:
+    """Prints the requirements of one kind, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", help="algorithm, model, loss, dataset, metric, baseline, hyperparameter, experiment")
+    wanted = parser.parse_args().kind
+    for identifier, kind, text in REQUIREMENTS:
+        if wanted in (None, kind):
+            state = "value" if kind == "hyperparameter" else "stub"
+            print(f"{{identifier:<5}} {{state:<6}} {{kind:<15}} {{text}}")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def _tests(plan: dict[str, Any]) -> str:
+    imports = (
+        "\n".join(f'        importlib.import_module("{module}")' for module in _modules(plan))
+        or "        self.assertTrue(True)"
+    )
+    checks = [
+        _check(module_row, name, requirement)
+        for module_row in plan["file_structure"]
+        for name, requirement in _symbols(plan, module_row)
+    ]
+    return f'''"""What the scaffold promises: it imports, its values are the paper's, and its stubs say that they are stubs."""
+
+from __future__ import annotations
+
+import importlib
+import unittest
+
+
+class Scaffold(unittest.TestCase):
+    def test_every_module_imports(self) -> None:
+{imports}
+
+{"".join(checks).rstrip()}
+
+
+if __name__ == "__main__":
+    unittest.main()
+'''
+
+
+def _check(row: dict[str, Any], name: str, requirement: dict[str, Any]) -> str:
+    module, identifier = row["path"][:-3].replace("/", "."), requirement["id"]
+    if requirement["kind"] == "hyperparameter":
+        return f'''    def test_{identifier.lower()}_has_the_value_of_the_paper(self) -> None:
+        self.assertEqual(importlib.import_module("{module}").{name}, {requirement.get("value")!r})
+
+'''
+    return f'''    def test_{identifier.lower()}_is_no_longer_a_stub(self) -> None:
+        try:
+            importlib.import_module("{module}").{name}()
+        except NotImplementedError as stub:
+            self.skipTest(str(stub))
+
+'''

@@ -1,0 +1,51 @@
+"""The paper as one Markdown document with page marks, from whichever kind it came."""
+
+from __future__ import annotations
+
+import re
+
+from phases.paper.headings import mark_headings
+from phases.paper.reading import Reading
+from pipeline.formats import Markdown, compose_markdown
+
+PAGE_MARK = re.compile(r"^<!-- page ([0-9]+) -->$", re.MULTILINE)
+
+
+def paper_document(reading: Reading, source_sha256: str) -> Markdown:
+    """paper.md from a reading whose verdict is ok."""
+    pages = mark_headings(reading)
+    body = "".join(f"<!-- page {number} -->\n\n{_tidy(page)}\n\n" for number, page in enumerate(pages, 1))
+    front = {
+        "title": reading.title or _first_heading(body),
+        "authors": list(reading.authors),
+        "reader": reading.reader,
+        "pages": len(pages),
+        "verdict": reading.verdict,
+        "source_sha256": source_sha256,
+        "characters": len(body),
+        "hidden_text": [dict(found) for found in reading.hidden],
+    }
+    return compose_markdown(front, body)
+
+
+def read_text(data: bytes, *, markdown: bool) -> Reading:
+    """The reading of a Markdown or plain-text file: one page, as it stands."""
+    text = data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    if markdown:
+        text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
+    return Reading("ok", "markdown 1" if markdown else "text 1", (_own_marks_escaped(text),))
+
+
+def _own_marks_escaped(text: str) -> str:
+    """A page mark in the source is the author's text, not ours."""
+    return PAGE_MARK.sub(lambda match: match.group().replace("<!--", "<! --"), text)
+
+
+def _tidy(page: str) -> str:
+    lines = [line.rstrip() for line in page.split("\n") if not re.fullmatch(r"\s*-{3,}\s*", line)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+def _first_heading(body: str) -> str | None:
+    match = re.search(r"^# +(.+)$", body, re.MULTILINE)
+    return match.group(1).strip() if match else None

@@ -1,0 +1,78 @@
+"""The child process that reads one PDF and prints what it found as JSON. It may be killed at any time."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from importlib.metadata import version
+from typing import Any
+
+MEMORY = 4 * 1024**3
+CPU_SECONDS = 100
+
+
+def main() -> None:
+    """Reads the file named on the command line under limits of its own."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    json.dump(_read(sys.argv[1]), sys.stdout)
+
+
+def _read(path: str) -> dict[str, Any]:
+    import liteparse
+
+    found: dict[str, Any] = {
+        "verdict": "ok",
+        "reader": f"liteparse {version('liteparse')}",
+        "pages": [],
+        "title": None,
+        "authors": [],
+        "toc": [],
+        "detail": "",
+    }
+    # ocr_enabled=False: with the default, a scanned page makes it download a language model.
+    engine = liteparse.LiteParse(ocr_enabled=False, output_format="markdown", quiet=True, include_complexity=True)
+    try:
+        result = engine.parse(path)
+    except liteparse.ParseError as error:
+        locked = "password" in str(error).lower()
+        return {**found, "verdict": "encrypted" if locked else "broken", "detail": " ".join(str(error).split())[:200]}
+    found["pages"] = [page.markdown or "" for page in result.pages]
+    found["verdict"] = _verdict(result.pages, found["pages"])
+    if found["verdict"] == "ok":
+        found |= _metadata(path)
+    return found
+
+
+def _verdict(pages: list[Any], texts: list[str]) -> str:
+    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters."""
+    reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
+    if 2 * sum("garbled" in found for found in reasons) > len(pages):
+        return "garbled_text"
+    if 2 * sum("no-text" in found for found in reasons) > len(pages) or not any(text.strip() for text in texts):
+        return "no_text"
+    return "ok"
+
+
+def _metadata(path: str) -> dict[str, Any]:
+    """The PDF's own outline and title; a damaged one counts as none."""
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+        entries = [
+            {"title": mark.get_title(), "level": mark.level, "page": (mark.get_dest().get_index() or 0) + 1}
+            for mark in document.get_toc()
+            if mark.get_dest() is not None
+        ]
+        given = document.get_metadata_dict()
+    except pypdfium2.PdfiumError:
+        return {}
+    authors = [name.strip() for name in given.get("Author", "").replace(" and ", ";").split(";") if name.strip()]
+    return {"toc": entries, "title": given.get("Title", "").strip() or None, "authors": authors}
+
+
+if __name__ == "__main__":
+    main()

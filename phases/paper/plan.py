@@ -1,0 +1,200 @@
+"""The plan by rules: from requirements to files, components, order and checks. Deterministic, and without a model."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+from phases.paper.requirements import shorten
+
+PYTHON = ">=3.11"
+VERIFY = "python -m unittest discover -s tests -t ."
+_MODULES = (  # file name, kinds of requirement, purpose; in the order of writing
+    ("config", ("hyperparameter",), "every hyper-parameter that the paper states, with its source"),
+    ("data", ("dataset",), "the data sets"),
+    ("losses", ("loss",), "the losses and objectives"),
+    ("model", ("model", "equation", "artifact"), "the parts of the method"),
+    ("algorithms", ("algorithm",), "the algorithms"),
+    ("metrics", ("metric",), "the metrics"),
+    ("baselines", ("baseline",), "what the method is compared with"),
+    ("experiments", ("experiment",), "the experiments"),
+)
+_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
+_STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "our",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "via",
+        "we",
+        "with",
+        "section",
+        "algorithm",
+        "following",
+        "use",
+        "used",
+        "using",
+        "can",
+        "be",
+        "which",
+        "these",
+        "each",
+        "all",
+        "two",
+        "one",
+    ]
+)
+
+
+def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
+    """initial_plan.txt as a value. What people asked for becomes a requirement of its own."""
+    rows = [*requirements, *_requested(requests, len(requirements))]
+    named = _named(rows)
+    package = package_name(outline["title"] or "paper")
+    files = _files(package, rows, named)
+    return {
+        "plan_version": 1,
+        "paper": {
+            "title": outline["title"] or "untitled",
+            "core_contribution": shorten(outline["abstract"] or outline["title"] or "", 600),
+        },
+        "requirements": rows,
+        "file_structure": files,
+        "implementation_components": _components(rows, outline),
+        "validation_approach": {
+            "verify_commands": [VERIFY],
+            "experiments": [row["text"] for row in rows if row["kind"] == "experiment"],
+        },
+        "environment_setup": {"python": PYTHON, "packages": []},
+        "implementation_strategy": [file["path"] for file in files],
+    }
+
+
+def package_name(title: str) -> str:
+    """A Python package name from the first telling words of a title."""
+    words = [word for word in re.findall(r"[a-z0-9]+", title.lower()) if word not in _STOP_WORDS]
+    name = "_".join(words[:3]) or "paper"
+    return f"paper_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
+
+
+def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"R{before + index}",
+            "kind": "artifact",
+            "text": shorten(text),
+            "status": "stated",
+            "source": {"section": "review", "page": 0, "quote": shorten(text)},
+        }
+        for index, text in enumerate(requests, 1)
+    ]
+
+
+def _named(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Requirement id -> the symbol that will meet it; no symbol twice."""
+    names: dict[str, str] = {}
+    for row in rows:
+        base = row.get("name") or _symbol(row)
+        name = base.upper() if row["kind"] == "hyperparameter" else base
+        number = 2
+        while name in names.values():
+            name, number = f"{base}_{number}", number + 1
+        names[row["id"]] = name
+    return names
+
+
+def _symbol(row: dict[str, Any]) -> str:
+    words = [
+        word for word in re.findall(r"[a-z0-9]+", row["text"].lower()) if word not in _STOP_WORDS and not word.isdigit()
+    ][:4]
+    words = words or [row["kind"]]
+    if row["kind"] == "model":
+        name = "".join(word.capitalize() for word in words)
+    else:
+        name = "_".join([_PREFIX[row["kind"]], *words] if row["kind"] in _PREFIX else words)
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"{row['kind']}_{name}"
+
+
+def _files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
+    files = [_file(f"{package}/__init__.py", "the package", [], [], [])]
+    config = f"{package}/config.py"
+    for module, kinds, purpose in _MODULES:
+        met = [row for row in rows if row["kind"] in kinds]
+        if met or module == "config":
+            needs = [config] if module != "config" else []
+            needs += [file["path"] for file in files[2:]] if module == "experiments" else []
+            interface = [_declaration(row, named[row["id"]]) for row in met]
+            files.append(_file(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
+    modules = [file["path"] for file in files]
+    files.append(
+        _file(
+            f"{package}/__main__.py",
+            "the entry script: lists what is implemented and what is not",
+            [],
+            modules,
+            ["def main"],
+        )
+    )
+    files.append(_file("tests/__init__.py", "the tests", [], [], []))
+    files.append(_file("tests/test_scaffold.py", "imports, values and stubs are what the plan says", [], modules, []))
+    return files
+
+
+def _file(
+    path: str, purpose: str, implements: list[str], depends_on: list[str], interface: list[str]
+) -> dict[str, Any]:
+    return {
+        "path": path,
+        "purpose": purpose,
+        "implements": implements,
+        "depends_on": depends_on,
+        "interface": interface,
+    }
+
+
+def _declaration(row: dict[str, Any], name: str) -> str:
+    return {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}.get(
+        row["kind"], f"def {name}"
+    )
+
+
+def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
+    equations = [f"{row['label']} {row['text']}".strip() for row in outline["equations"]]
+    components = []
+    for module, kinds, _ in _MODULES:
+        met = [row["id"] for row in rows if row["kind"] in kinds]
+        if met and module != "config":
+            central = module in ("model", "algorithms", "losses")
+            components.append(
+                {
+                    "name": module,
+                    "requirements": met,
+                    "equations": equations[:20] if central else [],
+                    "hyperparameters": values if central else [],
+                }
+            )
+    return components or [
+        {"name": "config", "requirements": values or [rows[0]["id"]], "equations": [], "hyperparameters": values}
+    ]

@@ -1,0 +1,238 @@
+"""What a paper demands, found by rules: each requirement quotes the paper, with section and page. Deterministic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from phases.paper.markdown import PAGE_MARK
+from phases.paper.outline import own_text
+
+LONGEST_QUOTE = 240
+_POWER = r"10\s*\^?\s*\{?\s*[-−–]?\s*[0-9]+\s*\}?"
+_PLAIN = r"[0-9]+(?:[.,][0-9]+)*"
+_NUMERIC = (
+    rf"\$?\s*({_PLAIN}\s*(?:\\times|×|x|\*)\s*{_POWER}|{_PLAIN}e[-−]?[0-9]+|{_POWER.replace('^?', '^')}|{_PLAIN})"
+)
+_NAMES = (
+    "learning rate",
+    "batch size",
+    "weight decay",
+    "momentum",
+    "dropout rate",
+    "dropout",
+    "number of epochs",
+    "epochs",
+    "number of layers",
+    "hidden size",
+    "hidden dimension",
+    "embedding dimension",
+    "embedding size",
+    "number of heads",
+    "attention heads",
+    "warmup steps",
+    "warm-up steps",
+    "training steps",
+    "iterations",
+    "number of iterations",
+    "temperature",
+    "margin",
+    "discount factor",
+    "replay buffer size",
+    "buffer size",
+    "label smoothing",
+    "gradient clipping",
+    "maximum sequence length",
+    "sequence length",
+    "beam size",
+    "random seed",
+    "seed",
+    "number of seeds",
+    "noise rate",
+    "number of samples",
+    "sample size",
+    "number of clusters",
+    "window size",
+    "kernel size",
+    "regularization strength",
+    "learning-rate",
+    "patience",
+    "clip range",
+    "entropy coefficient",
+    "latent dimension",
+    "hash bits",
+    "hashing bits",
+    "dimension",
+    "tolerance",
+)
+_HYPER = re.compile(
+    r"\b(" + "|".join(sorted((re.escape(name) for name in _NAMES), key=len, reverse=True)) + r")s?\b"
+    r"(?:\s*\(?\$?\\?[A-Za-zα-ωη_{}]{0,12}\$?\)?)?"
+    r"\s*(?:(?:is |are |was )?set to|is|are|of|to|=|:|\|)\s*(?:be\s+|about\s+)?" + _NUMERIC,
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"\b([0-9][0-9,]*)\s+(epochs|iterations|layers|attention heads|training steps|warmup steps|random seeds|hidden units)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?=\s|$)|$)")
+_CUES = (
+    (
+        "loss",
+        r"\b(?:loss function|training loss|objective function|cross[- ]entropy|[A-Za-z-]+ loss|we (?:minimi|optimi)[sz]e)\b",
+        "method",
+    ),
+    ("dataset", r"\b(?:data ?sets?|corpus|corpora|benchmark suite|synthetic stream)\b", "experiment"),
+    (
+        "metric",
+        r"\b(?:accuracy|F1|BLEU|ROUGE|perplexity|error rate|RMSE|mean squared error|AUC|precision and recall|mistakes?)\b",
+        "experiment",
+    ),
+    ("baseline", r"\b(?:baselines?|we compare (?:with|to|against)|compared (?:with|to|against))\b", "experiment"),
+)
+_MOST_PER_CUE = 4
+
+
+@dataclass
+class _Found:
+    """The requirements so far, numbered as they come."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, kind: str, text: str, where: dict[str, Any], quote: str, **extra: Any) -> None:
+        key = (kind, str(extra.get("name") or text).lower())
+        if key in self.seen or not text.strip():
+            return
+        self.seen.add(key)
+        source = {
+            "section": where.get("number") or where.get("title") or None,
+            "page": where["page"],
+            "quote": shorten(quote),
+        }
+        self.rows.append(
+            {
+                "id": f"R{len(self.rows) + 1}",
+                "kind": kind,
+                "text": shorten(text),
+                "source": source,
+                "status": "stated",
+                **extra,
+            }
+        )
+
+
+def requirements_of(text: str, outline: dict[str, Any], segments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The requirements in the order of kinds: algorithms, model parts, losses, data, metrics, baselines, values, experiments."""
+    found = _Found()
+    sections = {section["id"]: section for section in outline["sections"]}
+    kinds = {segment["section"]: segment["kind"] for segment in segments if segment["section"]}
+    for row in outline["algorithms"]:
+        where = {**sections.get(row["section"], {"title": None}), "page": row["page"]}
+        found.add("algorithm", f"{row['label']}: {row['text']}".rstrip(": "), where, row["text"] or row["label"])
+    for section in outline["sections"]:
+        if kinds.get(section["id"]) in ("method", "algorithm") and not _has_children(section, outline["sections"]):
+            found.add("model", section["title"], section, _first_sentence(own_text(text, section)) or section["title"])
+    for kind, pattern, where_kind in _CUES:
+        _add_cued(found, kind, pattern, where_kind, text, outline["sections"], kinds)
+    for section in outline["sections"]:
+        if kinds.get(section["id"]) != "references":
+            for name, value, quote in _values(own_text(text, section)):
+                found.add("hyperparameter", f"{name} = {value}", section, quote, name=name, value=value)
+    for section in outline["sections"]:
+        if kinds.get(section["id"]) == "experiment" and not _has_children(section, outline["sections"]):
+            found.add(
+                "experiment", section["title"], section, _first_sentence(own_text(text, section)) or section["title"]
+            )
+    if not found.rows:
+        found.add(
+            "artifact",
+            outline["title"] or "what the paper describes",
+            {"page": 1, "title": None},
+            outline["abstract"] or "",
+        )
+    return found.rows
+
+
+def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
+    """One line of at most `limit` characters."""
+    line = " ".join(PAGE_MARK.sub(" ", text).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _has_children(section: dict[str, Any], sections: list[dict[str, Any]]) -> bool:
+    index = sections.index(section)
+    return index + 1 < len(sections) and sections[index + 1]["level"] > section["level"]
+
+
+def _sentences(block: str) -> Iterator[str]:
+    flowing = " ".join(
+        line for line in PAGE_MARK.sub(" ", block).split("\n") if not line.lstrip().startswith(("|", "#", "```", "<"))
+    )
+    for match in _SENTENCE.finditer(" ".join(flowing.split())):
+        if len(match.group().strip()) > 15:
+            yield match.group().strip()
+
+
+def _first_sentence(block: str) -> str | None:
+    return next(_sentences(block), None)
+
+
+def _add_cued(
+    found: _Found,
+    kind: str,
+    pattern: str,
+    where_kind: str,
+    text: str,
+    sections: list[dict[str, Any]],
+    kinds: dict[str, str],
+) -> None:
+    added = 0
+    for section in sections:
+        if kinds.get(section["id"]) not in (where_kind, "algorithm", "appendix"):
+            continue
+        for sentence in _sentences(own_text(text, section)):
+            if added < _MOST_PER_CUE and re.search(pattern, sentence, re.IGNORECASE):
+                found.add(kind, sentence, section, sentence)
+                added += 1
+                break  # one a section: the plan names the place, it does not repeat the paper
+
+
+def _values(block: str) -> Iterator[tuple[str, int | float, str]]:
+    flat = " ".join(PAGE_MARK.sub(" ", block).split())
+    for match in _HYPER.finditer(flat):
+        value = _number(match.group(2))
+        if value is not None:
+            yield _symbol(match.group(1)), value, flat[max(0, match.start() - 60) : match.end() + 40]
+    for match in _COUNTED.finditer(flat):
+        value = _number(match.group(1))
+        if value is not None:
+            yield _symbol(match.group(2)), value, flat[max(0, match.start() - 60) : match.end() + 40]
+
+
+def _symbol(name: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    return {"number_of_epochs": "epochs", "number_of_iterations": "iterations", "random_seeds": "number_of_seeds"}.get(
+        plain, plain
+    )
+
+
+def _number(text: str) -> int | float | None:
+    plain = (
+        re.sub(r"[\s{}$]", "", text)
+        .replace("−", "-")
+        .replace("–", "-")
+        .replace("\\times", "x")
+        .replace("×", "x")
+        .replace("*", "x")
+    )
+    power = re.fullmatch(r"(?:([0-9.,]+)x)?10\^?(-?[0-9]{1,3})", plain) if "^" in plain or "x10" in plain else None
+    try:
+        if power:
+            return float(f"{(power.group(1) or '1').replace(',', '')}e{power.group(2)}")
+        digits = plain.rstrip(".,").replace(",", "")
+        return float(digits) if re.search(r"[.e]", digits) else int(digits)
+    except ValueError:
+        return None

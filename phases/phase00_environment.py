@@ -1,0 +1,45 @@
+"""Phase 00: what the machine offers, before anything is begun."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+
+from phases.agent.model import opened
+from phases.agent.sandbox import probe
+from pipeline.phase import Context, Documents, Phase
+
+
+def run(inputs: Documents, ctx: Context) -> Documents:
+    model = opened(ctx)
+    return {
+        "environment.json": {
+            "version": 1,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "free_mb": shutil.disk_usage(ctx.paths.root).free // 2**20,
+            "tools": {"git": _git_version(), "sandbox": probe().detail if probe().usable else None},
+            "model": {"name": model.name, "reachable": True, "detail": model.detail},
+            "limits": {"max_source_mb": ctx.settings["max_source_mb"]},
+        }
+    }
+
+
+def _git_version() -> str | None:
+    if not shutil.which("git"):
+        return None
+    told = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    match = re.search(r"[0-9]+(\.[0-9]+)+", told)
+    return match.group() if match else None
+
+
+PHASE = Phase(
+    number="00",
+    name="environment",
+    reads=(),
+    writes=("environment.json",),
+    settings=("model", "max_source_mb"),
+    run=run,
+)

@@ -1,0 +1,16 @@
+"""Phase 03: the structure of the paper."""
+
+from __future__ import annotations
+
+from phases.paper.outline import outline_of
+from pipeline.phase import Context, Documents, Phase
+
+
+def run(inputs: Documents, ctx: Context) -> Documents:
+    paper = inputs["paper.md"]
+    return {
+        "outline.json": outline_of(paper.text, paper.body_start, paper.front["title"], list(paper.front["authors"]))
+    }
+
+
+PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run)
