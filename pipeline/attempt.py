@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import Interrupted, PhaseBug, PhaseError, PipelineError
 from pipeline.logs import story
@@ -14,8 +12,7 @@ from pipeline.phase import FAILED, SKIPPED, Context, Documents, Phase, is_placeh
 from pipeline.stamps import DONE
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What an attempt gave: documents to commit, or the error that ends the run."""
 
     status: str
@@ -39,6 +36,8 @@ def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Con
     except Interrupted:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a phase raises beside these is a bug in it
+        import traceback
+
         story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
         bug = PhaseBug(
             f"phase {phase.label} has a bug: {type(error).__name__}: {_one_line(error)}; the log has the traceback"

@@ -6,11 +6,10 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import CatalogError, FormatError, StorageError
-from pipeline.files import append_durable, failure, read_bytes, repair_tail, write_durable
+from pipeline.files import append_durable, failure, last_line, read_bytes, repair_tail, write_durable
 from pipeline.formats import dump_json, parse_json
 from pipeline.logs import timestamp
 
@@ -20,8 +19,7 @@ LARGEST_LINE = 1024 * 1024
 _FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "source": str, "reason": str}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """The last that is known of one task."""
 
     id: str
@@ -32,14 +30,13 @@ class Entry:
     reason: str
 
 
-@dataclass
-class Listing:
+class Listing(NamedTuple):
     """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
-    damages: list[str] = field(default_factory=list)
+    entries: dict[str, Entry]
+    damages: list[str]
     """Lines in the middle that cannot be read: what they said of a task is unknown."""
-    repairs: list[str] = field(default_factory=list)
+    repairs: list[str]
     """A last line that was never whole, and so was never promised to anybody."""
 
     def must_be_whole(self) -> None:
@@ -58,7 +55,7 @@ class Catalog:
         self.path = os.path.join(self.folder, NAME)
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
-        """Appends a line; it is on the disk when this returns. A torn last line is cut off and kept aside first."""
+        """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
         row = {
             "version": VERSION,
             "id": task,
@@ -70,11 +67,12 @@ class Catalog:
         }
         with self._alone():
             repair_tail(self.path)
-            append_durable(self.path, _line(row))
+            if not self._says(row):
+                append_durable(self.path, _line(row))
 
     def read(self) -> Listing:
         """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
-        listing = Listing()
+        listing = Listing({}, [], [])
         if not os.path.lexists(self.path):
             return listing
         data = read_bytes(self.path)
@@ -91,12 +89,28 @@ class Catalog:
     def rebuild(self, entries: list[Entry]) -> None:
         """Writes the list anew from these entries; the old one is kept as tasks.jsonl.before."""
         lines = [
-            _line({"version": VERSION, **vars(entry)}) + b"\n" for entry in sorted(entries, key=lambda entry: entry.at)
+            _line({"version": VERSION, **entry._asdict()}) + b"\n"
+            for entry in sorted(entries, key=lambda entry: entry.at)
         ]
         with self._alone():
             if os.path.lexists(self.path):
                 write_durable(self.path + ".before", read_bytes(self.path))
             write_durable(self.path, b"".join(lines))
+
+    def _says(self, row: dict[str, Any]) -> bool:
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise failure("read", self.path, error) from error
+        try:
+            last = parse_json(last_line(descriptor, os.fstat(descriptor).st_size) or b"{}")
+        except FormatError:
+            return False
+        finally:
+            os.close(descriptor)
+        return isinstance(last, dict) and {**last, "at": ""} == {**row, "at": ""}
 
     def _mend_tail(self, listing: Listing) -> bytes:
         try:

@@ -12,6 +12,7 @@ from pipeline.errors import StorageError
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
+_TAIL = 4096
 
 
 def sha256(data: bytes) -> str:
@@ -85,26 +86,41 @@ def append_durable(path: str, line: bytes) -> None:
 
 
 def repair_tail(path: str) -> bytes:
-    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it."""
+    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
+
+    Reads no more of the file than its last line, however long the file is.
+    """
     try:
-        data = read_bytes(path)
-    except StorageError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return b""
-        raise
-    torn = data[data.rfind(b"\n") + 1 :]
-    if torn:
-        append_durable(path + ".corrupt", torn)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                os.ftruncate(descriptor, len(data) - len(torn))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise failure("repair", path, error) from error
-    return torn
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise failure("repair", path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = last_line(descriptor, size)
+        if torn and not torn.endswith(b"\n"):
+            append_durable(path + ".corrupt", torn)
+            os.ftruncate(descriptor, size - len(torn))
+            os.fsync(descriptor)
+            return torn
+        return b""
+    except OSError as error:
+        raise failure("repair", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def last_line(descriptor: int, size: int) -> bytes:
+    """The last line of an open file of that size, with its line end if it has one."""
+    block = _TAIL
+    while True:
+        start = max(0, size - block)
+        tail = os.pread(descriptor, size - start, start)
+        cut = tail.rfind(b"\n", 0, len(tail) - 1) + 1
+        if cut or not start:
+            return tail[cut:]
+        block *= 4
 
 
 def sync_folder(path: str) -> None:

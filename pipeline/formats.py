@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import FormatError
 
 DEEPEST = 64
 LARGEST_YAML = 4 * 1024 * 1024
 _FENCE = "---\n"
+_JSON_LEVELS = 2
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-@dataclass(frozen=True)
-class Markdown:
+class Markdown(NamedTuple):
     """A Markdown document: the whole text (character spans count from its first character) and its front matter."""
 
     text: str
-    front: Mapping[str, Any] = field(compare=False)
+    front: Mapping[str, Any]
 
     @property
     def body_start(self) -> int:
@@ -49,9 +49,9 @@ def parse_json(data: bytes) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """The bytes of a JSON document, made to be read: two spaces, keys as given, letters as they are."""
+    """The bytes of a JSON document, made to be read and compared by line: a field a line, and in a list or table a row a line."""
     try:
-        return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode("utf-8")
+        return (_json_lines(value) + "\n").encode("utf-8")
     except (ValueError, TypeError) as error:
         raise FormatError(f"cannot be written as JSON: {error}") from error
 
@@ -124,6 +124,17 @@ def parse_markdown(data: bytes) -> Markdown:
 def compose_markdown(front: Mapping[str, Any], body: str) -> Markdown:
     """A Markdown document from its two parts."""
     return Markdown(_FENCE + dump_yaml(dict(front)).decode("utf-8") + _FENCE + body, front)
+
+
+def _json_lines(value: Any, depth: int = 0) -> str:
+    # json.dumps(indent=2) leaves the fast encoder; two levels of our own keep it, and are easier on the eye.
+    pad = "  " * (depth + 1)
+    if depth < _JSON_LEVELS and isinstance(value, dict) and value:
+        rows = [f"{pad}{_encode(str(key))}: {_json_lines(child, depth + 1)}" for key, child in value.items()]
+        return "{\n" + ",\n".join(rows) + "\n" + "  " * depth + "}"
+    if depth < _JSON_LEVELS and isinstance(value, list) and value:
+        return "[\n" + ",\n".join(pad + _encode(child) for child in value) + "\n" + "  " * depth + "]"
+    return _encode(value)
 
 
 def _decode(data: bytes) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import PhaseError
 from pipeline.files import sha256
@@ -16,8 +15,7 @@ Documents = Mapping[str, Any]
 SKIPPED, FAILED = "skipped", "failed"
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What a reviewer says of a plan."""
 
     verdict: str
@@ -30,8 +28,7 @@ class Decision:
     """The digest of the very bytes that were shown."""
 
 
-@dataclass(frozen=True)
-class WorkflowContext:
+class WorkflowContext(NamedTuple):
     """Where everything of one task lies."""
 
     root: str
@@ -67,8 +64,7 @@ class WorkflowContext:
         return os.path.join(self.root, "logs", "llm.jsonl")
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """What a running phase may use beside its documents."""
 
     paths: WorkflowContext
@@ -86,8 +82,7 @@ class Context:
     """time.monotonic() at which the phase should give up, or None."""
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(NamedTuple):
     """One step of a run. It may start as soon as every document that it reads is there and fresh."""
 
     number: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import ContractError, Interrupted, Paused, PipelineError, Rejected, StorageError
 from pipeline.logs import timestamp
@@ -30,14 +29,13 @@ _EMPTY: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The end of one run: its status, the reason in words, and the exit code of the command."""
 
     status: str
     reason: str
     exit_code: int
-    report: Mapping[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = {}
     """What the failure itself has to say for the report."""
 
 

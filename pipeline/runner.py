@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.attempt import Result, attempt
 from pipeline.errors import ContractError, Interrupted, PipelineError, StorageError, UsageError
@@ -20,8 +19,7 @@ from pipeline.stamps import RUNNING
 from pipeline.store import TaskStore
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """Something that a person who watches the run may want to see."""
 
     kind: str
@@ -33,8 +31,7 @@ class Event:
     total: int = 0
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """What is asked of one run."""
 
     settings: Mapping[str, Any]
@@ -97,6 +94,7 @@ class _Runner:
         self._settled: set[str] = set()
         self._running: dict[str, dict[str, str]] = {}
         self._untold: list[Event] = []
+        self._announced = False
         self._results: Any = None
 
     def run(self) -> None:
@@ -146,6 +144,9 @@ class _Runner:
 
     def _begin(self, phase: Phase) -> tuple[Phase, dict[str, Any]]:
         inputs, digests = self._store.load_inputs(phase)
+        if not self._announced:
+            self._run.record("running", "")
+            self._announced = True
         self._store.begin(phase, timestamp())
         self._running[phase.number] = digests
         return phase, inputs
@@ -172,8 +173,7 @@ class _Runner:
             self._store.finish(phase, result.status, seconds=result.seconds, error=text)
             self._run.watch(Event(result.status, phase, text or "", result.seconds))
             raise result.error or ContractError(f"phase {phase.label} returned no documents")
-        stamp = replace(
-            self._store.stamps[phase.number],
+        stamp = self._store.stamps[phase.number]._replace(
             status=result.status,
             version=phase.version,
             read=digests,

@@ -1,11 +1,10 @@
-"""One frozen dataclass of settings: defaults < the user's file < environment < flags. What is not known is refused."""
+"""All settings in one place: defaults < the user's file < environment < flags. What is not known is refused."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import FormatError, UsageError
 from pipeline.files import read_bytes
@@ -20,8 +19,7 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Every setting, with its default."""
 
     tasks_dir: str = "tasks"
@@ -48,12 +46,12 @@ class Settings:
 
 def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
     """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
-    settings = replace(Settings(), **_from_file(user_file))
-    settings = replace(settings, **_from_environment(environment))
+    settings = Settings()._replace(**_from_file(user_file))
+    settings = settings._replace(**_from_environment(environment))
     given = {
         name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None
     }
-    return replace(settings, **given)
+    return settings._replace(**given)
 
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
@@ -99,7 +97,7 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
-    if isinstance(getattr(Settings, name), int):
+    if isinstance(Settings._field_defaults[name], int):
         try:
             number = int(value)
         except (TypeError, ValueError):
@@ -111,4 +109,4 @@ def _checked(name: str, value: Any, where: str) -> Any:
 
 
 def _known() -> list[str]:
-    return [field.name for field in fields(Settings)]
+    return list(Settings._fields)

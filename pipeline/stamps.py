@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.phase import Phase
 
@@ -12,8 +11,7 @@ DONE, RUNNING, PENDING = "done", "running", "pending"
 FINISHED = (DONE, "skipped", "degraded")
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What is known of one phase of one task."""
 
     name: str
@@ -21,9 +19,9 @@ class Stamp:
     """pending, running, done, skipped, degraded, failed or stopped."""
     attempts: int = 0
     version: int = 1
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    read: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = {}
+    read: Mapping[str, str] = {}
+    written: Mapping[str, str] = {}
     edited: tuple[str, ...] = ()
     """Documents that somebody changed by hand after the phase wrote them."""
     started: str | None = None
@@ -43,7 +41,9 @@ def stamps_to(stamps: Stamps) -> dict[str, Any]:
     """The document that holds these stamps."""
     return {
         "version": 1,
-        "phases": {number: {**asdict(stamp), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())},
+        "phases": {
+            number: {**stamp._asdict(), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())
+        },
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -104,17 +103,17 @@ class TaskStore:
         edited = edited_outputs(stamp, digest)
         if edited:
             written = {name: digest(name) or "" for name in stamp.written}
-            self._put(phase, replace(stamp, written=written, edited=tuple(sorted({*stamp.edited, *edited}))))
+            self._put(phase, stamp._replace(written=written, edited=tuple(sorted({*stamp.edited, *edited}))))
         return edited
 
     def begin(self, phase: Phase, started: str) -> None:
         """Notes that a phase runs. Durable after save()."""
         before = self.stamps.get(phase.number, Stamp(phase.name))
-        self._put(phase, replace(before, status=RUNNING, attempts=before.attempts + 1, started=started, error=None))
+        self._put(phase, before._replace(status=RUNNING, attempts=before.attempts + 1, started=started, error=None))
 
     def finish(self, phase: Phase, status: str, *, seconds: float, error: str | None = None) -> None:
         """Notes how a phase ended when it wrote nothing. Durable after save()."""
-        self._put(phase, replace(self.stamps[phase.number], status=status, seconds=seconds, error=error))
+        self._put(phase, self.stamps[phase.number]._replace(status=status, seconds=seconds, error=error))
 
     def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
         """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
@@ -128,7 +127,7 @@ class TaskStore:
         for name in contents:
             self._make_folders(name)
         write_all_durable({self.path(name): data for name, data in contents.items()})
-        self._put(phase, replace(stamp, written=digests, edited=()))
+        self._put(phase, stamp._replace(written=digests, edited=()))
 
     def redo(self, phase: Phase) -> None:
         """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""

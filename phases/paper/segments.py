@@ -31,8 +31,10 @@ _KINDS = (
     ("algorithm", r"algorithm|pseudo ?code|算法"),
     (
         "experiment",
-        r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
-        r"implementation detail",
+        (
+            r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
+            r"implementation detail"
+        ),
     ),
     (
         "method",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Any
 
-import click
+gc.disable()  # imports make no garbage, and looking for it costs each start a few ms; a run turns it on again
 
-from pipeline import __version__
+import click  # noqa: E402 - after the line above on purpose
+
+from pipeline import __version__  # noqa: E402 - the same
 
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {

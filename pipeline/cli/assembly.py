@@ -93,7 +93,7 @@ def is_task(folder: str) -> bool:
 
 def effective(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
-    values = dict(vars(settings))
+    values = settings._asdict()
     values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
     return {**values, "source": task["source"]}
 

@@ -16,7 +16,7 @@ from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _LONGEST_ID = 60
-_RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
 def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new: bool) -> TaskStore:
@@ -34,7 +34,8 @@ def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new:
 def slug(name: str) -> str:
     """A safe folder name of at most 60 ASCII characters."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
-    return f"task-{plain}" if _RESERVED.match(plain) else plain or "task"
+    reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
+    return f"task-{plain}" if reserved else plain or "task"
 
 
 def _existing(source: str, settings: Settings, wanted_id: str | None) -> str | None:
@@ -84,7 +85,7 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
             "id": task,
             "created": timestamp(),
             "source": source,
-            "settings": stored(vars(settings)),
+            "settings": stored(settings._asdict()),
         },
     }
 

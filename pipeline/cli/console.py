@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 
 
 def printable(text: str) -> str:
     """The text with every control, direction and invisible character written out."""
-    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+    if text.isprintable():
+        return text
+    return re.sub(_CONTROL, lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def say(text: str = "") -> None:

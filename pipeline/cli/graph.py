@@ -86,10 +86,14 @@ def as_svg(graph: Graph, status: dict[str, str]) -> str:
     height, top = 46, 20
     place = {phase.number: top + index * height for index, phase in enumerate(graph.phases)}
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="{top * 2 + height * len(place)}" '
-        'font-family="sans-serif" font-size="13">',
-        '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="{top * 2 + height * len(place)}" '
+            'font-family="sans-serif" font-size="13">'
+        ),
+        (
+            '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+            '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>'
+        ),
     ]
     for (source, target), names in sorted(_flows(graph).items()):
         start, end = place[source] + 15, place[target] + 15

@@ -34,7 +34,7 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
         warn(problem)
     rows = _honest(listing, folder)
     if as_json:
-        say_json([vars(entry) for entry in rows])
+        say_json([entry._asdict() for entry in rows])
     elif rows:
         table(
             [(entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _short(entry)) for entry in rows],
@@ -50,9 +50,7 @@ def _honest(listing: Listing, folder: str) -> list[Entry]:
     for listed in listing.entries.values():
         entry = listed
         if entry.status == "running" and not holder(os.path.join(folder, entry.id)):
-            entry = Entry(
-                **{**vars(entry), "status": "interrupted", "reason": f"killed; go on with: pipeline resume {entry.id}"}
-            )
+            entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")
         rows.append(entry)
     return rows
 

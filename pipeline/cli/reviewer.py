@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +41,8 @@ def decided(verdict: str, by: str, digest: str) -> Decision:
 
 def person() -> str:
     """The name that a decision is signed with."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):

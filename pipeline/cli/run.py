@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -141,6 +142,8 @@ def _go(store: TaskStore, flags: dict[str, Any], options: dict[str, Any]) -> int
 def _run(
     store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
 ) -> dict[str, Any]:
+    gc.freeze()
+    gc.enable()
     progress = Progress()
     find = store.graph.find
     run = Run(
@@ -155,9 +158,8 @@ def _run(
     if "only" in options:
         stale = [phase for phase, _ in stale_phases(store, run)]
         chosen = find(options["only"]) if options["only"] else (stale or store.graph.phases)[0]
-        run = Run(**{**vars(run), "only": chosen})
+        run = run._replace(only=chosen)
     try:
-        record("running", "")
         return run_pipeline(store, run)
     finally:
         progress.close()

@@ -1,0 +1,140 @@
+"""What a run leaves behind, as a value that can be compared: all but the clock, the logs and the locks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.contract import BUILT_IN
+from tests.drills.ground import Ground
+
+_PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl")
+_VOLATILE = "(volatile)"
+
+
+def tree_of(ground: Ground) -> dict[str, Any]:
+    """Every file and folder that the drill's commands could have written, by path."""
+    found: dict[str, Any] = {}
+    for top in (ground.work, ground.home):
+        for folder, folders, names in os.walk(top):
+            for name in sorted([*folders, *names]):
+                path = Path(folder, name)
+                if name not in _PASSED_OVER:
+                    found[str(path.relative_to(ground.base))] = _content(path, ground)
+    return found
+
+
+def differences(tree: Mapping[str, Any], reference: Mapping[str, Any]) -> list[str]:
+    """In words, in what a tree is not the reference."""
+    told = [f"{path} is missing" for path in reference if path not in tree]
+    told += [f"{path} should not be there" for path in tree if path not in reference]
+    for path in tree:
+        if path in reference and tree[path] != reference[path]:
+            told.append(f"{path} is {_first_difference(tree[path], reference[path])}")
+    return told
+
+
+def half_written(ground: Ground) -> list[str]:
+    """Documents that are neither the old nor the new version: empty, or cut off. What is still a .tmp does not count."""
+    told = []
+    for path in sorted(ground.task.rglob("*.json")) if ground.task.is_dir() else []:
+        if not (path.name.startswith(".") and path.name.endswith(".tmp")):
+            try:
+                json.loads(path.read_bytes())
+            except ValueError as error:
+                told.append(f"{path.name} is half written: {error}")
+    return told
+
+
+def attempts_of_done(ground: Ground) -> dict[str, int]:
+    """How often each phase ran that its stamp calls done: nothing may make one of these run again."""
+    path = ground.task / "state.json"
+    stamps = json.loads(path.read_bytes())["phases"] if path.exists() else {}
+    return {number: row["attempts"] for number, row in stamps.items() if row["status"] in ("done", "skipped")}
+
+
+def _content(path: Path, ground: Ground) -> Any:
+    if path.is_symlink():
+        return f"link to {os.readlink(path)}"
+    if path.is_dir():
+        return "folder"
+    data = path.read_bytes()
+    if path.name == "tasks.jsonl":
+        return _last_words(data)
+    if path.name == "journal.jsonl":
+        return [_without_output(json.loads(line)) for line in data.splitlines()]
+    if path.suffix == ".json" and (schema := _schema(path, ground)):
+        value = _strip(json.loads(data), schema, schema)
+        return _known_digests(value, path.parent) if path.name == "state.json" else value
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _last_words(data: bytes) -> dict[str, Any]:
+    """The catalog: a task's last line is what holds."""
+    rows = [json.loads(line) for line in data.splitlines()]
+    return {row["id"]: {**row, "at": _VOLATILE} for row in rows}
+
+
+def _without_output(row: dict[str, Any]) -> dict[str, Any]:
+    """A line of the journal, without what commands printed: it tells how long they took."""
+    commands = ((row.get("result") or {}).get("verification") or {}).get("commands") or []
+    for command in commands:
+        command["tail"] = _VOLATILE
+    return row
+
+
+def _schema(path: Path, ground: Ground) -> dict[str, Any] | None:
+    name = path.name.split(".", 1)[0] + ".schema.json"
+    for folder in (Path(ground.phases, "schemas"), Path(BUILT_IN)):
+        if (folder / name).is_file():
+            schema = json.loads((folder / name).read_bytes())
+            assert isinstance(schema, dict)
+            return schema
+    return None
+
+
+def _strip(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    """The value, with every field that its schema calls volatile put out of the comparison."""
+    if "$ref" in schema:
+        target: Any = root
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        schema = target
+    if schema.get("volatile"):
+        return _VOLATILE
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        return {
+            key: _strip(item, known.get(key) or (others if isinstance(others, dict) else {}), root)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_strip(item, schema.get("items", {}), root) for item in value]
+    return value
+
+
+def _known_digests(state: dict[str, Any], task: Path) -> dict[str, Any]:
+    """Stamps in which a digest that is the file's own says so: the digest of a time of day is not comparable."""
+    for stamp in state["phases"].values():
+        for which in ("read", "written"):
+            stamp[which] = {
+                name: "as on the disk" if digest == _digest(task / name) else digest
+                for name, digest in stamp[which].items()
+            }
+    return state
+
+
+def _digest(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _first_difference(value: Any, wanted: Any, at: str = "") -> str:
+    if isinstance(value, dict) and isinstance(wanted, dict):
+        for key in {**wanted, **value}:
+            if value.get(key) != wanted.get(key):
+                return _first_difference(value.get(key), wanted.get(key), f"{at}.{key}")
+    return f"not as it should be at {at or 'its top'}: {str(value)[:200]!r}, and not {str(wanted)[:200]!r}"
