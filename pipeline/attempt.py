@@ -35,7 +35,7 @@ def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Con
         return Result("stopped" if error.exit_code > 1 else "failed", time.monotonic() - started, error=error)
     except Interrupted:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a phase raises beside these is a bug in it
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a phase raises beside these is a bug in it
         import traceback
 
         story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())

@@ -11,6 +11,7 @@ PipelineError            expected: one line says what, where, whose fault, what 
 │   └── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
 ├── Rejected             a person rejected the plan                                          exit 4
 └── Paused               the run waits for somebody, or was told to stop here                exit 5
+        └── InputsChanged    a reviewer changed what was read: every phase is looked at anew, in the same run
 
 Interrupted              SIGINT, SIGTERM or SIGHUP; a BaseException, so that no phase swallows it   exit 128 + signal
 """
@@ -73,6 +74,10 @@ class Rejected(PipelineError):
 
 class Paused(PipelineError):
     exit_code = 5
+
+
+class InputsChanged(Paused):
+    pass
 
 
 class Interrupted(BaseException):

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pipeline.attempt import Result, attempt
-from pipeline.errors import ContractError, Interrupted, PipelineError, StorageError, UsageError
+from pipeline.errors import ContractError, InputsChanged, Interrupted, PipelineError, StorageError, UsageError
 from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Decision, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
@@ -105,7 +105,7 @@ class _Runner:
             if not ready and not self._running:
                 break
             alone = len(ready) == 1 and not self._running
-            started = [self._begin(phase) for phase in ready]
+            started = [self._begin(phase, reason) for phase, reason in ready]
             self._save_and_tell()
             for phase, inputs in started:
                 self._run.watch(Event("started", phase))
@@ -117,19 +117,16 @@ class _Runner:
                 self._settle(*self._results.get())
         self._save_and_tell()
 
-    def _ready(self) -> list[Phase]:
-        """The phases that can start now. What is up to date is settled on the way, in the order of the numbers."""
+    def _ready(self) -> list[tuple[Phase, str]]:
+        """The phases that can start now, and why each must. What is up to date is settled on the way."""
         ready = []
         for phase in filter(self._run.wants, self._store.graph.phases):
-            before = [earlier for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
-            if phase.number in self._settled | self._running.keys() or any(
-                p.number not in self._settled for p in before
-            ):
+            before = [earlier.number for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
+            if phase.number in self._settled | self._running.keys() or not self._settled.issuperset(before):
                 continue
             reason = self._store.stale_reason(phase, self._run.settings_of(phase))
             if reason:
-                story(f"{phase.label} runs: {reason}")
-                ready.append(phase)
+                ready.append((phase, reason))
             else:
                 self._keep(phase)
         # Fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
@@ -142,11 +139,12 @@ class _Runner:
         if edited:
             story(f"{phase.label}: {edited} edited by hand, and taken as it is")
 
-    def _begin(self, phase: Phase) -> tuple[Phase, dict[str, Any]]:
+    def _begin(self, phase: Phase, reason: str) -> tuple[Phase, dict[str, Any]]:
         inputs, digests = self._store.load_inputs(phase)
         if not self._announced:
             self._run.record("running", "")
             self._announced = True
+        story(f"{phase.label} runs: {reason}")
         self._store.begin(phase, timestamp())
         self._running[phase.number] = digests
         return phase, inputs
@@ -172,6 +170,9 @@ class _Runner:
         if result.documents is None:
             self._store.finish(phase, result.status, seconds=result.seconds, error=text)
             self._run.watch(Event(result.status, phase, text or "", result.seconds))
+            if isinstance(result.error, InputsChanged):
+                self._settled.clear()
+                return
             raise result.error or ContractError(f"phase {phase.label} returned no documents")
         stamp = self._store.stamps[phase.number]._replace(
             status=result.status,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pipeline.cli.console import printable
 from pipeline.runner import Event
@@ -29,6 +31,7 @@ class Progress:
         self._best: dict[str, int] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._aside = False
         if self._live:
             threading.Thread(target=self._tick, daemon=True).start()
 
@@ -49,6 +52,18 @@ class Progress:
                 self._line(f"  {label} {took}  {_MARKS[event.kind]}" + (f": {event.text}" if event.text else ""))
             self._redraw()
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Inside, the live line is away: somebody is asked something."""
+        with self._lock:
+            self._redraw(hidden=True)
+            self._aside = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._aside = False
+
     def close(self) -> None:
         """Takes the live line away."""
         self._closed.set()
@@ -68,11 +83,11 @@ class Progress:
         sys.stderr.write(("\r\x1b[K" if self._live else "") + printable(text) + "\n")
         sys.stderr.flush()
 
-    def _redraw(self) -> None:
-        if not self._live:
+    def _redraw(self, *, hidden: bool = False) -> None:
+        if not self._live or self._aside:
             return
         parts = []
-        for event, since in self._running.values():
+        for event, since in () if hidden else self._running.values():
             counted = f" {event.done} of {event.total}: {event.text}" if event.total else ""
             parts.append(f"{event.phase.label} {time.monotonic() - since:.0f} s{counted}")
         sys.stderr.write("\r\x1b[K" + printable("  … " + " | ".join(parts))[: _columns() - 1] if parts else "\r\x1b[K")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pipeline.cli.console import in_terminal, say, tell, warn
-from pipeline.errors import ContractError, Paused, Rejected
+from pipeline.errors import ContractError, InputsChanged, Paused, Rejected
 from pipeline.files import make_folder, read_bytes, sha256, write_durable
 from pipeline.logs import timestamp
 from pipeline.phase import Decision
@@ -17,10 +17,6 @@ from pipeline.store import TaskStore
 PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
 REQUESTS = "plan_requests.json"
-
-
-class PlanChanged(Paused):
-    """The reviewer changed the plan, or asked for another: the phases before the gate are looked at again."""
 
 
 def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
@@ -128,10 +124,10 @@ def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
                 f"{person()} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan"
             )
         if answer == "edit" and edit_plan(store):
-            raise PlanChanged("the plan was edited")
+            raise InputsChanged("the plan was edited")
         if answer == "change":
             request_change(store, click.prompt("what must change", err=True))
-            raise PlanChanged("a change was asked for")
+            raise InputsChanged("a change was asked for")
         if answer == "later":
             break
         warn("please type one of the five words")

@@ -15,6 +15,7 @@ from pipeline.cli.closing import show_report
 from pipeline.cli.console import warn
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
+from pipeline.phase import Decision
 from pipeline.runner import Run, run_pipeline, stale_phases
 from pipeline.store import TaskStore
 
@@ -144,12 +145,17 @@ def _run(
 ) -> dict[str, Any]:
     gc.freeze()
     gc.enable()
-    progress = Progress()
+    progress, reviewer = Progress(), choose_reviewer(store, values)
     find = store.graph.find
+
+    def review(plan: str, digest: str) -> Decision:
+        with progress.aside():
+            return reviewer(plan, digest)
+
     run = Run(
         settings=values,
         open_model=lambda: open_model(values),
-        review=choose_reviewer(store, values),
+        review=review,
         record=record,
         watch=progress.show,
         stop_at=find(values["stop_at"]) if values["stop_at"] else None,
