@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -279,3 +280,48 @@ def _assembled(objects: Mapping[int, bytes], more: bytes) -> bytes:
     size = max(objects) + 1
     out += b"trailer\n<< /Size %d /Root 1 0 R%s >>\nstartxref\n%d\n%%%%EOF\n" % (size, more, start)
     return bytes(out)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a person saw in a terminal, and how the command ended."""
+
+    code: int
+    text: str
+
+
+def in_terminal(command: Command, *arguments: str | Path, answers: Sequence[str] = (), prompt: str = ": ") -> Screen:
+    """Runs the command in a terminal of its own; each answer is typed when `prompt` stands at the end of the screen.
+
+    When no answer is left and the command asks again, the terminal says that the input is over (Ctrl-D).
+    """
+    mine, its = os.openpty()
+    with subprocess.Popen(
+        command_line(*arguments),
+        cwd=command.folder,
+        env={**command.environment, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+    ) as process:
+        os.close(its)
+        seen, asked, waiting = b"", 0, [*answers]
+        while piece := _piece(mine):
+            seen += piece
+            if seen[asked:].endswith(prompt.encode()):
+                asked = len(seen)
+                os.write(mine, waiting.pop(0).encode() + b"\n" if waiting else b"\x04")
+        code = process.wait(timeout=SECONDS)
+    os.close(mine)
+    return Screen(code, seen.decode("utf-8", "replace"))
+
+
+def _piece(terminal: int) -> bytes:
+    """What a terminal shows next; nothing when the command is gone, or is silent for ever."""
+    if not select.select([terminal], [], [], SECONDS)[0]:
+        return b""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 from phases.paper.headings import number_of, plain, without_number
@@ -101,6 +102,16 @@ def _abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
 def own_text(text: str, section: dict[str, Any]) -> str:
     """A section's text without its heading line."""
     return text[section["start"] : section["end"]].partition("\n")[2]
+
+
+def pages_of(text: str, section: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """A section's text without its heading, page by page: (page, text)."""
+    page, block = section["page"], own_text(text, section)
+    position = 0
+    for mark in PAGE_MARK.finditer(block):
+        yield page, block[position : mark.start()]
+        page, position = int(mark.group(1)), mark.end()
+    yield page, block[position:]
 
 
 def _references(text: str, sections: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phases.paper.markdown import PAGE_MARK
-from phases.paper.outline import own_text
+from phases.paper.outline import own_text, pages_of
 
 LONGEST_QUOTE = 240
 _POWER = r"10\s*\^?\s*\{?\s*[-−–]?\s*[0-9]+\s*\}?"
@@ -139,8 +139,10 @@ def requirements_of(text: str, outline: dict[str, Any], segments: list[dict[str,
         _add_cued(found, kind, pattern, where_kind, text, outline["sections"], kinds)
     for section in outline["sections"]:
         if kinds.get(section["id"]) != "references":
-            for name, value, quote in _values(own_text(text, section)):
-                found.add("hyperparameter", f"{name} = {value}", section, quote, name=name, value=value)
+            for page, block in pages_of(text, section):
+                for name, value, quote in _values(block):
+                    where = {**section, "page": page}
+                    found.add("hyperparameter", f"{name} = {value}", where, quote, name=name, value=value)
     for section in outline["sections"]:
         if kinds.get(section["id"]) == "experiment" and not _has_children(section, outline["sections"]):
             found.add(
@@ -193,11 +195,16 @@ def _add_cued(
     for section in sections:
         if kinds.get(section["id"]) not in (where_kind, "algorithm", "appendix"):
             continue
-        for sentence in _sentences(own_text(text, section)):
-            if added < _MOST_PER_CUE and re.search(pattern, sentence, re.IGNORECASE):
-                found.add(kind, sentence, section, sentence)
-                added += 1
-                break  # one a section: the plan names the place, it does not repeat the paper
+        cited = (
+            (page, sentence)
+            for page, block in pages_of(text, section)
+            for sentence in _sentences(block)
+            if re.search(pattern, sentence, re.IGNORECASE)
+        )
+        page, sentence = next(cited, (0, ""))  # one a section: the plan names the place, it does not repeat the paper
+        if sentence and added < _MOST_PER_CUE:
+            found.add(kind, sentence, {**section, "page": page}, sentence)
+            added += 1
 
 
 def _values(block: str) -> Iterator[tuple[str, int | float, str]]:

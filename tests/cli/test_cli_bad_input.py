@@ -127,7 +127,7 @@ def test_a_bad_paper_that_was_mended_goes_on_in_the_same_task(command: Command) 
     source = command.folder / "paper.md"
     source.write_bytes(b"")
     assert command("run", "--fast", source).code == 1
-    source.write_text("# A\n\nWe minimize the loss.\n")
+    source.write_text("# A\n\n## 1 Method\n\nWe minimize the loss.\n")
     assert command("run", "--fast", source, "--until", "outline").code == 5
     assert [entry["id"] for entry in command("list", "--json").json()] == ["paper"]
 

@@ -32,8 +32,13 @@ from pipeline.cli import main
 seen, record = [], os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
 
+def here(name):
+    """In the working folder, or relative to a folder that is open already."""
+    return isinstance(name, (str, bytes)) and (place in os.fsdecode(name) or not os.path.isabs(os.fsdecode(name)))
+
+
 def hook(event, details):
-    if event in EVENTS and (event[0] != "o" or any(place in os.fsdecode(x) for x in details if isinstance(x, (str, bytes)))):
+    if event in EVENTS and (not event.startswith("o") or any(map(here, details[:2]))):
         seen.append(event)
         os.write(record, f"{event} {details[:2]}\\n".encode("utf-8", "replace"))
         if len(seen) == int(nth):
@@ -57,12 +62,11 @@ class Call:
         return f"{self.name} number {self.nth}: {self.text[:120]}"
 
 
-def calls_of(ground: Ground, names: str = CHANGING, *, others: bool = False) -> list[Call]:
-    """The calls of these names that the drill's command makes, in their order. `others`: it starts other processes."""
+def calls_of(ground: Ground, names: str = CHANGING) -> list[Call]:
+    """The calls of these names that the drill's command makes, in their order; not those of processes that it starts."""
     need_strace()
     log = ground.base / "calls"
-    before = _strace(names, log, others=others, paths=True)
-    ended = ground.call(before=before)
+    ended = ground.call(before=[*_strace(names, log, others=ground.tools), "-y"])
     assert "Traceback" not in ended.err, ended.err
     counts: dict[str, int] = {}
     calls, first = [], None
@@ -75,10 +79,11 @@ def calls_of(ground: Ground, names: str = CHANGING, *, others: bool = False) -> 
     return calls
 
 
-def call_with(ground: Ground, fault: str, call: Call, *, others: bool = False) -> Ended:
-    """Runs the drill's command with a fault (`signal=KILL`, `error=ENOSPC`) at that call."""
-    before = _strace(call.name, ground.base / "faults", others=others)
-    return ground.call(before=[*before, "-e", f"inject={call.name}:{fault}:when={call.nth}"])
+def call_with(ground: Ground, fault: str, call: Call, *, for_ever: bool = False) -> Ended:
+    """Runs the drill's command with a fault (`signal=KILL`, `error=ENOSPC`) at that call, or from it on."""
+    before = _strace(call.name, ground.base / "faults", others=ground.tools)
+    when = f"{call.nth}{'+' * for_ever}"
+    return ground.call(before=[*before, "-e", f"inject={call.name}:{fault}:when={when}"])
 
 
 def launched(ground: Ground, nth: int, action: str = "os._exit(137)", *, arguments: Sequence[str] = ()) -> Ended:
@@ -125,13 +130,12 @@ def need_strace() -> None:
         pytest.skip(reason)
 
 
-def _strace(names: str, log: Path, *, others: bool, paths: bool = False) -> list[str]:
+def _strace(names: str, log: Path, *, others: bool) -> list[str]:
     # Processes that the command starts have counts of their own, so they are not followed; and without following there
     # is no seccomp-bpf, which makes strace five times faster.
     follow = [] if others else ["-f", "--seccomp-bpf"]
-    shown = ["-y"] if paths else []
     strace = shutil.which("strace") or "strace"
-    return [strace, *follow, *shown, "-qq", "-o", str(log), "-e", "trace=" + ",".join(f"?{name}" for name in names.split())]
+    return [strace, *follow, "-qq", "-o", str(log), "-e", "trace=" + ",".join(f"?{name}" for name in names.split())]
 
 
 @contextmanager

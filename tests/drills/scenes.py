@@ -115,7 +115,7 @@ def chain(base: Path, count: int = 4) -> Ground:
     folder = write_toys(base / "toys", count)
     write_toy(folder, count - 1, body=_FOLDER)
     _let_files_in(folder, count - 1)
-    return Ground(base, str(folder))
+    return Ground(base, str(folder), tools=False)
 
 
 def diamond(base: Path) -> Ground:
@@ -123,14 +123,14 @@ def diamond(base: Path) -> Ground:
     folder = write_toys(base / "toys", 2)
     write_toy(folder, 2, body=STEP.replace("{reads}", '("toy00.json",)').replace("{before}", '""'))
     write_toy(folder, 3, body=STEP.replace("{reads}", '("toy01.json", "toy02.json")'))
-    return Ground(base, str(folder))
+    return Ground(base, str(folder), tools=False)
 
 
 def waiting(base: Path) -> Ground:
     """Three toys; the one in the middle waits until it is let go."""
     folder = write_toys(base / "toys", 3)
     write_toy(folder, 1, body=_signed(_WAITING, base))
-    return Ground(base, str(folder))
+    return Ground(base, str(folder), tools=False)
 
 
 def commanding(base: Path, *, side_by_side: bool) -> Ground:

@@ -1,0 +1,283 @@
+"""The review gate: nothing is written before a plan is approved, and an approval is for exactly that plan."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.papers import Command, in_terminal, paper
+
+PLAN = "initial_plan.txt"
+PROMPT = "later: "
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """A command with a paper beside it."""
+    paper(tmp_path)
+    return Command(tmp_path)
+
+
+def plan_of(command: Command) -> Path:
+    return command.task("paper") / PLAN
+
+
+def code_of(command: Command) -> Path:
+    return command.task("paper") / "generate_code"
+
+
+def versions_of(command: Command) -> set[str]:
+    return {path.read_text() for path in (command.task("paper") / "plan_versions").iterdir()}
+
+
+def wait_for_review(command: Command) -> None:
+    """A run that waits at the gate for `pipeline review`."""
+    ended = command("run", "--fast", "paper.md", "--review", "file")
+    assert ended.code == 5, ended.err
+    assert "pipeline review paper --approve" in ended.out
+    assert not code_of(command).exists()
+
+
+def editor(command: Command, script: str) -> None:
+    """Makes a shell script the user's editor; $1 is the file."""
+    path = command.folder / "editor.sh"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    command.environment["EDITOR"] = command.environment["VISUAL"] = str(path)
+
+
+# auto and file
+
+
+def test_a_plan_that_nobody_has_to_look_at_says_so(command: Command) -> None:
+    assert command("run", "--fast", "paper.md", "--review", "auto").code == 3
+    review = command.document("paper", "plan_review.json")
+    assert (review["decision"], review["by"]) == ("approve", "auto")
+    assert review["plan_sha256"] == hashlib.sha256(plan_of(command).read_bytes()).hexdigest()
+
+
+def test_an_approved_plan_is_carried_out_and_the_approval_is_bound_to_it(command: Command) -> None:
+    wait_for_review(command)
+    approved = command("review", "paper", "--approve")
+    assert (approved.code, "pipeline resume paper" in approved.out) == (0, True)
+    assert command("resume", "paper", "--review", "file").code == 3
+    review = command.document("paper", "plan_review.json")
+    assert review["decision"] == "approve"
+    assert review["by"] not in ("", "auto")
+    assert review["plan_sha256"] == hashlib.sha256(plan_of(command).read_bytes()).hexdigest()
+
+
+def test_the_plan_is_shown_before_it_is_decided_about(command: Command) -> None:
+    wait_for_review(command)
+    shown = command("review", "paper")
+    assert shown.code == 0
+    assert plan_of(command).read_text().strip() in shown.out
+    assert hashlib.sha256(plan_of(command).read_bytes()).hexdigest() in shown.out
+    assert command("resume", "paper", "--review", "file").code == 5, "looking at a plan approves nothing"
+
+
+def test_an_approval_of_an_older_plan_does_not_count(command: Command) -> None:
+    wait_for_review(command)
+    command("review", "paper", "--approve")
+    plan = plan_of(command)
+    plan.write_text(plan.read_text().replace("We wait, and measure how long.", "We do something else."))
+    ended = command("resume", "paper", "--review", "file")
+    assert ended.code == 5
+    assert "which is another one" in ended.out
+    assert not code_of(command).exists()
+
+
+def test_an_approval_that_was_carried_out_does_not_cover_a_later_edit(command: Command) -> None:
+    wait_for_review(command)
+    command("review", "paper", "--approve")
+    assert command("resume", "paper", "--review", "file").code == 3
+    plan = plan_of(command)
+    plan.write_text(plan.read_text().replace("We wait, and measure how long.", "We do something else."))
+    assert command("resume", "paper", "--review", "file").code == 5
+
+
+def test_a_decision_about_another_plan_than_the_one_that_was_seen_is_refused(command: Command) -> None:
+    wait_for_review(command)
+    refused = command("review", "paper", "--approve", "--plan", "0123456789")
+    assert refused.code == 2
+    assert "look at it again" in refused.complaints[0]
+    assert command("resume", "paper", "--review", "file").code == 5
+
+
+def test_a_rejected_plan_ends_the_run_with_4(command: Command) -> None:
+    wait_for_review(command)
+    assert command("review", "paper", "--reject").code == 0
+    ended = command("resume", "paper", "--review", "file")
+    assert ended.code == 4
+    assert "--redo plan" in ended.complaints[0]
+    assert not code_of(command).exists()
+    assert command.document("paper", "report.json")["status"] == "cancelled"
+    assert command("resume", "paper", "--review", "file").code == 4, "a rejection holds"
+
+
+def test_a_rejection_can_be_taken_back(command: Command) -> None:
+    wait_for_review(command)
+    command("review", "paper", "--reject")
+    command("resume", "paper", "--review", "file")
+    command("review", "paper", "--approve")
+    assert command("resume", "paper", "--review", "file").code == 3
+
+
+def test_a_change_that_was_asked_for_is_a_requirement_of_the_next_plan(command: Command) -> None:
+    wait_for_review(command)
+    before = plan_of(command).read_text()
+    assert command("review", "paper", "--change", "also wait in the garden").code == 0
+    assert command("resume", "paper", "--review", "file").code == 5
+    rows = yaml.safe_load(plan_of(command).read_text())["requirements"]
+    assert [row["text"] for row in rows if row["source"]["section"] == "review"] == ["also wait in the garden"]
+    assert {before, plan_of(command).read_text()} <= versions_of(command)
+
+
+def test_an_approval_does_not_outlive_a_change_that_was_asked_for_after_it(command: Command) -> None:
+    wait_for_review(command)
+    command("review", "paper", "--approve")
+    command("review", "paper", "--change", "also wait in the garden")
+    assert command("resume", "paper", "--review", "file").code == 5
+    assert not code_of(command).exists()
+
+
+def test_every_change_that_was_asked_for_stays(command: Command) -> None:
+    wait_for_review(command)
+    for text in ("first this", "then that"):
+        command("review", "paper", "--change", text)
+        command("resume", "paper", "--review", "file")
+    rows = yaml.safe_load(plan_of(command).read_text())["requirements"]
+    assert [row["text"] for row in rows if row["source"]["section"] == "review"] == ["first this", "then that"]
+
+
+def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Command) -> None:
+    wait_for_review(command)
+    before = plan_of(command).read_text()
+    editor(command, "sed -i 's/We wait, and measure how long/We hurry/' \"$1\"")
+    edited = command("review", "paper", "--edit", "--approve")
+    assert edited.code == 0, edited.err
+    assert "We hurry" in plan_of(command).read_text()
+    assert before in versions_of(command)
+    assert command("resume", "paper", "--review", "file").code == 3
+    assert command.document("paper", "plan_review.json")["plan_sha256"] == hashlib.sha256(
+        plan_of(command).read_bytes()
+    ).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        pytest.param("echo 'paper: [' > \"$1\"", 1, id="it is not YAML any more"),
+        pytest.param("sed -i 's/^  kind: algorithm/  kind: miracle/' \"$1\"", 1, id="it breaks its schema"),
+        pytest.param(": > \"$1\"", 1, id="it is empty"),
+        pytest.param("exit 1", 1, id="the editor fails"),
+        pytest.param("exit 0", 0, id="nothing was changed"),
+    ],
+)
+def test_an_edit_that_is_no_plan_is_dropped_and_approves_nothing(script: str, code: int, command: Command) -> None:
+    wait_for_review(command)
+    before = plan_of(command).read_bytes()
+    editor(command, script)
+    ended = command("review", "paper", "--edit")
+    assert ended.code == code, ended.err
+    assert len(ended.complaints) == code
+    assert plan_of(command).read_bytes() == before
+    assert command("resume", "paper", "--review", "file").code == 5
+
+
+def test_a_review_of_a_task_without_a_plan_says_how_to_get_one(command: Command) -> None:
+    command("run", "--fast", "paper.md", "--until", "outline")
+    refused = command("review", "paper", "--approve")
+    assert refused.code == 2
+    assert "--until plan" in refused.complaints[0]
+
+
+def test_a_damaged_plan_cannot_be_approved(command: Command) -> None:
+    wait_for_review(command)
+    plan_of(command).write_text("paper: [\n")
+    refused = command("review", "paper", "--approve")
+    assert refused.code == 1
+    assert "line 2, column 1" in refused.complaints[0]
+
+
+# ask
+
+
+def test_asking_where_nobody_is_approves_nothing(command: Command) -> None:
+    ended = command("run", "--fast", "paper.md", "--review", "ask")
+    assert ended.code == 5
+    assert "pipeline review paper --approve" in ended.out
+    assert not code_of(command).exists()
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        pytest.param([], 5, id="the end of the input"),
+        pytest.param([""] * 9, 5, id="silence"),
+        pytest.param(["y", "yes", "ok", "aprove", "approve it", "1", "sure"], 5, id="nonsense"),
+        pytest.param(["later"], 5, id="later"),
+        pytest.param(["reject"], 4, id="a rejection"),
+        pytest.param(["approve"], 3, id="an approval"),
+        pytest.param(["", "hm", " APPROVE "], 3, id="an approval after some nonsense"),
+    ],
+)
+def test_only_the_word_approve_approves(answers: list[str], code: int, command: Command) -> None:
+    screen = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=answers, prompt=PROMPT)
+    assert screen.code == code, screen.text
+    assert "Slow Waiting for Everyone" in screen.text, "the plan is shown before anything is asked"
+    assert code_of(command).exists() == (code == 3)
+
+
+def test_an_approved_plan_is_not_asked_about_again(command: Command) -> None:
+    asked = ("run", "--fast", "paper.md", "--review", "ask", "--until", "plan_review")
+    assert in_terminal(command, *asked, answers=["approve"], prompt=PROMPT).code == 5
+    assert command.document("paper", "plan_review.json")["by"] != "auto"
+    resumed = command("resume", "paper", "--review", "ask")
+    assert resumed.code == 3, resumed.err
+    assert command.attempts("paper")["plan_review"] == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "more"),
+    [pytest.param("change", ["also wait in the garden"], id="another plan"), pytest.param("edit", [], id="an edit")],
+)
+def test_a_plan_that_was_changed_at_the_prompt_must_be_approved_as_it_is_then(
+    word: str, more: list[str], command: Command
+) -> None:
+    editor(command, "sed -i 's/We wait, and measure how long/also wait in the garden/' \"$1\"")
+    before = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=[word, *more], prompt=": ")
+    assert before.code == 5, before.text
+    assert not code_of(command).exists()
+    after = in_terminal(command, "resume", "paper", "--review", "ask", answers=["approve"], prompt=PROMPT)
+    assert after.code == 3, after.text
+    assert "also wait in the garden" in plan_of(command).read_text()
+    assert len(versions_of(command)) == 2
+
+
+# what a terminal shows
+
+
+def test_progress_in_a_terminal_is_a_live_line_that_never_goes_back(command: Command) -> None:
+    screen = in_terminal(command, "run", "--fast", "paper.md")
+    assert screen.code == 3
+    lines = [line for row in screen.text.split("\n") for line in row.split("\r\x1b[K") if line.strip()]
+    finished = [line.split()[0] for line in lines if line.rstrip().endswith((" done", " skipped"))]
+    assert finished == ["00", "01", "02", "03", "04", "05", "05b", "06", "07", "08", "09"]
+    counts = [int(line.split(" of ")[0].split()[-1]) for line in lines if "09 implement" in line and " of " in line]
+    assert counts, "the live line tells files done of planned"
+    assert counts == sorted(counts)
+    assert [line for line in lines if "… 09 implement" in line and " s" in line], "the live line tells the time"
+
+
+def test_a_plan_cannot_drive_the_terminal_of_the_person_who_reviews_it(command: Command) -> None:
+    text = (command.folder / "paper.md").read_text()
+    paper(command.folder, text.replace("Slow Waiting", "Slow \x1b]0;owned\x07\x1b[2J Waiting\u202e"))
+    screen = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=["later"], prompt=PROMPT)
+    assert screen.code == 5
+    plain = screen.text.replace("\r\x1b[K", "")
+    for hostile in ("\x1b]0", "\x07", "\x1b[2J", "\u202e"):
+        assert hostile not in plain

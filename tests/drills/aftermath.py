@@ -1,0 +1,85 @@
+"""What every fault is measured by: nothing is half written, and the next run ends in the tree of a run without faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.drills.faults import CHANGING, Call, calls_of, events_of, need_strace
+from tests.drills.ground import Ended, Ground
+from tests.drills.trees import attempts_of_done, differences, half_written, tree_of
+
+Point = TypeVar("Point")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The ground of a drill, and what an undisturbed run on it makes."""
+
+    ground: Ground
+    code: int
+    tree: dict[str, Any]
+
+    def calls(self, names: str = CHANGING) -> list[Call]:
+        """The system calls of an undisturbed run."""
+        self.ground.fresh()
+        return calls_of(self.ground, names)
+
+    def events(self) -> list[str]:
+        """The audited events of an undisturbed run."""
+        self.ground.fresh()
+        return events_of(self.ground)
+
+    def problems_afterwards(self, *go_on: str) -> list[str]:
+        """Goes on after a fault, and tells in words what is not as it should be."""
+        problems, done = half_written(self.ground), attempts_of_done(self.ground)
+        ended = self.ground.call(*go_on)
+        if ended.code != self.code or "Traceback" in ended.err:
+            problems.append(f"going on ends with {ended.code}: {last_words(ended)}")
+        problems += differences(tree_of(self.ground), self.tree)
+        now = attempts_of_done(self.ground)
+        return problems + [
+            f"phase {number} was done, and ran again" for number in done if now.get(number) != done[number]
+        ]
+
+
+def reference_on(ground: Ground, *, traced: bool = True) -> Reference:
+    """Runs undisturbed, twice: the first time writes byte code, and two runs must leave the same."""
+    if traced:
+        need_strace()
+    ground.call()
+    ground.fresh()
+    ended = ground.call()
+    tree = tree_of(ground)
+    ground.fresh()
+    ground.call()
+    assert not differences(tree_of(ground), tree), "two undisturbed runs differ"
+    return Reference(ground, ended.code, tree)
+
+
+def at_each(reference: Reference, points: Iterable[Point], drill: Callable[[Point], Sequence[str]]) -> None:
+    """Drills at every point from a fresh start, and fails with all that was found at any of them."""
+    found, tried = [], 0
+    for point in points:
+        reference.ground.fresh()
+        found += [f"{point}\n      {problem}" for problem in drill(point)]
+        tried += 1
+    assert tried, "there was nothing to drill at"
+    assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
+
+
+def shares(count: int) -> pytest.MarkDecorator:
+    """Every point in `count` shares: the first is quick and always tried, the rest are for `make drills`."""
+    rows = [
+        pytest.param(slice(first, None, count), id=f"share {first + 1} of {count}", marks=[pytest.mark.drill] * bool(first))
+        for first in range(count)
+    ]
+    return pytest.mark.parametrize("share", rows)
+
+
+def last_words(ended: Ended) -> str:
+    """The end of what a command said on stderr."""
+    return ended.err.strip()[-600:] or ended.out.strip()[-200:]

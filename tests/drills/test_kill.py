@@ -1,0 +1,114 @@
+"""Drills 1, 2 and 22: killed at any point, a run goes on to the very tree of a run that nobody killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.drills import scenes
+from tests.drills.aftermath import Reference, at_each, last_words, reference_on, shares
+from tests.drills.faults import Call, call_with, launched
+
+KILLED = -9
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference_on(scenes.chain(tmp_path_factory.mktemp("toys")))
+
+
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference_on(scenes.diamond(tmp_path_factory.mktemp("diamond")))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """The real phases, on a machine without git and bubblewrap."""
+    return reference_on(scenes.paper(tmp_path_factory.mktemp("alone"), tools=False))
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    return reference_on(scenes.paper(tmp_path_factory.mktemp("paper"), tools=True))
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Toys for what needs no strace."""
+    return reference_on(scenes.chain(tmp_path_factory.mktemp("hooked")), traced=False)
+
+
+@shares(8)
+def test_a_run_killed_at_any_system_call_goes_on_to_the_same_tree(toys: Reference, share: slice) -> None:
+    at_each(toys, toys.calls()[share], lambda call: _killed_at(toys, call))
+
+
+@pytest.mark.drill
+def test_a_run_of_phases_side_by_side_killed_at_any_system_call_goes_on_to_the_same_tree(
+    side_by_side: Reference,
+) -> None:
+    at_each(side_by_side, side_by_side.calls(), lambda call: _killed_at(side_by_side, call))
+
+
+@shares(16)
+def test_a_fast_run_killed_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: slice) -> None:
+    at_each(alone, alone.calls()[share], lambda call: _killed_at(alone, call))
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("share", [slice(first, None, 8) for first in range(8)], ids=lambda share: str(share.start))
+def test_a_fast_run_with_a_sandbox_killed_at_any_system_call_goes_on_to_the_same_tree(
+    paper: Reference, share: slice
+) -> None:
+    at_each(paper, paper.calls()[share], lambda call: _killed_at(paper, call))
+
+
+def test_a_run_killed_again_and_again_gets_to_the_end(toys: Reference) -> None:
+    toys.ground.fresh()
+    for step in range(3, 200, 12):
+        ended = call_with(toys.ground, "signal=KILL", Call("fsync", step % 40 + 1, ""))
+        assert ended.code in (KILLED, toys.code), last_words(ended)
+    assert not toys.problems_afterwards()
+
+
+@shares(8)
+def test_a_run_killed_at_any_audited_event_goes_on_to_the_same_tree(hooked: Reference, share: slice) -> None:
+    at_each(hooked, range(1, len(hooked.events()) + 1)[share], lambda nth: _gone_at(hooked, nth))
+
+
+@shares(24)
+def test_a_fast_run_killed_at_any_audited_event_goes_on_to_the_same_tree(paper: Reference, share: slice) -> None:
+    at_each(paper, range(1, len(paper.events()) + 1)[share], lambda nth: _gone_at(paper, nth))
+
+
+def test_a_phase_whose_outputs_are_written_but_not_stamped_is_made_again(hooked: Reference) -> None:
+    """Between the outputs and the stamp lies the one moment at which a result exists that nobody vouches for."""
+    stampings = [nth for nth, event in enumerate(hooked.events(), 1) if event.startswith("os.rename") and "state.json" in event]
+    assert len(stampings) >= 5
+    at_each(hooked, stampings, lambda nth: _gone_at(hooked, nth))
+
+
+def test_a_killed_run_leaves_nothing_in_the_temporary_folder_after_the_next_start(paper: Reference) -> None:
+    probes = [nth for nth, event in enumerate(paper.events(), 1) if "Popen" in event and "bwrap" in event]
+    if not probes:
+        pytest.skip("bubblewrap is not installed, so nothing is tried in a temporary folder")
+    paper.ground.fresh()
+    assert launched(paper.ground, probes[0]).code == 137
+    paper.ground.call()
+    assert [path.name for path in paper.ground.temporary.iterdir()] == []
+
+
+def _killed_at(reference: Reference, call: Call) -> list[str]:
+    ground = reference.ground
+    ended = call_with(ground, "signal=KILL", call)
+    if ended.code not in (KILLED, reference.code):
+        return [f"killed, it ends with {ended.code}: {last_words(ended)}"]
+    by_name = call.nth % 2 and (ground.task / "task.json").exists()
+    return reference.problems_afterwards(*(("resume", "paper") if by_name else ()))
+
+
+def _gone_at(reference: Reference, nth: int) -> list[str]:
+    ended = launched(reference.ground, nth)
+    if ended.code != 137:
+        return [f"killed, it ends with {ended.code}: {last_words(ended)}"]
+    return reference.problems_afterwards()
