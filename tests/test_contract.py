@@ -139,7 +139,7 @@ def mutants(draw: st.DrawFn, example: Any) -> Any:
     """An example with one to three things wrong, or perhaps still right."""
     value = {"": copy.deepcopy(example)}
     for _ in range(draw(st.integers(1, 3))):
-        path = draw(st.sampled_from(sorted(paths_of(value), key=repr)[1:]))
+        path = draw(st.sampled_from(list(paths_of(value))[1:]))
         parent, key = at(value, path[:-1]), path[-1]
         target = parent[key]
         kind = draw(st.sampled_from(("drop", "add", "type", "value")))
