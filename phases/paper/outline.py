@@ -77,7 +77,7 @@ def _sections(text: str, body_start: int, places: _Places, title: str | None) ->
     ]
     if found and title and plain(found[0].group(2)) == plain(title):
         found = found[1:]  # the paper's own title is no section
-    ends = [match.start() for match in found[1:]] + [len(text)]
+    ends = [*(match.start() for match in found[1:]), len(text)][: len(found)]
     return [
         {
             "id": f"S{index}",

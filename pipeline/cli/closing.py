@@ -73,7 +73,7 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (f"pipeline show {name} plan", "read the plan"),
         (f"pipeline status {name}", "every phase, with its time"),
-        (f"pipeline run {_near(store.root)} --redo plan", "edit something, then make what follows again"),
+        (f"pipeline resume {name}", "after you edited a document: makes what reads it again"),
     ]
 
 

@@ -33,8 +33,8 @@ class Ended:
     def assert_failed(self, *words: str) -> None:
         """It failed as a user should see it: one line, which names all this, and no traceback."""
         assert self.code != 0, f"it ended well:\n{self.out}{self.err}"
-        assert "Traceback" not in self.err + self.out, self.err
-        assert len(self.complaints) == 1, f"not one line of complaint:\n{self.err}"
+        assert "Traceback" not in self.err + self.out, f"a traceback is printed: … {self.err[-300:]}"
+        assert len(self.complaints) == 1, f"it ends with {self.code}, and not with one line of complaint: … {self.err[-300:]}"
         for word in words:
             assert word in self.complaints[0], f"{word!r} is not in: {self.complaints[0]}"
 
