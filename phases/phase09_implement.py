@@ -16,7 +16,12 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "the plan was approved as another text; review it again with: pipeline review",
     )
     assignment = Assignment(
-        inputs["initial_plan.txt"], digest, ctx.paths.workspace, ctx.paths.journal, str(ctx.settings["sandbox"])
+        inputs["initial_plan.txt"],
+        digest,
+        ctx.paths.workspace,
+        ctx.paths.journal,
+        str(ctx.settings["sandbox"]),
+        ctx.deadline,
     )
     made = implement(assignment, opened(ctx), ctx.progress)
     return {

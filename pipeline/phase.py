@@ -34,15 +34,6 @@ class WorkflowContext(NamedTuple):
     root: str
 
     @property
-    def source_copy(self) -> str:
-        """The paper's own bytes, kept so that the task never depends on where they came from."""
-        return os.path.join(self.root, "source")
-
-    @property
-    def paper(self) -> str:
-        return os.path.join(self.root, "paper.md")
-
-    @property
     def plan(self) -> str:
         return os.path.join(self.root, "initial_plan.txt")
 
@@ -58,10 +49,6 @@ class WorkflowContext(NamedTuple):
     @property
     def journal(self) -> str:
         return os.path.join(self.root, "journal.jsonl")
-
-    @property
-    def llm_log(self) -> str:
-        return os.path.join(self.root, "logs", "llm.jsonl")
 
 
 class Context(NamedTuple):

@@ -28,6 +28,7 @@ class Assignment:
     workspace: str
     journal: str
     sandbox_setting: str
+    deadline: float | None
 
 
 def implement(assignment: Assignment, model: Model, progress: Callable[[int, int, str], None]) -> dict[str, Any]:
@@ -40,7 +41,9 @@ def implement(assignment: Assignment, model: Model, progress: Callable[[int, int
     make_folder(assignment.workspace)
     workspace = Workspace(assignment.workspace)
     journal = Journal(assignment.journal, header)
-    run = Run(model, Tools(workspace, sandbox), workspace, journal, plan, sandbox, first_messages(plan))
+    run = Run(
+        model, Tools(workspace, sandbox), workspace, journal, plan, sandbox, first_messages(plan), assignment.deadline
+    )
     run.on_turn = lambda: progress(*_files_done(workspace, plan))
     ending = _checked_again(work(run), workspace, plan, sandbox)
     traced = trace(workspace, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +30,8 @@ class Run:
     plan: dict[str, Any]
     sandbox: str
     messages: list[Message]
+    deadline: float | None = None
+    """time.monotonic() after which no further turn begins."""
     on_turn: Callable[[], None] = lambda: None
     usage: dict[str, Any] = field(default_factory=lambda: {"calls": 0, "tokens_in": 0, "tokens_out": 0, "usd": 0.0})
 
@@ -38,7 +41,7 @@ class Ending:
     """How the loop ended."""
 
     stop_reason: str
-    """accepted, accept_continue_exhausted, turn_limit or model_stopped."""
+    """accepted, accept_continue_exhausted, turn_limit, time_limit or model_stopped."""
     turns: int
     verification: dict[str, Any]
     detail: str = ""
@@ -49,6 +52,8 @@ def work(run: Run) -> Ending:
     digest, told, continues = "", 0, 0
     verdict: dict[str, Any] = {"block": None, "verification": {**NOT_VERIFIED, "sandbox": run.sandbox}}
     for turn in range(1, MOST_TURNS + 1):
+        if run.deadline is not None and time.monotonic() > run.deadline:
+            return Ending("time_limit", turn - 1, verdict["verification"], "the time for this phase is used up")
         digest, told = _digest_of_new(run, digest, told)
         reply = _ask(run, turn, digest)
         if reply.outcome != "ok":

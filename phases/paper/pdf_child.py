@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import resource
+import signal
 import sys
 from importlib.metadata import version
 from typing import Any
 
 MEMORY = 4 * 1024**3
 CPU_SECONDS = 100
+_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     """Reads the file named on the command line under limits of its own."""
+    _die_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     json.dump(_read(sys.argv[1]), sys.stdout)
+
+
+def _die_with_parent() -> None:
+    """A run that is killed takes its child along (Linux only; elsewhere the limits end it)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _read(path: str) -> dict[str, Any]:
