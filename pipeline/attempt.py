@@ -19,7 +19,7 @@ class Result(NamedTuple):
     """done, skipped, degraded, failed or stopped."""
     seconds: float
     documents: Mapping[str, Any] | None = None
-    error: BaseException | None = None
+    error: PipelineError | None = None
 
 
 def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
@@ -27,23 +27,38 @@ def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Con
     started = time.monotonic()
     if reason := _reason_to_skip(phase, inputs, mode):
         return Result(SKIPPED, 0.0, _placeholders(phase, SKIPPED, reason, mode))
+    documents, error = guarded(phase, lambda: phase.run(inputs, make_context(phase)))
+    seconds = time.monotonic() - started
+    if error is None and not isinstance(documents, Mapping):
+        error = PhaseError(f"phase {phase.label} returned {type(documents).__name__}, and not its documents by name")
+    if error:
+        return gave_up(phase, error, mode, seconds)
+    return Result(DONE, seconds, documents)
+
+
+def guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
+    """What code of a phase returns, or the error that it ends in; what it should not have raised is a bug in it."""
     try:
-        documents = phase.run(inputs, make_context(phase))
-    except PhaseError as error:
-        return _gave_up(phase, error, mode, time.monotonic() - started)
+        return call(), None
     except PipelineError as error:
-        return Result("stopped" if error.exit_code > 1 else "failed", time.monotonic() - started, error=error)
-    except Interrupted:
+        return None, error
+    except (Interrupted, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a phase raises beside these is a bug in it
+    except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
         import traceback
 
         story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
-        bug = PhaseBug(
-            f"phase {phase.label} has a bug: {type(error).__name__}: {_one_line(error)}; the log has the traceback"
+        line = " ".join(str(error).split())[:300]
+        return None, PhaseBug(
+            f"phase {phase.label} has a bug: {type(error).__name__}: {line}; the log has the traceback"
         )
-        return _gave_up(phase, bug, mode, time.monotonic() - started)
-    return Result(DONE, time.monotonic() - started, documents)
+
+
+def gave_up(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
+    """The result of a failure: an optional phase degrades the run, any other ends it."""
+    if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
+        return Result("degraded", seconds, _placeholders(phase, FAILED, str(error), mode), error)
+    return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)
 
 
 def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
@@ -55,15 +70,7 @@ def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
     return f"it needs {missing}, and that is only a placeholder: {inputs[missing]['reason']}" if missing else None
 
 
-def _gave_up(phase: Phase, error: PhaseError, mode: str, seconds: float) -> Result:
-    if phase.optional:
-        return Result("degraded", seconds, _placeholders(phase, FAILED, str(error), mode), error)
-    return Result("failed", seconds, error=error)
-
-
 def _placeholders(phase: Phase, status: str, reason: str, mode: str) -> dict[str, Any]:
-    return {name: placeholder(status, reason, mode) for name in phase.writes if not name.endswith("/")}
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+    return {
+        name: placeholder(status, reason or "no reason given", mode) for name in phase.writes if not name.endswith("/")
+    }

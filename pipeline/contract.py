@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from pipeline import formats
+from pipeline import formats, plain_yaml
 from pipeline.errors import ContractError, FormatError
 from pipeline.files import read_bytes
 from pipeline.phase import is_placeholder
@@ -61,12 +61,6 @@ class Contracts:
             self._schemas[file_name] = self._read_schema(file_name, name)
         return self._schemas[file_name]
 
-    def names(self) -> list[str]:
-        """The file names of all schemas that can be found."""
-        return sorted(
-            {entry for folder in self._folders for entry in os.listdir(folder) if entry.endswith(".schema.json")}
-        )
-
     def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
         checked = value.front if isinstance(value, formats.Markdown) else value
         schema, key = self.schema(name), schema_name(name)
@@ -74,7 +68,11 @@ class Contracts:
             schema, key = self.schema(PLACEHOLDER), PLACEHOLDER
         if key not in self._validators:
             self._validators[key] = fast_validator(schema)
-        if not self._validators[key].is_valid(checked):
+        try:
+            valid = self._validators[key].is_valid(checked)
+        except ValueError as error:  # a value that no JSON document can have: a set, a key that is a number
+            raise ContractError(f"{name}: {error} (written by {writer})") from error
+        if not valid:
             _explain(name, schema, checked, writer, data)
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
@@ -82,9 +80,12 @@ class Contracts:
             path = os.path.join(folder, file_name)
             if os.path.exists(path):
                 try:
-                    return dict(formats.parse_json(read_bytes(path)))
+                    schema = formats.parse_json(read_bytes(path))
                 except FormatError as error:
                     raise ContractError(f"{path}, line {error.line}: {error}") from error
+                if not isinstance(schema, dict):
+                    raise ContractError(f"{path}: a schema is a JSON object")
+                return schema
         raise ContractError(f"no schema governs {document}: add {file_name} to {self._folders[0]}")
 
 
@@ -98,7 +99,10 @@ def fast_validator(schema: dict[str, Any]) -> Any:
     """The validator of the common case. It never fetches: a reference out of the schema is an error."""
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
+    try:
+        return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise ContractError(f"a schema is not valid: {_shorten(str(error))}") from error
 
 
 def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -114,13 +118,14 @@ def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
 def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: bytes) -> NoReturn:
     breaches = explanations(schema, value)
     if not breaches:  # the two validators differ: the stricter one wins, in its own words
-        breach = next(iter(fast_validator(schema).iter_errors(value)))
-        raise ContractError(f"{name}: {_shorten(breach.message)} (written by {writer})")
+        strict = next(iter(fast_validator(schema).iter_errors(value)))
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in strict.instance_path)
+        raise ContractError(f"{name} at ${''.join(steps)}: {_shorten(strict.message)} (written by {writer})")
     breach = breaches[0]
     while breach.context:
         breach = max(breach.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
     path = list(breach.absolute_path)
-    line, column = formats.locate_yaml(data, path) if name.endswith(_YAML_STEMS) else (0, 0)
+    line, column = plain_yaml.locate_yaml(data, path) if name.endswith(_YAML_STEMS) else (0, 0)
     place = f", line {line}, column {column}," if line else ""
     raise ContractError(
         f"{name}{place} at {breach.json_path}: {_shorten(breach.message)} (rule: {breach.validator}; written by {writer})"
@@ -130,14 +135,16 @@ def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: b
 def _parser(name: str) -> Any:
     if name.endswith(".md"):
         return formats.parse_markdown
-    return formats.parse_yaml if name.endswith(_YAML_STEMS) else formats.parse_json
+    return plain_yaml.parse_yaml if name.endswith(_YAML_STEMS) else formats.parse_json
 
 
 def _dump(name: str, value: Any, writer: str) -> bytes:
     try:
+        if isinstance(value, formats.Markdown) != name.endswith(".md"):
+            raise FormatError("only Markdown goes under a name that ends in .md, and nothing else does")
         if isinstance(value, formats.Markdown):
             return value.text.encode("utf-8")
-        return formats.dump_yaml(value) if name.endswith(_YAML_STEMS) else formats.dump_json(value)
+        return plain_yaml.dump_yaml(value) if name.endswith(_YAML_STEMS) else formats.dump_json(value)
     except (FormatError, UnicodeError) as error:
         raise ContractError(f"{name}: {error} (written by {writer})") from error
 

@@ -25,6 +25,8 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
     try:
         # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise StorageError(f"{path!r} is no name for a file: {error}") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(
@@ -37,7 +39,10 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
             raise StorageError(f"{path} is {_kind(status.st_mode)}, and only regular files are read")
         if status.st_size > limit:
             raise StorageError(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
-        return _read_all(descriptor, status.st_size)
+        data = _read_all(descriptor, status.st_size, limit)
+        if len(data) > limit:
+            raise StorageError(f"{path} grew over the limit of {limit:,} bytes while it was read")
+        return data
     except OSError as error:
         raise failure("read", path, error) from error
     finally:
@@ -166,10 +171,15 @@ def temporary_name(path: str) -> str:
 
 def sweep_temporary_files(folder: str) -> None:
     """Removes what a killed writer left beside its documents."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") and entry.name.endswith(".tmp"):
-                _forget(entry.path)
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                    _forget(entry.path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise failure("look into", folder, error) from error
 
 
 def failure(verb: str, path: str, error: OSError) -> StorageError:
@@ -178,10 +188,11 @@ def failure(verb: str, path: str, error: OSError) -> StorageError:
     return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
 
 
-def _read_all(descriptor: int, expected: int) -> bytes:
-    pieces = []
-    while piece := os.read(descriptor, max(expected, 65536)):
+def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
+    pieces, left = [], limit + 1
+    while left > 0 and (piece := os.read(descriptor, min(left, max(expected, 65536)))):
         pieces.append(piece)
+        left -= len(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

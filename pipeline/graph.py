@@ -19,6 +19,11 @@ class Graph:
         self.phases = sorted(phases, key=lambda phase: phase.number)
         self._writers: dict[str, Phase] = {}
         for phase in self.phases:
+            for other in self.phases:
+                if other is not phase and (other.number == phase.number or other.name == phase.name):
+                    raise ContractError(
+                        f"two phases are called {phase.label} and {other.label}; number and name must be its own"
+                    )
             for name in phase.writes:
                 if name in self._writers:
                     raise ContractError(f"{name} has two writers: {self._writers[name].label} and {phase.label}")
@@ -44,7 +49,7 @@ class Graph:
 
     def find(self, wanted: str) -> Phase:
         """The phase of that number ('3', '03', '05b') or name. Raises UsageError."""
-        for phase in self.phases:
+        for phase in self.phases if wanted else ():
             if wanted in (phase.name, phase.number) or wanted.zfill(len(phase.number)) == phase.number:
                 return phase
         known = [text for phase in self.phases for text in (phase.number, phase.name)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from pipeline.errors import FormatError, TaskBusy
+from pipeline.errors import FormatError, StorageError, TaskBusy
 from pipeline.files import failure
 from pipeline.formats import parse_json
 from pipeline.logs import timestamp
@@ -26,11 +27,18 @@ def locked(folder: str) -> Iterator[str | None]:
     except OSError as error:
         raise failure("lock", path, error) from error
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(f"{path} is not a regular file, and a lock is one; delete it")
         _take(descriptor, folder)
-        left = _left_behind(descriptor, path)
-        _write(descriptor, _me())
-        yield left
-        _write(descriptor, "")
+        try:
+            left = _left_behind(descriptor, path)
+            _write(descriptor, _me())
+        except OSError as error:
+            raise failure("lock", path, error) from error
+        try:
+            yield left
+        finally:
+            _let_go(descriptor)
     finally:
         os.close(descriptor)
 
@@ -74,6 +82,11 @@ def _left_behind(descriptor: int, path: str) -> str | None:
             f"if it is not, delete {path}"
         )
     return f"took over from {_words(content)}, which ended without letting go"
+
+
+def _let_go(descriptor: int) -> None:
+    with suppress(OSError):  # closing the file frees the lock all the same; the next holder is told of a dead one
+        _write(descriptor, "")
 
 
 def _me() -> str:

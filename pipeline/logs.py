@@ -17,7 +17,9 @@ from contextvars import ContextVar
 from importlib.machinery import PathFinder
 from typing import Any
 
-_TAIL = 65536
+from pipeline.files import failure, last_line
+
+_LOOK_BACK = 100
 _current: ContextVar[TaskLog | None] = ContextVar("task_log", default=None)
 
 
@@ -25,15 +27,25 @@ class TaskLog:
     """The open log of one task. Lines are numbered, so that their order never depends on a clock."""
 
     def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        self._sequence, torn = _last_sequence(self._descriptor)
-        if torn:
-            os.write(self._descriptor, b"\n")
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            self._descriptor = os.open(path, flags, 0o644)
+            size = os.fstat(self._descriptor).st_size
+            last = last_line(self._descriptor, size)
+            if last and not last.endswith(b"\n"):
+                os.write(self._descriptor, b"\n")
+            self._sequence = _sequence(self._descriptor, size, last)
+        except OSError as error:
+            raise failure("log to", path, error) from error
 
     def write(self, level: str, message: str, **fields: Any) -> None:
         """Appends one line. A log that cannot be written never ends a run: the documents hold what counts."""
         self._sequence += 1
         line = {"seq": self._sequence, "at": timestamp(), "level": level, "message": message, **fields}
+        try:
+            json.dumps(fields, default=str)
+        except (TypeError, ValueError, RecursionError):
+            line = {**line, **{name: repr(value) for name, value in fields.items()}}
         try:
             os.write(
                 self._descriptor, json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
@@ -114,18 +126,22 @@ def _from_loguru(message: Any) -> None:
     if log is None:
         sys.stderr.write(f"{record['level'].name}: {record['message']}\n")
         return
-    fields = {"module": record["name"], **{key: str(value) for key, value in record["extra"].items()}}
+    fields = {"module": record["name"]}
+    if record["extra"]:
+        fields["extra"] = {str(key): str(value) for key, value in record["extra"].items()}
     if record["exception"]:
         fields["traceback"] = str(message)
     log.write(record["level"].name, record["message"], **fields)
 
 
-def _last_sequence(descriptor: int) -> tuple[int, bool]:
-    size = os.fstat(descriptor).st_size
-    tail = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
-    for line in reversed(tail.split(b"\n")):
+def _sequence(descriptor: int, size: int, last: bytes) -> int:
+    """The number of the last line that has one; a torn line has none, so the one before it is asked."""
+    for _ in range(_LOOK_BACK):
         try:
-            return int(json.loads(line)["seq"]), not tail.endswith(b"\n")
-        except (ValueError, KeyError, TypeError):
-            continue
-    return 0, bool(tail) and not tail.endswith(b"\n")
+            return int(json.loads(last)["seq"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            size -= len(last)
+            if size <= 0:
+                return 0
+            last = last_line(descriptor, size)
+    return 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
-from pipeline.errors import ContractError, Interrupted, Paused, PipelineError, Rejected, StorageError
+from pipeline.attempt import guarded
+from pipeline.errors import ContractError, Interrupted, Paused, PhaseBug, PipelineError, Rejected, StorageError
 from pipeline.logs import timestamp
-from pipeline.stamps import FINISHED
+from pipeline.stamps import FINISHED, Stamp
 from pipeline.store import TaskStore
 
 COMPLETED, INCOMPLETE, WARNING, ERROR, CANCELLED, PAUSED = (
@@ -54,35 +56,42 @@ def outcome_of(error: BaseException) -> Outcome:
 
 def outcome_of_phases(store: TaskStore) -> Outcome:
     """The outcome of a run in which every phase has a result: what the phases themselves say, the worst of it."""
-    facts = _facts(store)
-    degraded = [
-        f"{stamp.name}: {stamp.error}" for _, stamp in sorted(store.stamps.items()) if stamp.status == "degraded"
-    ]
-    if facts.get("status", COMPLETED) != COMPLETED:
-        reason = "; ".join([str(facts.get("reason", "")), *degraded])
-        return Outcome(str(facts["status"]), reason, EXIT_CODES[str(facts["status"])])
+    facts, error = _facts(store)
+    if error:
+        return outcome_of(error)
+    stamps = [stamp for _, stamp in sorted(store.stamps.items())]
+    degraded = [f"{stamp.name}: {stamp.error}" for stamp in stamps if stamp.status == "degraded"]
+    status, reason = facts.get("status", COMPLETED), str(facts.get("reason", ""))
+    if status != COMPLETED:
+        return Outcome(status, "; ".join(filter(None, [reason, *degraded])), EXIT_CODES[status])
     if degraded:
         return Outcome(WARNING, "; ".join(degraded), EXIT_CODES[WARNING])
-    return Outcome(COMPLETED, str(facts.get("reason", "every phase is done")), 0)
+    return Outcome(COMPLETED, reason or "every phase is done", 0)
 
 
-def build_report(store: TaskStore, outcome: Outcome) -> dict[str, Any]:
-    """The document: facts from the phases that have a result, and one row a phase."""
-    facts = {**_EMPTY, **_facts(store), **outcome.report}
-    task = store.load("task.json")
+def build_report(store: TaskStore, settings: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, Any], Outcome]:
+    """The document, and the outcome that it tells: facts from the phases that have a result, and one row a phase.
+
+    Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
+    """
+    facts, _ = _facts(store)
+    report = _document(store, settings, outcome, {**_EMPTY, **facts, **outcome.report})
+    try:
+        store.contracts.serialise("report.json", report, writer="the runner")
+    except ContractError as error:
+        outcome = Outcome(ERROR, f"a phase reports what does not fit: {error}", PhaseBug.exit_code)
+        report = _document(store, settings, outcome, _EMPTY)
+    return report, outcome
+
+
+def _document(
+    store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     rows = []
     for phase in store.graph.phases:
-        stamp = store.stamps.get(phase.number)
-        rows.append(
-            {
-                "number": phase.number,
-                "name": phase.name,
-                "status": stamp.status if stamp else "pending",
-                "seconds": round(stamp.seconds, 3) if stamp else 0.0,
-                "attempts": stamp.attempts if stamp else 0,
-                "error": stamp.error if stamp else None,
-            }
-        )
+        stamp = store.stamps.get(phase.number, Stamp(phase.name))
+        row = {"number": phase.number, "name": phase.name, "status": stamp.status, "seconds": round(stamp.seconds, 3)}
+        rows.append({**row, "attempts": stamp.attempts, "error": stamp.error})
     return {
         "version": 1,
         "id": store.id,
@@ -90,19 +99,26 @@ def build_report(store: TaskStore, outcome: Outcome) -> dict[str, Any]:
         "reason": outcome.reason,
         "exit_code": outcome.exit_code,
         "finished": timestamp(),
-        **{name: task["settings"][name] for name in ("mode", "model")},
+        **{name: settings[name] for name in ("mode", "model")},
         **{name: facts[name] for name in _EMPTY},
         "phases": rows,
     }
 
 
-def _facts(store: TaskStore) -> dict[str, Any]:
+def _facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
     facts: dict[str, Any] = {}
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
-        if phase.report and stamp and stamp.status in FINISHED:
-            try:
-                facts.update(phase.report(store.outputs(phase)))
-            except (ContractError, StorageError):
-                continue  # a damaged document has ended the run, or will end the next one, by name
-    return facts
+        if not (phase.report and stamp and stamp.status in FINISHED):
+            continue
+        try:
+            outputs = store.outputs(phase)
+        except (ContractError, StorageError):
+            continue  # a damaged document has ended the run, or will end the next one, by name
+        told, error = guarded(phase, partial(phase.report, outputs))
+        if error is None and dict(told).get("status", COMPLETED) not in EXIT_CODES:
+            error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
+        if error:
+            return facts, error
+        facts.update(told)
+    return facts, None

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from pipeline.attempt import Result, attempt
+from pipeline.attempt import Result, attempt, gave_up
 from pipeline.errors import ContractError, InputsChanged, Interrupted, PipelineError, StorageError, UsageError
 from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Decision, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
-from pipeline.stamps import RUNNING
+from pipeline.stamps import DONE, RUNNING
 from pipeline.store import TaskStore
 
 
@@ -90,7 +90,7 @@ class _Runner:
     """One walk over the phases. `settled` have a result that holds; `running` have a thread of their own."""
 
     def __init__(self, store: TaskStore, run: Run) -> None:
-        self._store, self._run = store, run
+        self._store, self._run, self._mode = store, run, str(run.settings.get("mode"))
         self._settled: set[str] = set()
         self._running: dict[str, dict[str, str]] = {}
         self._untold: list[Event] = []
@@ -130,7 +130,7 @@ class _Runner:
             else:
                 self._keep(phase)
         # Fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
-        return ready[:1] if self._run.settings.get("mode") == "fast" else ready
+        return ready[:1] if self._mode == "fast" else ready
 
     def _keep(self, phase: Phase) -> None:
         edited = ", ".join(self._store.accept_edits(phase))
@@ -150,7 +150,7 @@ class _Runner:
         return phase, inputs
 
     def _attempt(self, phase: Phase, inputs: dict[str, Any]) -> Result:
-        return attempt(phase, inputs, self._context, str(self._run.settings.get("mode")))
+        return attempt(phase, inputs, self._context, self._mode)
 
     def _start_thread(self, phase: Phase, inputs: dict[str, Any]) -> None:
         import contextvars
@@ -166,14 +166,18 @@ class _Runner:
 
     def _settle(self, phase: Phase, result: Result) -> None:
         digests = self._running.pop(phase.number)
+        if result.status == DONE:
+            try:
+                self._commit(phase, result, digests)
+            except ContractError as error:  # it returned what it must not; the documents on the disk are as they were
+                result = gave_up(phase, error, self._mode, result.seconds)
+        if result.status in ("skipped", "degraded"):
+            self._commit(phase, result, digests)
+        elif result.error:
+            self._give_up(phase, result)
+
+    def _commit(self, phase: Phase, result: Result, digests: dict[str, str]) -> None:
         text = str(result.error) if result.error else None
-        if result.documents is None:
-            self._store.finish(phase, result.status, seconds=result.seconds, error=text)
-            self._run.watch(Event(result.status, phase, text or "", result.seconds))
-            if isinstance(result.error, InputsChanged):
-                self._settled.clear()
-                return
-            raise result.error or ContractError(f"phase {phase.label} returned no documents")
         stamp = self._store.stamps[phase.number]._replace(
             status=result.status,
             version=phase.version,
@@ -182,10 +186,19 @@ class _Runner:
             seconds=result.seconds,
             error=text,
         )
-        self._store.commit(phase, result.documents, stamp)
+        self._store.commit(phase, result.documents or {}, stamp)
         self._settled.add(phase.number)
         story(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
         self._untold.append(Event(result.status, phase, text or "", result.seconds))
+
+    def _give_up(self, phase: Phase, result: Result) -> None:
+        text = str(result.error)
+        self._store.finish(phase, result.status, seconds=result.seconds, error=text)
+        self._run.watch(Event(result.status, phase, text, result.seconds))
+        if isinstance(result.error, InputsChanged):
+            self._settled.clear()
+        elif result.error:
+            raise result.error
 
     def _save_and_tell(self) -> None:
         """Nobody is told that a phase is done before its stamp is on the disk."""
@@ -231,8 +244,8 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:
             store.finish(phase, "stopped", seconds=stamp.seconds, error=outcome.reason)
+    report, outcome = build_report(store, run.settings, outcome)
     story(f"ended {outcome.status}: {outcome.reason}")
-    report = build_report(store, outcome)
     steps = (
         store.save,
         partial(store.write, "report.json", report),
@@ -242,7 +255,7 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
     for step in steps:
         try:
             step()
-        except StorageError as error:
+        except (StorageError, ContractError) as error:
             troubles.append(str(error))
     if troubles:
         reason = "; moreover: ".join(dict.fromkeys([outcome.reason, *troubles]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 def _from_file(path: str) -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
-    from pipeline.formats import parse_yaml
+    from pipeline.plain_yaml import parse_yaml
 
     try:
         content = parse_yaml(read_bytes(path))
@@ -87,7 +88,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if name in _known():
             from_environment[name] = _checked(name, value, variable)
         elif "did you mean" in (hint := did_you_mean(name, _known())):  # others may own PIPELINE_ variables too
-            raise UsageError(f"{variable} is not a setting{hint.replace(name, variable)}")
+            near = hint.split("'")[1]
+            meant = "STOP_AT_PHASE" if near == "stop_at" else PREFIX + near.upper()
+            raise UsageError(f"{variable} is not a setting; did you mean '{meant}'?")
     return from_environment
 
 
@@ -98,13 +101,11 @@ def _checked(name: str, value: Any, where: str) -> Any:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
     if isinstance(Settings._field_defaults[name], int):
-        try:
-            number = int(value)
-        except (TypeError, ValueError):
-            number = -1
-        if number < 0:
+        if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value)):
             raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")
-        return number
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise UsageError(f"{where}: {name} is {value!r}, and it must be a text")
     return str(value)
 
 

@@ -50,8 +50,10 @@ class TaskStore:
     def writing(self) -> Iterator[str | None]:
         """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
         with locked(self.root) as left:
-            sweep_temporary_files(self.root)
             self._load_state()
+            written = {name for stamp in self.stamps.values() for name in stamp.written}
+            for folder in {os.path.dirname(name) for name in written} | {""}:
+                sweep_temporary_files(self.path(folder) if folder else self.root)
             yield left
 
     def exists(self, name: str) -> bool:
@@ -133,12 +135,7 @@ class TaskStore:
         """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
         for stale in (phase, *self.graph.after(phase)):
             if stale.number in self.stamps:
-                self._put(
-                    stale,
-                    Stamp(
-                        stale.name, error="asked to redo", attempts=self.stamps[stale.number].attempts, status="redo"
-                    ),
-                )
+                self._put(stale, self.stamps[stale.number]._replace(status="redo", error="asked to redo"))
             for name in stale.owns:
                 set_aside(self.path(name))
         self.save()
@@ -199,6 +196,8 @@ class TaskStore:
                 if not isinstance(row, Mapping) or "sha256" not in row:
                     continue
                 path = str(row["path"])
+                if path.startswith("/") or ".." in path.split("/"):
+                    raise ContractError(f"{name} lists {path}, which is not in the task (written by {label})")
                 if path not in digests:
                     digests[path] = self.digest(path) or ""
                 if digests[path] != row["sha256"]:

@@ -9,11 +9,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from phases.paper.markdown import paper_document, read_text
 from phases.paper.outline import outline_of
+from phases.paper.pdf import read_pdf
 from phases.paper.plan import plan_by_rules
 from phases.paper.requirements import requirements_of
 from phases.paper.segments import segments_of
@@ -23,6 +27,18 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "averaged-perceptron" / "paper.pdf"
 SHARED = ROOT.parent / "shared" / "papers"
 SECONDS = 120
+PIECES = st.sampled_from(
+    [
+        "# A Title", "## 1 Introduction", "### 2.1 Deep", "## References", "## Appendix A", "## A Proofs", "#", "##  ",
+        "#### ", "```", "```python", "~~~", "# in code", "[1] A. Author. 1999.", "- [2] B. 2001.", "", " ", "words, words.",
+        "Algorithm 1: Wait", "Table 2: Results", "Figure A.1: Picture", "$$ y = x $$", "y = x + 1 (3)", "<!-- page 3 -->",
+        "https://example.org/a.", "learning rate of 0.1", "---", "We minimize the loss.", "\u2028", "\x0c", "|a|b|",
+        "x" * 900, "We use the data set. " * 120,
+    ]
+)  # fmt: skip
+MARKDOWN = st.lists(st.one_of(PIECES, st.text(st.characters(exclude_categories=["Cs"]), max_size=40)), max_size=40).map(
+    "\n".join
+)
 
 PAPER = """\
 # Slow Waiting for Everyone
@@ -169,6 +185,12 @@ def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
     index, texts = segments_of(document.text, outline)
     requirements = requirements_of(document.text, outline, index["segments"])
     return Read(document, outline, index, texts, requirements, plan_by_rules(outline, requirements, list(requests)))
+
+
+@cache
+def example_paper() -> Read:
+    """What the phases make of the project's own example paper."""
+    return read_on(paper_document(read_pdf(str(EXAMPLE)), "0" * 64))
 
 
 def pdf(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +19,16 @@ from pipeline.errors import CatalogError, StorageError
 from tests.strategies import FEW, texts
 
 
-def line_of(task: str, status: str = "done", at: str = "2026-01-31T12:00:00.000Z", **changes: object) -> bytes:
-    row = {"version": 1, "id": task, "at": at, "status": status, "mode": "fast", "source": "ß.pdf", "reason": "😀"}
+def line_of(task: str, **changes: object) -> bytes:
+    row = {
+        "version": 1,
+        "id": task,
+        "at": "2026-01-31T12:00:00.000Z",
+        "status": "done",
+        "mode": "fast",
+        "source": "ß.pdf",
+        "reason": "😀",
+    }
     return json.dumps({**row, **changes}, ensure_ascii=False).encode("utf-8") + b"\n"
 
 
@@ -81,9 +92,7 @@ def test_a_last_record_cut_at_any_byte_costs_no_other(tmp_path: Path, end: int) 
     assert list(listing.entries) == ["eins", "zwei"]
     assert listing.damages == []
     (repair,) = listing.repairs
-    assert (
-        repair == f"{catalog.path}: the last line was torn ({end - LAST} bytes); it is now in tasks.jsonl.corrupt"
-    )
+    assert repair == f"{catalog.path}: the last line was torn ({end - LAST} bytes); it is now in tasks.jsonl.corrupt"
     assert (tmp_path / "tasks.jsonl.corrupt").read_bytes() == WHOLE[LAST:end] + b"\n"
     assert Path(catalog.path).read_bytes() == WHOLE[:LAST]
     assert catalog.read().repairs == []
@@ -230,6 +239,35 @@ def test_processes_that_record_at_once_lose_nothing(tmp_path: Path) -> None:
     assert set(listing.entries) == {"eins", "zwei"} | {f"{name}-{number}" for name in "abcd" for number in range(25)}
     assert all(reading.damages == [] for reading in readings)
     assert (tmp_path / "tasks.jsonl.corrupt").read_bytes() == WHOLE[LAST:-5] + b"\n"
+
+
+@pytest.mark.parametrize("name", ["record", "rebuild"])
+def test_the_list_is_locked_whenever_something_is_written(tmp_path: Path, name: str) -> None:
+    catalog, locked = Catalog(str(tmp_path)), list[bool]()
+    record(catalog, "a", "running")
+
+    def watch(real: Callable[[int], None]) -> Callable[[int], None]:
+        def sync(descriptor: int) -> None:
+            with (tmp_path / ".tasks.jsonl.lock").open() as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    locked.append(True)
+                else:
+                    locked.append(False)
+            real(descriptor)
+
+        return sync
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", watch(os.fsync))
+        patch.setattr(os, "fdatasync", watch(os.fdatasync))
+        if name == "record":
+            record(catalog, "b", "running")
+        else:
+            catalog.rebuild([])
+    assert locked
+    assert all(locked)
 
 
 @pytest.mark.parametrize("plant", ["a folder", "a link"])

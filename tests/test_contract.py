@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.contract import PLACEHOLDER, Contracts, explanations, fast_validator, schema_name
+from pipeline.contract import BUILT_IN, PLACEHOLDER, Contracts, explanations, fast_validator, schema_name
 from pipeline.errors import ContractError
-from pipeline.formats import compose_markdown, dump_json, dump_yaml
+from pipeline.formats import compose_markdown, dump_json
 from pipeline.phase import placeholder
+from pipeline.plain_yaml import dump_yaml
 from tests.strategies import QUICK, hostile_json, hostile_markdown, hostile_yaml, json_values
 
-SCHEMAS = Contracts().names()
+SCHEMAS = sorted(name for name in os.listdir(BUILT_IN) if name.endswith(".schema.json"))
 EXAMPLES = [
     pytest.param(name, number, id=f"{name} example {number}")
     for name in SCHEMAS
@@ -150,7 +152,9 @@ def mutants(draw: st.DrawFn, example: Any) -> Any:
         elif kind == "add" and isinstance(target, list):
             target.append(draw(st.one_of(json_values, st.sampled_from(target) if target else st.none())))
         elif kind == "type":
-            parent[key] = draw(st.sampled_from((None, True, False, 0, 1, 1.0, -1, 1.5, "", "x", [], {}, [{}], {"x": 1})))
+            parent[key] = draw(
+                st.sampled_from((None, True, False, 0, 1, 1.0, -1, 1.5, "", "x", [], {}, [{}], {"x": 1}))
+            )
         else:
             parent[key] = draw(near(target))
     return value[""]
@@ -160,7 +164,9 @@ def near(target: Any) -> st.SearchStrategy[Any]:
     if isinstance(target, bool):
         return st.sampled_from((not target, int(target)))
     if isinstance(target, (int, float)):
-        return st.one_of(st.sampled_from((target + 1, target - 1, -target, float(target), 10**40, 1e300)), st.integers())
+        return st.one_of(
+            st.sampled_from((target + 1, target - 1, -target, float(target), 10**40, 1e300)), st.integers()
+        )
     if isinstance(target, str):
         changed = (target + "x", " " + target, target.upper(), target[:-1], "", "\u0661" + target[1:], target * 60)
         return st.one_of(st.sampled_from(changed), st.text(max_size=5))
@@ -386,7 +392,7 @@ def test_a_document_without_a_schema_is_refused_and_the_remedy_named(toys: Contr
 def test_a_schema_of_ones_own_goes_before_the_built_in_one(tmp_path: Path) -> None:
     (tmp_path / "task.schema.json").write_text(json.dumps(TOY))
     assert Contracts((str(tmp_path),)).parse("task.json", b'{"step": 1, "rows": []}', writer="x")
-    assert "task.schema.json" in Contracts((str(tmp_path),)).names()
+    assert Contracts((str(tmp_path),)).schema("state.json")["title"] == "state.json"
 
 
 def test_a_schema_that_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
@@ -470,7 +476,9 @@ def test_a_placeholder_in_yaml_is_one_too(tmp_path: Path) -> None:
         pytest.param({"status": "skipped", "reason": "", "mode": "fast"}, "$.reason", id="an empty reason"),
         pytest.param({"status": "skipped", "reason": "x", "mode": "slow"}, "$.mode", id="an unknown mode"),
         pytest.param(
-            {"status": "failed", "reason": "x", "mode": "fast", "rows": []}, "'rows' was unexpected", id="a result beside"
+            {"status": "failed", "reason": "x", "mode": "fast", "rows": []},
+            "'rows' was unexpected",
+            id="a result beside",
         ),
     ],
 )

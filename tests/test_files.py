@@ -54,6 +54,16 @@ def names(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()}
 
 
+def plant(kind: str, path: Path) -> None:
+    """Puts something there that is not a regular file."""
+    if kind == "a folder":
+        path.mkdir()
+    elif kind == "a link":
+        path.symlink_to("task.json")
+    else:
+        os.mkfifo(path)
+
+
 def how_often(name: str, work: Callable[[], None]) -> int:
     with failing(name, -1, 0) as calls:
         work()
@@ -110,7 +120,7 @@ def test_several_files_of_which_one_fails_are_each_old_or_new(tmp_path: Path, na
 def test_no_file_is_renamed_before_all_are_written(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a", "b", "c")]
     write_all_durable(dict.fromkeys(paths, OLD))
-    with failing("write", 3, errno.ENOSPC), pytest.raises(StorageError, match="cannot write .*/c: "):
+    with failing("write", 3, errno.ENOSPC), pytest.raises(StorageError, match=r"cannot write .*/c: "):
         write_all_durable(dict.fromkeys(paths, NEW))
     assert [read_bytes(path) for path in paths] == [OLD, OLD, OLD]
 
@@ -358,16 +368,12 @@ def test_a_file_that_grows_while_it_is_read_stays_under_the_limit(tmp_path: Path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "read", read)
-        try:
-            data = read_bytes(str(path), limit=100)
-        except StorageError as error:
-            assert "over the limit of 100" in str(error)
-        else:
-            assert len(data) <= 100
+        with pytest.raises(StorageError, match="over the limit of 100"):
+            read_bytes(str(path), limit=100)
 
 
 def test_a_name_with_a_nul_is_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot read"):
+    with pytest.raises(StorageError, match="embedded null byte"):
         read_bytes(str(tmp_path / "a\0b"))
 
 
@@ -384,10 +390,10 @@ def test_a_disk_that_fails_under_a_read_is_told(tmp_path: Path) -> None:
         read_bytes(str(tmp_path / "a"))
 
 
-@pytest.mark.parametrize("plant", ["pipe", "folder", "link"])
-def test_a_refused_read_leaves_no_descriptor_open(tmp_path: Path, plant: str) -> None:
+@pytest.mark.parametrize("kind", ["a pipe", "a folder", "a link"])
+def test_a_refused_read_leaves_no_descriptor_open(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "a"
-    {"pipe": lambda: os.mkfifo(path), "folder": path.mkdir, "link": lambda: path.symlink_to(tmp_path)}[plant]()
+    plant(kind, path)
     before = os.listdir("/proc/self/fd")
     for _ in range(5):
         with pytest.raises(StorageError):
@@ -406,13 +412,13 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
     assert names(path) == {"a"}
 
 
-@pytest.mark.parametrize("plant", ["a file", "a link to a folder", "a link to nothing"])
-def test_what_is_not_a_folder_is_not_taken_for_one(tmp_path: Path, plant: str) -> None:
+@pytest.mark.parametrize("kind", ["a file", "a link to a folder", "a link to nothing"])
+def test_what_is_not_a_folder_is_not_taken_for_one(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "logs"
-    if plant == "a file":
+    if kind == "a file":
         path.touch()
     else:
-        path.symlink_to(tmp_path if plant == "a link to a folder" else tmp_path / "nothing")
+        path.symlink_to(tmp_path if kind == "a link to a folder" else tmp_path / "nothing")
     with pytest.raises(StorageError) as caught:
         make_folder(str(path))
     assert str(caught.value) == f"{path} is not a folder, and one is needed there; move it away"

@@ -16,6 +16,8 @@ from pipeline.errors import FormatError, PhaseError, StorageError
 from pipeline.files import append_durable, read_bytes, repair_tail
 from pipeline.formats import parse_json
 
+_AFRESH = "start phase 09 afresh with --redo implement"
+
 
 class Journal:
     """The record of one run of the agent. `header` says what it is a record of; another header is another run."""
@@ -40,7 +42,7 @@ class Journal:
             if row["kind"] != kind or row["key"] != dict(key):
                 raise PhaseError(
                     f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
-                    f"{kind} {dict(key)}; start phase 09 afresh with --redo implement"
+                    f"{kind} {dict(key)}; {_AFRESH}"
                 )
             result = row["result"]
         else:
@@ -69,12 +71,19 @@ def _read(path: str) -> list[dict[str, Any]]:
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if line.strip():
             try:
-                rows.append(parse_json(line))
+                row = parse_json(line)
             except FormatError as error:
-                raise PhaseError(
-                    f"{path}, line {number}: {error}; start phase 09 afresh with --redo implement"
-                ) from error
+                raise PhaseError(f"{path}, line {number}: {error}; {_AFRESH}") from error
+            if not _is_record(row):
+                raise PhaseError(f"{path}, line {number}: not a record of a run; {_AFRESH}")
+            rows.append(row)
     return rows
+
+
+def _is_record(row: Any) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
+        return False
+    return row["kind"] == "header" or (isinstance(row.get("key"), dict) and isinstance(row.get("result"), dict))
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ It drives the same loop as any other model. What it writes runs, and says of its
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,7 +56,7 @@ def _order(plan: dict[str, Any]) -> list[str]:
 
 
 def _module(plan: dict[str, Any], row: dict[str, Any]) -> str:
-    parts = [f'"""{_doc(row["purpose"][:1].upper() + row["purpose"][1:])}."""\n']
+    parts = [f'"""{_escaped(_plain(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip("."))}."""\n']
     stubs = [pair for pair in _symbols(plan, row) if pair[1]["kind"] != "hyperparameter"]
     values = [pair for pair in _symbols(plan, row) if pair[1]["kind"] == "hyperparameter"]
     if stubs:
@@ -76,8 +77,11 @@ def _symbols(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[
         interface = row.get("interface", [])
         declared = interface[index] if index < len(interface) else ""
         match = re.match(r"(?:class |def |async def )?([A-Za-z_][A-Za-z0-9_]*)", declared)
+        name = (
+            match.group(1) if match and not keyword.iskeyword(match.group(1)) else f"requirement_{identifier.lower()}"
+        )
         if identifier in requirements:
-            pairs.append((match.group(1) if match else f"requirement_{identifier.lower()}", requirements[identifier]))
+            pairs.append((name, requirements[identifier]))
     return pairs
 
 
@@ -99,23 +103,26 @@ def _docstring(requirement: dict[str, Any], indent: int) -> str:
     import textwrap
 
     pad = " " * indent
-    quote = _doc(requirement["source"]["quote"])
-    body = textwrap.fill(
-        f"{_source(requirement)}: '{quote}'", _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False
-    )
-    return f'{pad}"""{_doc(requirement["text"])[:_WIDTH]}.\n\n{body}\n{pad}"""\n'
+    text = f"{_source(requirement)}: '{_plain(requirement['source']['quote'])}'"
+    body = textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
+    title = _plain(requirement["text"])[:_WIDTH].rstrip(". ")
+    return f'{pad}"""{_escaped(title)}.\n\n{_escaped(body)}\n{pad}"""\n'
 
 
 def _source(requirement: dict[str, Any]) -> str:
     source = requirement["source"]
-    section = f", section {source['section']}" if source["section"] else ""
-    return f"{requirement['id']} ({requirement['kind']}){_doc(section)}, page {source['page']}"
+    section = f", section {_plain(source['section'])}" if source["section"] else ""
+    return f"{requirement['id']} ({requirement['kind']}){section}, page {source['page']}"
 
 
-def _doc(text: str) -> str:
-    """Text of a stranger, made safe to stand in a docstring or a comment: one line, no quote and no backslash that acts."""
-    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    return line.replace("\\", "\\\\").replace('"', "'").rstrip(".")
+def _plain(text: str) -> str:
+    """Text of a stranger on one line, with nothing invisible in it and no double quote."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
+
+
+def _escaped(text: str) -> str:
+    """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
+    return text.replace("\\", "\\\\")
 
 
 def _package(plan: dict[str, Any]) -> str:
@@ -133,8 +140,7 @@ def _modules(plan: dict[str, Any]) -> list[str]:
 
 def _entry_script(plan: dict[str, Any]) -> str:
     rows = [
-        (requirement["id"], requirement["kind"], _doc(requirement["text"]).replace("\\\\", "\\"))
-        for requirement in plan["requirements"]
+        (requirement["id"], requirement["kind"], _plain(requirement["text"])) for requirement in plan["requirements"]
     ]
     table = "\n".join(f"    {row!r}," for row in rows)
     return f'''"""Lists what the paper demands, and what of it is only a stub so far."""

@@ -126,7 +126,7 @@ def _wrapped(workspace: str, command: str) -> list[str]:
 
 def _run(argv: list[str], workspace: str, seconds: int) -> Finished:
     environment = {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "PATH": f"{os.path.dirname(sys.executable)}:/usr/local/bin:/usr/bin:/bin",
         "HOME": workspace,
         "LANG": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -143,7 +143,7 @@ def _run(argv: list[str], workspace: str, seconds: int) -> Finished:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL byte or half a surrogate pair in the command
             return Finished(None, f"not run: {error}")
         try:
             code: int | None = process.wait(timeout=seconds)

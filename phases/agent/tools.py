@@ -83,18 +83,18 @@ class Tools:
 
     def restore(self, call: ToolCall) -> None:
         """Writes a file again that was written, journalled, and is gone since; one that is there is left as it is."""
-        if call.name == "Write" and not self._workspace.exists(str(call.arguments.get("path", ""))):
+        given = call.arguments if isinstance(call.arguments, Mapping) else {}
+        if call.name == "Write" and not self._workspace.exists(str(given.get("path", ""))):
             self.answer(call)
 
     def _act(self, call: ToolCall) -> str:
         tool = self._tools.get(call.name)
         if tool is None:
             raise ToolError(f"there is no tool {call.name!r}; there are: {', '.join(self._tools)}")
-        if set(call.arguments) != set(tool.arguments) or not all(
-            isinstance(value, str) for value in call.arguments.values()
-        ):
+        given = call.arguments if isinstance(call.arguments, Mapping) else {}
+        if set(given) != set(tool.arguments) or not all(isinstance(value, str) for value in given.values()):
             raise ToolError(f"{call.name} takes exactly these arguments, all strings: {', '.join(tool.arguments)}")
-        return tool.act(**call.arguments)
+        return tool.act(**given)
 
     def _write(self, path: str, content: str) -> str:
         self._workspace.write(path, content)

@@ -69,7 +69,8 @@ def _collect_places(tree: ast.Module, source: str, path: str, places: dict[str, 
                         places[identifier].append((f"{path}:{name}", is_stub(symbol)))
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            comment = lines[(node.end_lineno or node.lineno) - 1].rpartition("#")[2]
+            after = lines[(node.end_lineno or node.lineno) - 1].encode("utf-8")[node.end_col_offset or 0 :]
+            comment = after.decode("utf-8", "replace").partition("#")[2]
             for identifier in _ids(comment):
                 if identifier in places and isinstance(target, ast.Name):
                     places[identifier].append((f"{path}:{target.id}", False))

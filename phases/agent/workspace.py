@@ -111,6 +111,7 @@ def _parts(path: str) -> list[str]:
     parts = path.split("/")
     if (
         not path
+        or not path.isprintable()
         or path.startswith("/")
         or len(parts) > _MOST_PARTS
         or any(part in ("", ".", "..") or "\x00" in part or "\\" in part or part == ".git" for part in parts)

@@ -30,6 +30,8 @@ _LONGEST_HEADING = 120
 
 def mark_headings(reading: Reading) -> list[str]:
     """The pages with `#` before headings and before nothing else; the depth of a heading is its level."""
+    if reading.exact:
+        return list(reading.pages)
     title = plain(reading.title or "")
     if len(reading.toc) >= _FEWEST_ENTRIES:
         return [

@@ -50,7 +50,7 @@ def kind_of(data: bytes) -> Kind:
 
 def _text_kind(data: bytes) -> Kind:
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return Kind(
             None, f"is neither a PDF nor UTF-8 text (byte {error.start}); give the paper as PDF, Markdown or plain text"

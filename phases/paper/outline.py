@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]+")
 _REFERENCES = ("references", "bibliography", "literatur", "literaturverzeichnis", "参考文献", "참고문헌")
 _REFERENCE_START = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[^\]]{1,12}\]|[0-9]{1,3}\.)\s+", re.MULTILINE)
-_CAPTION = r"^[ \t>*_]*(?:\*\*)?({word}\.?\s+([0-9]+|[A-Z]\.?[0-9]+))[ \t:.|*_]+(.*)$"
+_CAPTION = r"^[ \t>*_]*({word}\.?[ \t]+(?:[0-9]+|[A-Z]\.?[0-9]+))(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 _EQUATION = re.compile(
     r"\$\$(.+?)\$\$|^(?=.*[=≤≥<>∑∏∫])(.{3,300}?)\s+(\([0-9]{1,3}[a-z]?\))[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -38,7 +38,7 @@ def outline_of(text: str, body_start: int, title: str | None, authors: list[str]
         "sections": sections,
         "references": _references(text, sections),
         "links": _links(text, places),
-        "algorithms": _captions(text, places, "Algorithm|Algorithmus|算法", "A"),
+        "algorithms": _captions(text, places, "Algorithm|Algorithmus|算法", "A", loose=r"[ \t]+(?=[^\sa-z])"),
         "equations": _equations(text, places, body_start),
         "tables": _captions(text, places, "Table|Tabelle|TABLE|表", "T"),
         "figures": _captions(text, places, "Figure|Fig|Abbildung|FIGURE|图", "F"),
@@ -81,15 +81,32 @@ def _sections(text: str, body_start: int, places: _Places, title: str | None) ->
     return [
         {
             "id": f"S{index}",
-            "number": number_of(match.group(2)),
-            "title": without_number(match.group(2)),
+            "number": number,
+            "title": name,
             "level": max(1, len(match.group(1)) - 1),
             "page": places.page(match.start()),
             "start": match.start(),
             "end": end,
         }
-        for index, (match, end) in enumerate(zip(found, ends, strict=True), 1)
+        for index, (match, end, (number, name)) in enumerate(zip(found, ends, _numbered(found), strict=True), 1)
     ]
+
+
+def _numbered(headings: list[re.Match[str]]) -> list[tuple[str | None, str]]:
+    """Number and title of each heading. A lone letter is a number behind the references, or where it has subsections."""
+    texts = [match.group(2) for match in headings]
+    known = [number_of(text) or "" for text in texts]
+    rows: list[tuple[str | None, str]] = []
+    behind = False
+    for text, number in zip(texts, known, strict=True):
+        letter = re.match(r"([A-Z])\s+(?=\S)", text)
+        is_number = letter and (behind or any(other.startswith(f"{letter.group(1)}.") for other in known))
+        if not number and letter and is_number:
+            rows.append((letter.group(1), text[letter.end() :].strip()))
+        else:
+            rows.append((number or None, without_number(text)))
+        behind = behind or plain(text) in _REFERENCES
+    return rows
 
 
 def _abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
@@ -116,8 +133,9 @@ def pages_of(text: str, section: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 def _references(text: str, sections: list[dict[str, Any]]) -> list[dict[str, str]]:
     block = "\n".join(own_text(text, section) for section in sections if plain(section["title"]) in _REFERENCES)
-    block = PAGE_MARK.sub("", block)
-    starts = [match.start() for match in _REFERENCE_START.finditer(block)]
+    lines = (line for line in PAGE_MARK.sub("", block).split("\n") if not line.lstrip().startswith("|"))
+    block = "\n".join(lines)
+    starts = _counted_starts(block) or [match.start() for match in _REFERENCE_START.finditer(block)]
     if len(starts) >= 3:
         raws = [block[start:end] for start, end in zip(starts, [*starts[1:], len(block)], strict=True)]
     else:
@@ -125,6 +143,15 @@ def _references(text: str, sections: list[dict[str, Any]]) -> list[dict[str, str
     cleaned = [" ".join(raw.lstrip(" -*").split()) for raw in raws]
     kept = [raw for raw in cleaned if re.search(r"\b(1[89]|20)[0-9]{2}\b", raw) or len(raw) > 40]
     return [{"id": f"B{index}", "raw": raw} for index, raw in enumerate(kept, 1)]
+
+
+def _counted_starts(block: str) -> list[int]:
+    """Where [1], [2], [3] … begin, also within a line; nothing where the list is not counted so."""
+    starts: list[int] = []
+    for match in re.finditer(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]", block):
+        if int(match.group(1)) == len(starts) + 1:
+            starts.append(match.start())
+    return starts if len(starts) >= 3 else []
 
 
 def _links(text: str, places: _Places) -> list[dict[str, Any]]:
@@ -136,11 +163,12 @@ def _links(text: str, places: _Places) -> list[dict[str, Any]]:
     return list(seen.values())
 
 
-def _captions(text: str, places: _Places, words: str, letter: str) -> list[dict[str, Any]]:
+def _captions(text: str, places: _Places, words: str, letter: str, loose: str = r"[ \t]*$") -> list[dict[str, Any]]:
+    """What stands under or over a float. `loose` is what may stand between label and text where no mark does."""
     found: dict[str, dict[str, Any]] = {}
-    for match in re.finditer(_CAPTION.format(word=f"(?:{words})"), text, re.MULTILINE):
+    for match in re.finditer(_CAPTION.format(word=f"(?:{words})", loose=loose), text, re.MULTILINE):
         label = " ".join(match.group(1).split())
-        caption = match.group(3).strip("* _")[:_LONGEST_CAPTION]
+        caption = match.group(2).strip("* _")[:_LONGEST_CAPTION]
         found.setdefault(label.lower(), _anchor(f"{letter}{len(found) + 1}", label, caption, match, places))
     return list(found.values())
 

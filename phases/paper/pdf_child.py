@@ -50,18 +50,19 @@ def _read(path: str) -> dict[str, Any]:
         locked = "password" in str(error).lower()
         return {**found, "verdict": "encrypted" if locked else "broken", "detail": " ".join(str(error).split())[:200]}
     found["pages"] = [page.markdown or "" for page in result.pages]
-    found["verdict"] = _verdict(result.pages, found["pages"])
+    found["verdict"] = _verdict(result.pages)
     if found["verdict"] == "ok":
         found |= _metadata(path)
     return found
 
 
-def _verdict(pages: list[Any], texts: list[str]) -> str:
+def _verdict(pages: list[Any]) -> str:
     """Most pages decide. A scan has no text; a garbled text layer has the wrong letters."""
     reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
     if 2 * sum("garbled" in found for found in reasons) > len(pages):
         return "garbled_text"
-    if 2 * sum("no-text" in found for found in reasons) > len(pages) or not any(text.strip() for text in texts):
+    blank = sum(bool(found & {"no-text", "scanned"}) for found in reasons)
+    if 2 * blank > len(pages) or not any(character.isalnum() for page in pages for character in page.text or ""):
         return "no_text"
     return "ok"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from typing import Any
 
 from phases.paper.requirements import shorten
@@ -20,6 +21,7 @@ _MODULES = (  # file name, kinds of requirement, purpose; in the order of writin
     ("baselines", ("baseline",), "what the method is compared with"),
     ("experiments", ("experiment",), "the experiments"),
 )
+_LONGEST_NAME = 40
 _PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
 _STOP_WORDS = frozenset(
     [
@@ -94,8 +96,9 @@ def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], r
 def package_name(title: str) -> str:
     """A Python package name from the first telling words of a title."""
     words = [word for word in re.findall(r"[a-z0-9]+", title.lower()) if word not in _STOP_WORDS]
-    name = "_".join(words[:3]) or "paper"
-    return f"paper_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
+    name = "_".join(words[:3])[:_LONGEST_NAME].strip("_") or "paper"
+    taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
+    return f"paper_{name}" if name[0].isdigit() or taken else name
 
 
 def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
@@ -115,9 +118,8 @@ def _named(rows: list[dict[str, Any]]) -> dict[str, str]:
     """Requirement id -> the symbol that will meet it; no symbol twice."""
     names: dict[str, str] = {}
     for row in rows:
-        base = row.get("name") or _symbol(row)
-        name = base.upper() if row["kind"] == "hyperparameter" else base
-        number = 2
+        base = row["name"].upper() if row["kind"] == "hyperparameter" and "name" in row else _symbol(row)
+        name, number = base, 2
         while name in names.values():
             name, number = f"{base}_{number}", number + 1
         names[row["id"]] = name
@@ -133,6 +135,7 @@ def _symbol(row: dict[str, Any]) -> str:
         name = "".join(word.capitalize() for word in words)
     else:
         name = "_".join([_PREFIX[row["kind"]], *words] if row["kind"] in _PREFIX else words)
+    name = name[:_LONGEST_NAME].strip("_")
     return name if name.isidentifier() and not keyword.iskeyword(name) else f"{row['kind']}_{name}"
 
 

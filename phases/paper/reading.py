@@ -34,6 +34,8 @@ class Reading:
     authors: tuple[str, ...] = ()
     toc: tuple[TocEntry, ...] = ()
     detail: str = ""
+    exact: bool = False
+    """The headings are the author's own marks (Markdown), not a guess."""
     hidden: tuple[dict[str, object], ...] = field(default=())
 
 

@@ -11,6 +11,7 @@ from phases.paper.markdown import PAGE_MARK
 from phases.paper.outline import own_text, pages_of
 
 LONGEST_QUOTE = 240
+LARGEST_VALUE = 1e18
 _POWER = r"10\s*\^?\s*\{?\s*[-−–]?\s*[0-9]+\s*\}?"
 _PLAIN = r"[0-9]+(?:[.,][0-9]+)*"
 _NUMERIC = (
@@ -77,7 +78,8 @@ _COUNTED = re.compile(
     r"\b([0-9][0-9,]*)\s+(epochs|iterations|layers|attention heads|training steps|warmup steps|random seeds|hidden units)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?=\s|$)|$)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\sa-z])")
+_NO_PROSE = ("|", "#", "```", "<")
 _CUES = (
     (
         "loss",
@@ -170,12 +172,16 @@ def _has_children(section: dict[str, Any], sections: list[dict[str, Any]]) -> bo
 
 
 def _sentences(block: str) -> Iterator[str]:
-    flowing = " ".join(
-        line for line in PAGE_MARK.sub(" ", block).split("\n") if not line.lstrip().startswith(("|", "#", "```", "<"))
-    )
-    for match in _SENTENCE.finditer(" ".join(flowing.split())):
-        if len(match.group().strip()) > 15:
-            yield match.group().strip()
+    """The sentences of running text. They never reach over a table, a heading or an empty line: a quote must stand as it is."""
+    paragraph: list[str] = []
+    for line in [*PAGE_MARK.sub("\n", block).split("\n"), ""]:
+        if line.strip() and not line.lstrip().startswith(_NO_PROSE):
+            paragraph.append(line)
+            continue
+        for sentence in _SENTENCE_END.split(" ".join(" ".join(paragraph).split())):
+            if len(sentence) > 15:
+                yield sentence
+        paragraph = []
 
 
 def _first_sentence(block: str) -> str | None:
@@ -238,8 +244,9 @@ def _number(text: str) -> int | float | None:
     power = re.fullmatch(r"(?:([0-9.,]+)x)?10\^?(-?[0-9]{1,3})", plain) if "^" in plain or "x10" in plain else None
     try:
         if power:
-            return float(f"{(power.group(1) or '1').replace(',', '')}e{power.group(2)}")
+            plain = f"{(power.group(1) or '1').replace(',', '')}e{power.group(2)}"
         digits = plain.rstrip(".,").replace(",", "")
-        return float(digits) if re.search(r"[.e]", digits) else int(digits)
+        value = float(digits) if re.search(r"[.e]", digits) else int(digits)
     except ValueError:
         return None
+    return value if abs(value) < LARGEST_VALUE else None

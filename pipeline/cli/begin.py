@@ -21,6 +21,8 @@ _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com",
 
 def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new: bool) -> TaskStore:
     """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one."""
+    if wanted_id is not None and slug(wanted_id) != wanted_id:
+        raise UsageError(f"--id {wanted_id!r} is not a safe folder name; try --id {slug(wanted_id)}")
     root = enclosing_task(source)
     if root is None:
         source = _absolute(source)
@@ -66,8 +68,6 @@ def _content_changed(root: str, source: str) -> bool:
 
 
 def _make(source: str, settings: Settings, wanted_id: str | None) -> TaskStore:
-    if wanted_id and slug(wanted_id) != wanted_id:
-        raise UsageError(f"--id {wanted_id!r} is not a safe folder name; try --id {slug(wanted_id)}")
     root = _free_folder(settings.tasks_dir, wanted_id or slug(_stem(source)), fixed=wanted_id is not None)
     store = open_folder(settings, root)
     for name, value in _first_documents(store.id, source, settings).items():

@@ -20,7 +20,14 @@ _COLOURS = {
 
 @click.command("graph")
 @click.argument("task", metavar="[ID]", required=False)
-@click.option("--format", "form", type=click.Choice(["text", "mermaid", "svg"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "mermaid", "svg"]),
+    default="text",
+    show_default=True,
+    help="text for the terminal, mermaid for Markdown, svg for a page.",
+)
 @click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: bool) -> None:

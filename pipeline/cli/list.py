@@ -9,6 +9,7 @@ import click
 from pipeline.catalog import Catalog, Entry, Listing
 from pipeline.cli.assembly import is_task, settings_from
 from pipeline.cli.console import say, say_json, table, warn
+from pipeline.errors import PipelineError
 from pipeline.files import read_bytes
 from pipeline.formats import parse_json
 from pipeline.lock import holder
@@ -27,7 +28,7 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
     """
     folder = settings_from({"tasks_dir": tasks_dir}).tasks_dir
     catalog = Catalog(folder)
-    if rebuild:
+    if rebuild and os.path.isdir(folder):
         catalog.rebuild(_entries_on_disk(folder))
     listing = catalog.read()
     for problem in (*listing.repairs, *listing.damages):
@@ -59,22 +60,20 @@ def _entries_on_disk(folder: str) -> list[Entry]:
     entries = []
     for name in sorted(os.listdir(folder)):
         root = os.path.join(folder, name)
-        if not is_task(root):
-            continue
-        task = parse_json(read_bytes(os.path.join(root, "task.json")))
-        report_path = os.path.join(root, "report.json")
-        report = parse_json(read_bytes(report_path)) if os.path.exists(report_path) else {}
-        entries.append(
-            Entry(
-                name,
-                report.get("finished", task["created"]),
-                report.get("status", "running"),
-                task["settings"]["mode"],
-                task["source"],
-                report.get("reason", ""),
-            )
-        )
+        if is_task(root):
+            try:
+                entries.append(_entry(name, root))
+            except (PipelineError, KeyError, TypeError) as error:
+                warn(f"{root} is left out of the list, its task.json or report.json is damaged: {error}")
     return entries
+
+
+def _entry(name: str, root: str) -> Entry:
+    task = parse_json(read_bytes(os.path.join(root, "task.json")))
+    path = os.path.join(root, "report.json")
+    report = parse_json(read_bytes(path)) if os.path.exists(path) else {}
+    status, at = report.get("status", "running"), report.get("finished", task["created"])
+    return Entry(name, at, status, task["settings"]["mode"], task["source"], report.get("reason", ""))
 
 
 def _short(entry: Entry, width: int = 70) -> str:

@@ -65,7 +65,7 @@ def from_file(store: TaskStore, digest: str) -> Decision:
 
 def write_decision(store: TaskStore, decision: Decision) -> None:
     """Keeps a decision where the gate finds it."""
-    store.write(DECISION, {"version": 1, **vars(decision)})
+    store.write(DECISION, {"version": 1, **decision._asdict()})
 
 
 def request_change(store: TaskStore, text: str) -> None:

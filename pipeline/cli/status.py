@@ -10,7 +10,7 @@ from pipeline.cli.assembly import effective, open_task, settings_from
 from pipeline.cli.console import say, say_json, table
 from pipeline.lock import holder
 from pipeline.runner import Run, stale_phases
-from pipeline.stamps import Stamp
+from pipeline.stamps import RUNNING, Stamp
 from pipeline.store import TaskStore
 
 
@@ -40,6 +40,8 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
 def describe(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
     """What `pipeline status --json` prints."""
     report = store.load("report.json") if store.exists("report.json") else {"status": "running", "reason": ""}
+    if any(stamp.status == RUNNING for stamp in store.stamps.values()):
+        report = {"status": "running", "reason": ""}  # the report is of an earlier run than the one that was killed
     at_work = holder(store.root)
     stale = {phase.number: reason for phase, reason in stale_phases(store, plain_run(values))}
     status = "running" if at_work else "interrupted" if report["status"] == "running" else report["status"]

@@ -77,7 +77,12 @@ BAD: dict[str, tuple[Maker, str, str, str | None]] = {
     "a PDF with its head only": (_file("paper.pdf", b"%PDF-1.7\n"), "cannot be read", "download it again", "broken"),
     "a PDF of empty pages": (_file("paper.pdf", pdf([[], []])), "no text", "ocrmypdf", "no_text"),
     "a PDF that is a scan": (_file("paper.pdf", scan()), "no text", "ocrmypdf", "no_text"),
-    "a file over the limit": (_file("paper.md", b"# A\n" + b"word " * 240_000), "over the limit", "max_source_mb", None),
+    "a file over the limit": (
+        _file("paper.md", b"# A\n" + b"word " * 240_000),
+        "over the limit",
+        "max_source_mb",
+        None,
+    ),
 }
 
 

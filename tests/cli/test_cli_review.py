@@ -162,9 +162,10 @@ def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Com
     assert "We hurry" in plan_of(command).read_text()
     assert before in versions_of(command)
     assert command("resume", "paper", "--review", "file").code == 3
-    assert command.document("paper", "plan_review.json")["plan_sha256"] == hashlib.sha256(
-        plan_of(command).read_bytes()
-    ).hexdigest()
+    assert (
+        command.document("paper", "plan_review.json")["plan_sha256"]
+        == hashlib.sha256(plan_of(command).read_bytes()).hexdigest()
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_an_edit_in_the_editor_is_kept_and_so_is_the_version_before(command: Com
     [
         pytest.param("echo 'paper: [' > \"$1\"", 1, id="it is not YAML any more"),
         pytest.param("sed -i 's/^  kind: algorithm/  kind: miracle/' \"$1\"", 1, id="it breaks its schema"),
-        pytest.param(": > \"$1\"", 1, id="it is empty"),
+        pytest.param(': > "$1"', 1, id="it is empty"),
         pytest.param("exit 1", 1, id="the editor fails"),
         pytest.param("exit 0", 0, id="nothing was changed"),
     ],
@@ -249,9 +250,11 @@ def test_a_plan_that_was_changed_at_the_prompt_must_be_approved_as_it_is_then(
     word: str, more: list[str], command: Command
 ) -> None:
     editor(command, "sed -i 's/We wait, and measure how long/also wait in the garden/' \"$1\"")
-    before = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=[word, *more], prompt=": ")
-    assert before.code == 5, before.text
+    run = ("run", "--fast", "paper.md", "--review", "ask")
+    screen = in_terminal(command, *run, answers=[word, *more, "later"], prompt=": ")
+    assert screen.code == 5, screen.text
     assert not code_of(command).exists()
+    assert "also wait in the garden" in screen.text.rpartition("This is plan")[0], "the new plan is shown again"
     after = in_terminal(command, "resume", "paper", "--review", "ask", answers=["approve"], prompt=PROMPT)
     assert after.code == 3, after.text
     assert "also wait in the garden" in plan_of(command).read_text()

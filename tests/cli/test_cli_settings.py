@@ -60,7 +60,7 @@ def test_a_resume_keeps_the_mode_that_the_task_was_begun_with(command: Command) 
     ("file", "environment", "told"),
     [
         pytest.param("taks_dir: x\n", {}, ["config.yaml", "taks_dir", "did you mean 'tasks_dir'?"], id="key in the file"),
-        pytest.param("", {"PIPELINE_TASK_DIR": "x"}, ["PIPELINE_TASK_DIR", "did you mean 'PIPELINE_TASKS_DIR'?"], id="a variable"),
+        pytest.param("", {"PIPELINE_TASK_DIR": "x"}, ["PIPELINE_TASK_DIR", "did you mean 'PIPELINE_TASKS_DIR'?"], id="one"),
         pytest.param("zzz: 1\n", {}, ["config.yaml", "zzz", "known: "], id="a key that is like nothing"),
         pytest.param("mode: quick\n", {}, ["config.yaml", "quick", "fast, full"], id="a value in the file"),
         pytest.param("", {"PIPELINE_MODE": "quick"}, ["PIPELINE_MODE", "quick", "fast, full"], id="a value of a variable"),

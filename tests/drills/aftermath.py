@@ -74,7 +74,9 @@ def at_each(reference: Reference, points: Iterable[Point], drill: Callable[[Poin
 def shares(count: int) -> pytest.MarkDecorator:
     """Every point in `count` shares: the first is quick and always tried, the rest are for `make drills`."""
     rows = [
-        pytest.param(slice(first, None, count), id=f"share {first + 1} of {count}", marks=[pytest.mark.drill] * bool(first))
+        pytest.param(
+            slice(first, None, count), id=f"share {first + 1} of {count}", marks=[pytest.mark.drill] * bool(first)
+        )
         for first in range(count)
     ]
     return pytest.mark.parametrize("share", rows)

@@ -41,7 +41,7 @@ def hook(event, details):
     if event in EVENTS and (not event.startswith("o") or any(map(here, details[:2]))):
         seen.append(event)
         os.write(record, f"{event} {details[:2]}\\n".encode("utf-8", "replace"))
-        if len(seen) == int(nth):
+        if int(nth) in (len(seen), -1):
             exec(action)
 
 
@@ -86,8 +86,16 @@ def call_with(ground: Ground, fault: str, call: Call, *, for_ever: bool = False)
     return ground.call(before=[*before, "-e", f"inject={call.name}:{fault}:when={when}"])
 
 
+def stopped_at_its_first_child(ground: Ground) -> list[str]:
+    """What stands before a command that is told to stop at the moment at which it starts another process."""
+    need_strace()
+    names = "vfork fork"
+    inject = "inject=" + ",".join(f"?{name}" for name in names.split()) + ":signal=TERM:when=1"
+    return [*_strace(names, ground.base / "faults", others=True), "-e", inject]
+
+
 def launched(ground: Ground, nth: int, action: str = "os._exit(137)", *, arguments: Sequence[str] = ()) -> Ended:
-    """Runs the drill's command and does something, in Python, at its nth audited event in the working folder."""
+    """Runs the drill's command and does something, in Python, at its nth audited event in the working folder; -1: at each."""
     launcher = ground.base / "launcher.py"
     launcher.write_text(_LAUNCHER)
     words = [sys.executable, str(launcher), str(ground.work), str(nth), action, str(ground.base / "events")]

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,9 @@ class Ended:
         """It failed as a user should see it: one line, which names all this, and no traceback."""
         assert self.code != 0, f"it ended well:\n{self.out}{self.err}"
         assert "Traceback" not in self.err + self.out, f"a traceback is printed: … {self.err[-300:]}"
-        assert len(self.complaints) == 1, f"it ends with {self.code}, and not with one line of complaint: … {self.err[-300:]}"
+        assert len(self.complaints) == 1, (
+            f"it ends with {self.code}, and not with one line of complaint: … {self.err[-300:]}"
+        )
         for word in words:
             assert word in self.complaints[0], f"{word!r} is not in: {self.complaints[0]}"
 
@@ -144,10 +146,9 @@ def let_go(ground: Ground) -> None:
     (ground.base / "signs" / "go").touch()
 
 
-def until(true: object, what: str) -> None:
+def until(true: Callable[[], bool], what: str, *, patience: float = PATIENCE) -> None:
     """Waits for something that is sure to happen."""
-    assert callable(true)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not true():
         assert time.monotonic() < end, f"in vain waited until {what}"
         time.sleep(0.01)

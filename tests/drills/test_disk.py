@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,7 +59,11 @@ def test_an_interrupted_rename_is_tried_again(alone: Reference, name: str) -> No
 
 
 def test_a_rename_that_is_interrupted_for_ever_is_reported(toys: Reference) -> None:
-    at_each(toys, [Call("rename", 1, ""), Call("rename", 4, "")], lambda call: _refused_at(toys, call, "EINTR", for_ever=True))
+    at_each(
+        toys,
+        [Call("rename", 1, ""), Call("rename", 4, "")],
+        lambda call: _refused_at(toys, call, "EINTR", for_ever=True),
+    )
 
 
 def test_an_answer_that_cannot_be_printed_is_a_failure(toys: Reference) -> None:
@@ -75,6 +78,7 @@ def test_a_catalog_line_that_meets_a_size_limit_halfway_is_taken_back(tmp_path: 
     ground = scenes.chain(tmp_path)
     ground.call()
     size = _pad_catalog(ground, 64 * 1024)
+    (ground.task / "toy03.json").unlink()  # so that there is something to do, and to tell of
     _assert_line_taken_back(ground, ground.call(before=_with_limit(size + 30)), "EFBIG")
 
 
@@ -83,6 +87,7 @@ def test_a_catalog_line_that_meets_a_full_disk_halfway_is_taken_back(tmp_path: P
     with small_disk(ground.tasks, "size=1m"):
         ground.call()
         _pad_catalog(ground, 16 * PAGE - 30)
+        (ground.task / "toy03.json").unlink()
         filler = ground.tasks / "filler"
         _fill(filler)
         os.truncate(filler, filler.stat().st_size - PAGE)  # one page, for the lock's own words
@@ -124,10 +129,9 @@ def test_a_full_disk_of_any_size_is_one_line_and_the_next_run_gets_over_it(tmp_p
 
 def test_a_task_folder_that_becomes_read_only_in_the_middle_is_one_line(tmp_path: Path) -> None:
     ground = scenes.waiting(tmp_path)
-    with held(ground) as process:
-        with _read_only(ground.task):
-            let_go(ground)
-            ground.wait(process).assert_failed("EROFS", str(ground.task))
+    with held(ground) as process, _read_only(ground.task):
+        let_go(ground)
+        ground.wait(process).assert_failed("EROFS", str(ground.task))
     assert ground.call().code == 0
     assert "everything is up to date" in ground.call("why", "paper").out
 
@@ -160,7 +164,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Ground:
 def _on_the_disk(reference: Reference) -> list[Call]:
     """The calls of a run on its own files: what it changes, and the files that it opens in order to write."""
     changing = [call for call in reference.calls() if not re.match("[12]<", call.text)]
-    opening = [call for call in reference.calls("openat") if "O_CREAT" in call.text and str(reference.ground.work) in call.text]
+    opening = [
+        call for call in reference.calls("openat") if "O_CREAT" in call.text and str(reference.ground.work) in call.text
+    ]
     return [*changing, *opening]
 
 
@@ -188,12 +194,8 @@ def _untold(ended: Ended, error: str, ground: Ground) -> list[str]:
 
 def _with_limit(size: int) -> tuple[str, ...]:
     """A launcher under which no file can grow over that size."""
-    return (
-        sys.executable,
-        "-c",
-        f"import os, resource, sys; resource.setrlimit({resource.RLIMIT_FSIZE}, ({size}, {size})); "
-        "os.execv(sys.argv[1], sys.argv[1:])",
-    )
+    program = "import os, sys; from resource import *; setrlimit(RLIMIT_FSIZE, ({0}, {0})); os.execv(sys.argv[1], sys.argv[1:])"
+    return (sys.executable, "-c", program.format(size))
 
 
 def _pad_catalog(ground: Ground, size: int) -> int:

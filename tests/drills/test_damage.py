@@ -1,0 +1,230 @@
+"""Drills 12 and 13: what somebody did to a file of a task is seen, said in words, and never papered over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.contract import BUILT_IN
+from tests.drills import scenes
+from tests.drills.ground import Ended, Ground
+from tests.drills.trees import differences, tree_of
+
+QUICK = 20.0
+"""Seconds in which a command has to say what is wrong. A hang is what this is about, not speed."""
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x80
+    path.write_bytes(data)
+
+
+def _newer(path: Path) -> None:
+    text = path.read_text()
+    changed = text.replace('"version": 1', '"version": 99', 1).replace("plan_version: 1", "plan_version: 99", 1)
+    path.write_text(
+        changed if changed != text else text.replace("{", '{"version": 99,', 1) if text[0] == "{" else "a: ["
+    )
+
+
+def _listed(path: Path) -> None:
+    path.write_text("[]\n")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _unreadable(path: Path) -> None:
+    path.chmod(0)
+
+
+def _linked(path: Path) -> None:
+    aside = path.parents[2] / f"aside-{path.name}"
+    path.rename(aside)
+    path.symlink_to(aside)
+
+
+def _piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "truncated": _truncated,
+    "a byte flipped": _flipped,
+    "of another version": _newer,
+    "of another type": _listed,
+    "a folder": _folder,
+    "unreadable": _unreadable,
+    "a link": _linked,
+    "a pipe": _piped,
+}
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    """A finished task of toys."""
+    ground = scenes.chain(tmp_path, 3)
+    assert ground.call().code == 0
+    return ground
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Ground:
+    """A finished task of the real phases."""
+    ground = scenes.paper(tmp_path, tools=False)
+    assert ground.call().code == 3
+    return ground
+
+
+@pytest.mark.parametrize("name", ["task.json", "state.json", "toy00.json"])
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_file_ends_what_would_build_on_it_with_its_name(ground: Ground, name: str, damage: str) -> None:
+    DAMAGES[damage](ground.task / name)
+    for command in ("resume paper", "check paper"):
+        _assert_named(ground, command, name, damage)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("command", ["run tasks/paper", "step paper", "status paper", "why paper"])
+@pytest.mark.parametrize("name", ["task.json", "state.json", "toy00.json", "toy02.json"])
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_file_is_named_by_every_command_that_needs_it(
+    ground: Ground, name: str, damage: str, command: str
+) -> None:
+    DAMAGES[damage](ground.task / name)
+    _assert_named(ground, command, name, damage)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_task_file_is_no_reason_to_begin_a_second_task(ground: Ground, damage: str) -> None:
+    DAMAGES[damage](ground.task / "task.json")
+    _run(ground, "run paper.md", damage).assert_failed("task.json")
+    assert sorted(path.name for path in ground.tasks.iterdir() if path.is_dir()) == ["paper"]
+
+
+@pytest.mark.parametrize("name", ["report.json", "plan_requests.json"])
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_file_that_no_phase_needs_is_named_by_check(ground: Ground, name: str, damage: str) -> None:
+    DAMAGES[damage](ground.task / name)
+    _assert_named(ground, "check paper", name, damage)
+    if name == "report.json":
+        _assert_named(ground, "status paper", name, damage)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_report_is_written_anew_or_named(ground: Ground, damage: str) -> None:
+    DAMAGES[damage](ground.task / "report.json")
+    ended = _run(ground, "resume paper", damage)
+    if ended.code != 0:
+        ended.assert_failed("report.json")
+        return
+    assert ground.call("check", "paper").code == 0
+    aside = ground.work / "aside-report.json"
+    assert not aside.exists() or aside.read_bytes().startswith(b"{"), "what the link led to is left alone"
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_a_damaged_document_of_a_real_run_is_named_by_check_and_never_made_again_in_silence(
+    paper: Ground, damage: str
+) -> None:
+    kept = shutil.copytree(paper.task, paper.base / "kept")
+    names = [str(path.relative_to(kept)) for path in sorted(kept.rglob("*")) if _is_document(path)]
+    assert len(names) >= 14
+    found = []
+    for name in names:
+        shutil.rmtree(paper.task)
+        shutil.copytree(kept, paper.task)
+        DAMAGES[damage](paper.task / name)
+        for command in ("check paper", "resume paper"):
+            if name in ("report.json", "plan_requests.json") and command != "check paper":
+                continue
+            try:
+                _assert_named(paper, command, name, damage)
+            except AssertionError as problem:
+                found.append(f"{name} is {damage}, {command}: {problem}")
+    assert not found, "\n".join(found)
+
+
+def test_an_edited_output_is_taken_as_it_is_and_its_readers_run_again(ground: Ground) -> None:
+    path = ground.task / "toy00.json"
+    path.write_text(path.read_text().replace("toy00 ", "by hand "))
+    assert "01 toy01 would run: toy00.json changed" in ground.call("why", "paper").out
+    assert "will run: toy00.json changed" in ground.call("status", "paper").out
+    ended = ground.call("resume", "paper")
+    assert "edited by hand: toy00.json" in ended.err
+    assert "by hand toy01" in (ground.task / "toy01.json").read_text()
+    assert "by hand" in path.read_text()
+    assert "everything is up to date" in ground.call("why", "paper").out
+    assert "edited by hand: toy00.json" in ground.call("status", "paper").out
+
+
+def test_a_deleted_output_is_made_again_for_that_reason(ground: Ground) -> None:
+    before = tree_of(ground)
+    (ground.task / "toy01.json").unlink()
+    assert "01 toy01 would run: toy01.json is missing" in ground.call("why", "paper").out
+    assert "will run: toy01.json is missing" in ground.call("status", "paper").out
+    assert ground.call("check", "paper").code == 1
+    assert ground.call("resume", "paper").code == 0
+    assert not differences(tree_of(ground), before)
+
+
+def test_a_deleted_file_of_a_folder_document_is_made_again_for_that_reason(ground: Ground) -> None:
+    before = tree_of(ground)
+    (ground.task / "toy02" / "in" / "two.txt").unlink()
+    assert "02 toy02 would run: toy02/in/two.txt is missing" in ground.call("why", "paper").out
+    assert ground.call("resume", "paper").code == 0
+    assert not differences(tree_of(ground), before)
+
+
+def test_a_touched_output_is_reused(ground: Ground) -> None:
+    for path in ground.task.iterdir():
+        os.utime(path, (0, 0))
+    assert "everything is up to date" in ground.call("why", "paper").out
+    assert "will run" not in ground.call("status", "paper").out
+    assert ground.call("resume", "paper").err.count("up to date") == 3
+
+
+def _run(ground: Ground, command: str, damage: str) -> Ended:
+    before = _without_privileges() if damage == "unreadable" else ()
+    return ground.call(*command.split(), before=before, patience=QUICK)
+
+
+def _assert_named(ground: Ground, command: str, name: str, damage: str) -> None:
+    ended = _run(ground, command, damage)
+    assert ended.code not in (0, 70), f"`{command}` ends with {ended.code}: {ended.out}{ended.err}"
+    if command.startswith("check") and not ended.complaints:
+        assert f"damaged  {name}" in ended.out, ended.out
+    else:
+        ended.assert_failed(name)
+
+
+def _without_privileges() -> tuple[str, ...]:
+    """A launcher under which a file's mode counts for root too."""
+    if os.geteuid() != 0:
+        return ()
+    setpriv = shutil.which("setpriv")
+    if not setpriv:
+        pytest.skip("for root every file is readable, and setpriv is not installed")
+    privileges = "-dac_override,-dac_read_search"
+    return (setpriv, f"--bounding-set={privileges}", f"--inh-caps={privileges}")
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a schema governs it: not the source, the segments, the code, the logs."""
+    name = path.name.split(".", 1)[0] + ".schema.json"
+    return (
+        path.is_file() and path.suffix != ".jsonl" and Path(BUILT_IN, name).is_file() and path.parent.name != "source"
+    )

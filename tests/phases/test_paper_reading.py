@@ -1,0 +1,211 @@
+"""From bytes to paper.md: kinds by content, verdicts on PDFs, Markdown and its page marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.paper.kinds import kind_of
+from phases.paper.markdown import PAGE_MARK, paper_document, read_text
+from phases.paper.pdf import read_pdf
+from phases.paper.reading import Reading, TocEntry, cure
+from pipeline.contract import Contracts
+from pipeline.formats import Markdown, parse_markdown
+from tests.papers import EXAMPLE, PAPER, good_pdf, pdf, scan
+from tests.strategies import QUICK
+
+KINDS = [
+    pytest.param(b"%PDF-1.7\n...", "pdf", id="a PDF"),
+    pytest.param(b"\xef\xbb\xbf\r\n%PDF-1.4\n", "pdf", id="a PDF behind a few bytes"),
+    pytest.param(b"# Title\n\nwords", "md", id="text with a heading"),
+    pytest.param(b"---\ntitle: A\n---\nwords", "md", id="text with front matter"),
+    pytest.param(b"\xef\xbb\xbf# Title\n\nwords", "md", id="Markdown behind a byte order mark"),
+    pytest.param("数据集".encode(), "txt", id="Chinese text"),
+    pytest.param(b"just words\n", "txt", id="plain text"),
+    pytest.param(b"# About\n\n<html> is a tag", "md", id="Markdown about HTML"),
+]
+REFUSED = [
+    pytest.param(b"", "empty", id="nothing"),
+    pytest.param(b" \r\n\t ", "empty", id="spaces"),
+    pytest.param(b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull", id="a git-LFS pointer"),
+    pytest.param(b"\n\n <!DOCTYPE HTML><html>", "HTML page", id="HTML in capitals"),
+    pytest.param(b"<HTML><body>", "HTML page", id="HTML without a doctype"),
+    pytest.param(b"PK\x03\x04word", "zip", id="a zip archive"),
+    pytest.param(b"\x89PNG\r\n\x1a\n", "picture", id="a picture"),
+    pytest.param(b"%!PS-Adobe", "PostScript", id="PostScript"),
+    pytest.param(b"\xff\xfeA\x00", "neither a PDF nor UTF-8", id="UTF-16"),
+    pytest.param(b"a\x00b", "NUL", id="NUL bytes"),
+    pytest.param(b"... --- ###\n", "no words", id="marks alone"),
+]
+
+
+@pytest.mark.parametrize(("data", "name"), KINDS)
+def test_a_file_is_what_its_content_says(data: bytes, name: str) -> None:
+    assert kind_of(data).name == name
+
+
+@pytest.mark.parametrize(("data", "words"), REFUSED)
+def test_what_is_no_paper_is_refused_with_a_reason_and_what_to_do(data: bytes, words: str) -> None:
+    kind = kind_of(data)
+    assert kind.name is None
+    assert words in kind.reason
+    assert ";" in kind.reason, "what is wrong; what to do"
+
+
+@given(st.binary(max_size=300))
+@QUICK
+def test_no_bytes_surprise_the_reader(data: bytes) -> None:
+    kind = kind_of(data)
+    assert (kind.name is None) == bool(kind.reason)
+    if kind.name in ("md", "txt"):
+        paper_document(read_text(data, markdown=kind.name == "md"), "0" * 64)
+
+
+# PDFs
+
+
+def reading_of(folder: Path, data: bytes) -> Reading:
+    path = folder / "paper.pdf"
+    path.write_bytes(data)
+    return read_pdf(str(path))
+
+
+def test_a_good_pdf_is_read_with_its_title_its_outline_and_a_text_a_page(tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, good_pdf())
+    assert (reading.verdict, reading.title, len(reading.pages)) == ("ok", "Slow Waiting", 2)
+    assert "learning rate of 0.1" in reading.pages[1]
+    assert [entry.title for entry in reading.toc] == ["1 Introduction", "2 Method", "3 Nowhere"]
+    assert reading.reader.startswith("liteparse ")
+
+
+BAD = [
+    pytest.param(pdf([["words enough for everyone"]], locked=True), "encrypted", id="a password"),
+    pytest.param(good_pdf()[:300], "broken", id="cut off early"),
+    pytest.param(good_pdf()[:-600], "broken", id="cut off late"),
+    pytest.param(b"%PDF-1.4\n%%EOF\n", "broken", id="a head and a tail"),
+    pytest.param(b"%PDF-1.4\n" + bytes(range(256)) * 40, "broken", id="rubbish behind the head"),
+    pytest.param(pdf([[], [], []]), "no_text", id="empty pages"),
+    pytest.param(scan(), "no_text", id="a page that is one picture"),
+]
+
+
+@pytest.mark.parametrize(("data", "verdict"), BAD)
+def test_a_bad_pdf_gets_its_verdict_and_a_cure(data: bytes, verdict: str, tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, data)
+    assert reading.verdict == verdict
+    told = cure(reading, "paper.pdf")
+    assert "; " in told
+    if verdict != "broken":
+        assert "paper.pdf" in told
+
+
+@pytest.mark.parametrize("place", range(0, 1000, 90))
+def test_a_pdf_with_a_broken_byte_never_raises(place: int, tmp_path: Path) -> None:
+    data = bytearray(good_pdf())
+    data[place : place + 5] = b"\xff\x00<<("
+    reading = reading_of(tmp_path, bytes(data))
+    assert reading.verdict in ("ok", "broken", "no_text", "encrypted", "garbled_text")
+    assert reading.verdict != "ok" or reading.pages
+
+
+def test_a_pdf_that_is_not_there_is_broken_and_no_crash(tmp_path: Path) -> None:
+    assert read_pdf(str(tmp_path / "gone.pdf")).verdict == "broken"
+
+
+def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
+    reading = read_pdf(str(EXAMPLE))
+    assert reading.verdict == "ok"
+    assert (reading.title or "").startswith("Averaged Perceptrons with Lazy Updates")
+    assert len(reading.pages) >= 4
+    assert all(page.strip() for page in reading.pages)
+
+
+# paper.md
+
+
+def document(text: str) -> Markdown:
+    return paper_document(read_text(text.encode("utf-8"), markdown=True), "0" * 64)
+
+
+def test_a_markdown_paper_keeps_its_words_and_gets_a_title() -> None:
+    made = document(PAPER)
+    assert made.front["title"] == "Slow Waiting for Everyone"
+    assert (made.front["pages"], made.front["verdict"]) == (1, "ok")
+    assert made.text.split("<!-- page 1 -->")[1].split() == PAPER.split()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param("```python\n# a comment\nx = 1\n```", id="a comment"),
+        pytest.param("```yaml\n---\na: 1\n```", id="three dashes"),
+        pytest.param("```\n## 1 two marks\n```", id="what looks like a heading"),
+    ],
+)
+def test_a_block_of_code_in_a_markdown_paper_stays_as_it_is(block: str) -> None:
+    assert block in document(f"# A\n\n## 1 One\n\n{block}\n\nwords\n").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("---\ntitle: Other\n---\n# A\n\nwords\n", id="with front matter of its own"),
+        pytest.param("# A\r\n\r\nwords\r\n", id="with line ends of Windows"),
+        pytest.param("# A\r\rwords\r", id="with line ends of an old Mac"),
+        pytest.param("\ufeff# A\n\nwords\n", id="with a byte order mark"),
+    ],
+)
+def test_how_a_file_was_saved_makes_no_difference(text: str) -> None:
+    made = document(text)
+    assert made.front["title"] == "A"
+    assert made.text[made.body_start :].split() == ["<!--", "page", "1", "-->", "#", "A", "words"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "<!-- page 7 -->",
+        pytest.param("<!-- page 7 --> ", id="with a space behind it"),
+        pytest.param("<!-- page 7 -->\x0c", id="with a form feed behind it"),
+        pytest.param("<!-- page 7 -->\u2003", id="with a wide space behind it"),
+        pytest.param("<!-- page 7 -->\t", id="with a tab behind it"),
+    ],
+)
+def test_a_page_mark_in_the_source_is_no_page_mark(mark: str) -> None:
+    made = document(f"# A\n\none\n\n{mark}\n\ntwo\n")
+    assert [found.group(1) for found in PAGE_MARK.finditer(made.text)] == ["1"]
+
+
+def test_a_page_mark_in_a_pdf_is_no_page_mark() -> None:
+    made = paper_document(Reading("ok", "x 1", ("one", "<!-- page 9 -->\n\ntwo")), "0" * 64)
+    assert [found.group(1) for found in PAGE_MARK.finditer(made.text)] == ["1", "2"]
+
+
+def test_every_page_has_its_mark_in_order() -> None:
+    made = paper_document(Reading("ok", "x 1", ("one", "", "three")), "0" * 64)
+    assert [int(found.group(1)) for found in PAGE_MARK.finditer(made.text)] == [1, 2, 3]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.text(max_size=40))
+@example("---", "a")
+@example("a: b # c\n---\n", "\x85")
+@example("\u2028\x07\x9b", "\ufeff")
+@QUICK
+def test_any_title_and_author_survive_on_the_disk(title: str, author: str) -> None:
+    author = author.encode("utf-8", "ignore").decode("utf-8")
+    made = paper_document(Reading("ok", "x 1", ("body",), title or None, (author,)), "0" * 64)
+    data = Contracts().serialise("paper.md", made, writer="a test")
+    again = parse_markdown(data)
+    assert (again.front["title"], again.front["authors"]) == (title or None, [author])
+    assert again.text[again.body_start :] == made.text[made.body_start :] == "<!-- page 1 -->\n\nbody\n\n"
+
+
+def test_the_outline_of_a_pdf_decides_what_is_a_heading() -> None:
+    pages = ("# The Title\n\n# 1 One\n\nwords\n\n# not a heading\n", "2 Two\n\nmore words\n")
+    toc = (TocEntry("1 One", 0, 1), TocEntry("Two", 0, 2), TocEntry("2.1 Deep", 1, 2))
+    made = paper_document(Reading("ok", "x 1", pages, "The Title", (), toc), "0" * 64)
+    headings = [line for line in made.text.splitlines() if line.startswith("#")]
+    assert headings == ["# The Title", "## 1 One", "## 2 Two"]

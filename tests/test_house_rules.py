@@ -1,0 +1,266 @@
+"""The rules of the house that a machine can check: over every module of pipeline/ and phases/, by its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
+LONGEST_MODULE, LONGEST_FUNCTION = 250, 45
+
+
+@cache
+def tree_of(module: Path) -> ast.Module:
+    return ast.parse(module.read_bytes(), str(module))
+
+
+def name_of(node: ast.AST) -> str:
+    """`a.b.c` for a name or an attribute of one; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def nodes(module: Path) -> Iterator[ast.AST]:
+    return ast.walk(tree_of(module))
+
+
+def breaches(is_one: Callable[[ast.AST], bool]) -> list[str]:
+    """File and line of whatever breaks a rule, in all modules."""
+    return [
+        f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        for module in MODULES
+        for node in nodes(module)
+        if is_one(node)
+    ]
+
+
+def calls(*names: str) -> Callable[[ast.AST], bool]:
+    """Whether a node calls one of these, by its whole name or by the last part of it."""
+
+    def is_one(node: ast.AST) -> bool:
+        name = name_of(node.func) if isinstance(node, ast.Call) else ""
+        return name in names or name.rpartition(".")[2] in {name[1:] for name in names if name.startswith(".")}
+
+    return is_one
+
+
+def passes(keyword: str, *, value: bool) -> Callable[[ast.AST], bool]:
+    """Whether a node is a call that passes this keyword with this value, or with one that nobody can tell."""
+
+    def is_one(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and any(
+            word.arg == keyword and not (isinstance(word.value, ast.Constant) and word.value.value is not value)
+            for word in node.keywords
+        )
+
+    return is_one
+
+
+def imported(module: Path) -> set[str]:
+    """The top-level packages that a module imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def importers(package: str) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in MODULES if package in imported(path)]
+
+
+def test_there_are_modules_to_check() -> None:
+    assert len(MODULES) > 30
+
+
+# What never stands in product code
+
+
+def test_nothing_is_asserted() -> None:
+    assert breaches(lambda node: isinstance(node, ast.Assert)) == []
+
+
+def test_no_shell_is_started() -> None:
+    assert breaches(passes("shell", value=True)) == []
+    assert breaches(calls("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")) == []
+
+
+def test_no_text_is_run_as_code() -> None:
+    assert breaches(calls("eval", "exec", "__import__")) == []
+    for package in ("pickle", "marshal", "shelve", "dill", "cloudpickle", "code"):
+        assert importers(package) == []
+
+
+def test_no_archive_is_unpacked_blindly() -> None:
+    assert breaches(calls(".extractall", ".unpack_archive")) == []
+
+
+def test_yaml_is_loaded_by_a_safe_loader_alone() -> None:
+    assert breaches(calls("yaml.unsafe_load", "yaml.full_load", "yaml.unsafe_load_all", "yaml.full_load_all")) == []
+    assert breaches(
+        lambda node: isinstance(node, ast.Call)
+        and name_of(node.func) in ("yaml.load", "yaml.load_all")
+        and "Loader" not in {word.arg for word in node.keywords}
+    ) == []  # fmt: skip
+    risky = (
+        "yaml.Loader",
+        "yaml.CLoader",
+        "yaml.FullLoader",
+        "yaml.CFullLoader",
+        "yaml.UnsafeLoader",
+        "yaml.CUnsafeLoader",
+    )
+    assert breaches(lambda node: name_of(node) in risky) == []
+
+
+def test_nothing_is_printed_and_nobody_is_asked_but_by_way_of_click() -> None:
+    assert breaches(calls("print", "input")) == []
+
+
+def test_no_certificate_goes_unchecked() -> None:
+    assert breaches(passes("verify", value=False)) == []
+    assert breaches(calls("._create_unverified_context")) == []
+
+
+# Errors
+
+
+def caught(handler: ast.ExceptHandler) -> set[str]:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
+    return {name_of(kind) for kind in kinds}
+
+
+def test_every_exception_is_caught_in_two_places_and_no_others() -> None:
+    broad = breaches(
+        lambda node: isinstance(node, ast.ExceptHandler) and bool(caught(node) & {"Exception", "BaseException"})
+    )
+    assert sorted(place.rpartition(":")[0] for place in broad) == ["pipeline/attempt.py", "pipeline/cli/boundary.py"]
+
+
+def test_no_handler_is_bare() -> None:
+    assert breaches(lambda node: isinstance(node, ast.ExceptHandler) and node.type is None) == []
+
+
+def test_no_error_is_suppressed_wholesale() -> None:
+    assert breaches(
+        lambda node: calls(".suppress")(node)
+        and isinstance(node, ast.Call)
+        and bool({name_of(argument) for argument in node.args} & {"Exception", "BaseException"})
+    ) == []  # fmt: skip
+
+
+def test_no_error_without_a_kind_is_raised() -> None:
+    def is_one(node: ast.AST) -> bool:
+        raised = node.exc if isinstance(node, ast.Raise) else None
+        name = name_of(raised.func if isinstance(raised, ast.Call) else raised) if raised else ""
+        return name in ("Exception", "BaseException", "AssertionError")
+
+    assert breaches(is_one) == []
+
+
+# Shape and names
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def test_every_module_says_in_its_docstring_what_it_is_for() -> None:
+    assert [module for module in MODULES if not ast.get_docstring(tree_of(module))] == []
+
+
+def test_every_module_is_short_enough_to_be_read() -> None:
+    lengths = {str(module.relative_to(ROOT)): len(module.read_bytes().splitlines()) for module in MODULES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_every_function_is_short_enough_to_be_read() -> None:
+    assert breaches(
+        lambda node: isinstance(node, Function) and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
+    ) == []  # fmt: skip
+
+
+FORBIDDEN_NAMES = {"util", "utils", "helper", "helpers", "manager", "managers", "handler", "handlers"}
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a name, be it in snake_case or in CamelCase."""
+    spaced = "".join(f"_{letter}" if letter.isupper() else letter for letter in name)
+    return set(spaced.lower().split("_"))
+
+
+def test_nothing_has_a_name_that_says_nothing() -> None:
+    assert breaches(
+        lambda node: isinstance(node, (*Function, ast.ClassDef)) and bool(words_of(node.name) & FORBIDDEN_NAMES)
+    ) == []  # fmt: skip
+    assert [module for module in MODULES if words_of(module.stem) & FORBIDDEN_NAMES] == []
+
+
+def test_everything_is_annotated() -> None:
+    def is_one(node: ast.AST) -> bool:
+        if not isinstance(node, Function):
+            return False
+        arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        bare = (argument.annotation is None for argument in arguments if argument.arg not in ("self", "cls"))
+        return node.returns is None or any(bare)
+
+    assert breaches(is_one) == []
+
+
+# Who imports what
+
+
+@pytest.mark.parametrize(
+    ("package", "home"),
+    [
+        ("jsonschema", "pipeline/contract.py"),
+        ("jsonschema_rs", "pipeline/contract.py"),
+        ("loguru", "pipeline/logs.py"),
+        ("yaml", "pipeline/plain_yaml.py"),
+    ],
+)
+def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> None:
+    assert importers(package) == [home]
+
+
+@pytest.mark.parametrize("package", ["tenacity", "liteparse", "pypdfium2"])
+def test_a_library_of_the_phases_is_imported_in_one_module_at_most(package: str) -> None:
+    assert len(importers(package)) <= 1
+
+
+def test_click_stands_in_the_command_line_alone() -> None:
+    assert [name for name in importers("click") if not name.startswith("pipeline/cli/")] == []
+
+
+def test_only_the_command_line_reads_the_environment_and_exits() -> None:
+    names = ("os.environ", "os.environb", "os.getenv", "sys.exit", "os._exit")
+    found = breaches(lambda node: name_of(node) in names or calls("exit", "quit")(node))
+    assert [place for place in found if not place.startswith("pipeline/cli/")] == []
+
+
+HEAVY = ("loguru", "jsonschema", "jsonschema_rs", "tenacity", "yaml", "rich", "asyncio", "ssl")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]], ids=" ".join)
+def test_what_needs_no_library_imports_none(arguments: list[str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipeline", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "pipeline" in ended.stdout
+    modules = {line.rpartition("|")[2].strip().split(".")[0] for line in ended.stderr.splitlines() if "|" in line}
+    assert "click" in modules, "the list of imports is there"
+    assert modules & set(HEAVY) == set()

@@ -1,0 +1,168 @@
+"""The main job, end to end, as a user has it: the project's own example paper, offline."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.papers import EXAMPLE, Command, Ended
+
+
+@pytest.fixture(scope="module")
+def fast(tmp_path_factory: pytest.TempPathFactory) -> tuple[Command, Ended]:
+    command = Command(tmp_path_factory.mktemp("fast"))
+    return command, command("run", "--fast", EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Command, Ended]:
+    command = Command(tmp_path_factory.mktemp("full"))
+    return command, command("run", "--full", EXAMPLE)
+
+
+def report_of(command: Command) -> dict[str, Any]:
+    report: dict[str, Any] = command.document("paper", "report.json")
+    return report
+
+
+def test_an_offline_run_ends_incomplete_and_says_so_everywhere(fast: tuple[Command, Ended]) -> None:
+    command, ended = fast
+    assert ended.code == 3, ended.err
+    report = report_of(command)
+    assert (report["status"], report["exit_code"], report["input_verdict"]) == ("incomplete", 3, "ok")
+    assert [entry["status"] for entry in command("list", "--json").json()] == ["incomplete"]
+    assert command("status", "paper", "--json").json()["status"] == "incomplete"
+
+
+def test_every_planned_file_is_there_and_parses(fast: tuple[Command, Ended]) -> None:
+    command, _ = fast
+    plan = yaml.safe_load((command.task("paper") / "initial_plan.txt").read_text(encoding="utf-8"))
+    code = command.task("paper") / "generate_code"
+    assert len(plan["file_structure"]) > 5
+    for row in plan["file_structure"]:
+        text = (code / row["path"]).read_text(encoding="utf-8")
+        assert text.strip(), row["path"]
+        ast.parse(text)
+    assert report_of(command)["files"] == {
+        "planned": len(plan["file_structure"]),
+        "written": len(plan["file_structure"]),
+        "missing": [],
+    }
+
+
+def test_the_report_lists_every_requirement_that_is_only_a_stub(fast: tuple[Command, Ended]) -> None:
+    command, _ = fast
+    plan = yaml.safe_load((command.task("paper") / "initial_plan.txt").read_text(encoding="utf-8"))
+    stubs = [row["id"] for row in plan["requirements"] if row["kind"] != "hyperparameter"]
+    counted = report_of(command)["requirements"]
+    assert [(row["id"], row["status"]) for row in counted["missing"]] == [(name, "stubbed") for name in stubs]
+    assert counted["total"] == len(plan["requirements"])
+    assert counted["stubbed"] == len(stubs) > 0
+    assert counted["implemented"] == counted["total"] - counted["stubbed"] > 0
+
+
+def test_the_report_has_a_row_a_phase_and_what_it_cost(fast: tuple[Command, Ended]) -> None:
+    report = report_of(fast[0])
+    assert [(row["number"], row["status"], row["attempts"]) for row in report["phases"]] == [
+        *[(number, "done", 1) for number in ("00", "01", "02", "03", "04", "05", "05b")],
+        *[(number, "skipped", 1) for number in ("06", "07", "08")],
+        ("09", "done", 1),
+    ]
+    assert (report["usage"]["tokens_in"], report["usage"]["usd"]) == (0, 0)
+    assert report["usage"]["calls"] == report["files"]["planned"] + 1
+
+
+def test_the_last_screen_says_what_was_made_where_what_is_open_and_what_to_type(fast: tuple[Command, Ended]) -> None:
+    command, ended = fast
+    report = report_of(command)
+    assert "Task paper: incomplete." in ended.out
+    for name in ("paper.md", "outline.json", "initial_plan.txt", "generate_code", "traceability.json", "report.json"):
+        assert f"tasks/paper/{name}" in ended.out
+    assert f"{report['files']['written']} of {report['files']['planned']} planned files" in ended.out
+    open_ones = len(report["requirements"]["missing"])
+    assert f"Not implemented: {open_ones} of {report['requirements']['total']} requirements" in ended.out
+    for row in report["requirements"]["missing"][:3]:
+        assert re.search(rf"{row['id']} +stubbed", ended.out)
+
+
+def test_every_command_that_the_last_screen_shows_works(fast: tuple[Command, Ended]) -> None:
+    command, ended = fast
+    shown = re.findall(r"^  pipeline ([^ ].*?)(?:   .*)?$", ended.out, re.MULTILINE)
+    assert len(shown) >= 2
+    for line in shown:
+        if "--redo" not in line:
+            assert command(*line.split()).code in (0, 3), line
+
+
+def test_the_code_runs_its_tests_and_its_entry_script(fast: tuple[Command, Ended]) -> None:
+    code = fast[0].task("paper") / "generate_code"
+    tested = subprocess.run(
+        [sys.executable, "-B", "-m", "unittest"], cwd=code, capture_output=True, text=True, check=False
+    )
+    assert (tested.returncode, "\nOK" in tested.stderr) == (0, True), tested.stderr
+    [entry] = code.glob("*/__main__.py")
+    helped = subprocess.run([sys.executable, "-B", "-m", entry.parent.name, "--help"], cwd=code, capture_output=True,
+                            text=True, check=False)  # fmt: skip
+    assert (helped.returncode, "usage" in helped.stdout) == (0, True), helped.stderr
+
+
+def test_the_checks_of_the_plan_were_run_where_a_sandbox_works(fast: tuple[Command, Ended]) -> None:
+    report = report_of(fast[0])
+    assert (report["sandbox"], report["verified"]) in (("bubblewrap", True), ("none", None))
+
+
+def test_every_document_of_the_task_is_fine(fast: tuple[Command, Ended]) -> None:
+    assert fast[0]("check", "paper").code == 0
+
+
+def test_a_fast_run_leaves_placeholders_that_say_why(fast: tuple[Command, Ended]) -> None:
+    for name in ("code_base.json", "indexes/index.json"):
+        assert fast[0].document("paper", name) == {
+            "status": "skipped",
+            "reason": "fast mode leaves this phase out",
+            "mode": "fast",
+        }
+
+
+def test_a_full_run_records_that_the_index_was_left_out_and_ends_incomplete(full: tuple[Command, Ended]) -> None:
+    command, ended = full
+    assert ended.code == 3, ended.err
+    report = report_of(command)
+    phases = {row["number"]: row for row in report["phases"]}
+    assert (phases["06"]["status"], phases["07"]["status"], phases["08"]["status"]) == ("done", "done", "degraded")
+    assert "no repository to index" in phases["08"]["error"]
+    assert "no repository to index" in report["reason"]
+    assert "left out: 08 index" in ended.out
+    assert command.document("paper", "indexes/index.json")["status"] == "failed"
+
+
+def test_a_full_run_after_a_fast_one_runs_what_fast_left_out(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    assert command("run", "--fast", EXAMPLE).code == 3
+    assert command("resume", "paper", "--full").code == 3
+    attempts = command.attempts("paper")
+    assert {name: attempts[name] for name in ("references", "repositories", "index")} == dict.fromkeys(
+        ("references", "repositories", "index"), 2
+    )
+    assert (attempts["acquire"], attempts["plan"]) == (1, 1)
+    assert report_of(command)["mode"] == "full"
+
+
+def test_nothing_is_written_beside_the_tasks_folder(fast: tuple[Command, Ended]) -> None:
+    command, _ = fast
+    assert sorted(path.name for path in command.folder.iterdir()) == ["home", "tasks"]
+    assert list(command.home.rglob("*")) == []
+
+
+def test_no_line_of_the_log_is_damaged_and_none_holds_a_secret(fast: tuple[Command, Ended]) -> None:
+    lines = (fast[0].task("paper") / "logs" / "system.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(isinstance(json.loads(line), dict) for line in lines)
+    assert len(lines) <= 3 * 11 + 5, "at most three lines a phase"
