@@ -30,7 +30,7 @@ def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Con
     documents, error = guarded(phase, lambda: phase.run(inputs, make_context(phase)))
     seconds = time.monotonic() - started
     if error is None and not isinstance(documents, Mapping):
-        error = PhaseError(f"phase {phase.label} returned {type(documents).__name__}, and not its documents by name")
+        error = PhaseError(f"phase {phase.label} returned no documents, but {type(documents).__name__}")
     if error:
         return gave_up(phase, error, mode, seconds)
     return Result(DONE, seconds, documents)

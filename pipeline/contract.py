@@ -67,7 +67,7 @@ class Contracts:
         if schema.get("mayBePlaceholder") and is_placeholder(checked):
             schema, key = self.schema(PLACEHOLDER), PLACEHOLDER
         if key not in self._validators:
-            self._validators[key] = fast_validator(schema)
+            self._validators[key] = fast_validator(schema, key)
         try:
             valid = self._validators[key].is_valid(checked)
         except ValueError as error:  # a value that no JSON document can have: a set, a key that is a number
@@ -95,14 +95,14 @@ def schema_name(document: str) -> str:
     return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
 
 
-def fast_validator(schema: dict[str, Any]) -> Any:
+def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
     """The validator of the common case. It never fetches: a reference out of the schema is an error."""
     import jsonschema_rs
 
     try:
         return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise ContractError(f"a schema is not valid: {_shorten(str(error))}") from error
+        raise ContractError(f"{name} is not a valid schema: {_shorten(str(error))}") from error
 
 
 def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -120,7 +120,9 @@ def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: b
     if not breaches:  # the two validators differ: the stricter one wins, in its own words
         strict = next(iter(fast_validator(schema).iter_errors(value)))
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in strict.instance_path)
-        raise ContractError(f"{name} at ${''.join(steps)}: {_shorten(strict.message)} (written by {writer})")
+        raise ContractError(
+            f"{name} at ${''.join(steps)}: {_shorten(strict.message)} (rule: {strict.schema_path[-1]}; written by {writer})"
+        )
     breach = breaches[0]
     while breach.context:
         breach = max(breach.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))

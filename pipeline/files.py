@@ -26,7 +26,7 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError as error:
-        raise StorageError(f"{path!r} is no name for a file: {error}") from error
+        raise StorageError(f"cannot read {path!r}: that is no name for a file ({error})") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(

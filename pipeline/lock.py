@@ -6,6 +6,7 @@ import fcntl
 import os
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -16,6 +17,7 @@ from pipeline.logs import timestamp
 
 NAME = ".lock"
 _LARGEST = 4096
+_PATIENCE = 1.0
 
 
 @contextmanager
@@ -61,14 +63,34 @@ def holder(folder: str) -> str | None:
 
 
 def _take(descriptor: int, folder: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            content = _read(descriptor)
+            # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
+            if time.monotonic() > deadline or _is_at_work(content):
+                raise TaskBusy(f"{folder} is worked on by {_words(content)}; wait for it, or stop it first") from error
+            time.sleep(_PATIENCE / 200)
+        except OSError as error:
+            raise failure("lock", os.path.join(folder, NAME), error) from error
+        else:
+            return
+
+
+def _is_at_work(content: dict[str, object]) -> bool:
+    """Whether a lock's content names a process that runs, as far as can be seen from here."""
+    pid = content.get("pid")
+    if not isinstance(pid, int) or content.get("boot") != _boot():
+        return "pid" in content
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise TaskBusy(
-            f"{folder} is worked on by {_words(_read(descriptor))}; wait for it, or stop it first"
-        ) from error
-    except OSError as error:
-        raise failure("lock", os.path.join(folder, NAME), error) from error
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _left_behind(descriptor: int, path: str) -> str | None:

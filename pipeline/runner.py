@@ -259,5 +259,5 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
             troubles.append(str(error))
     if troubles:
         reason = "; moreover: ".join(dict.fromkeys([outcome.reason, *troubles]))
-        report = {**report, "reason": reason, "exit_code": report["exit_code"] or 1}
+        report = {**report, "reason": reason, "exit_code": 1}
     return report

@@ -11,7 +11,7 @@ from phases.paper.headings import number_of, plain, without_number
 from phases.paper.markdown import PAGE_MARK
 
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *#*$", re.MULTILINE)
-_FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]+")
 _REFERENCES = ("references", "bibliography", "literatur", "literaturverzeichnis", "参考文献", "참고문헌")
 _REFERENCE_START = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[^\]]{1,12}\]|[0-9]{1,3}\.)\s+", re.MULTILINE)
@@ -69,7 +69,7 @@ class _Places:
 
 
 def _sections(text: str, body_start: int, places: _Places, title: str | None) -> list[dict[str, Any]]:
-    fences = [match.span() for match in _FENCE.finditer(text, body_start)]
+    fences = list(_fences(text, body_start))
     found = [
         match
         for match in _HEADING.finditer(text, body_start)
@@ -90,6 +90,21 @@ def _sections(text: str, body_start: int, places: _Places, title: str | None) ->
         }
         for index, (match, end, (number, name)) in enumerate(zip(found, ends, _numbered(found), strict=True), 1)
     ]
+
+
+def _fences(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where code stands: from a fence to one of the same sign that is as long, or to the end."""
+    opened, begin, position = "", 0, start
+    for line in text[start:].split("\n"):
+        match = _FENCE.match(line)
+        if match and not opened:
+            opened, begin = match.group(1), position
+        elif match and match.group(1).startswith(opened) and not match.group(2).strip():
+            yield begin, position + len(line)
+            opened = ""
+        position += len(line) + 1
+    if opened:
+        yield begin, len(text)
 
 
 def _numbered(headings: list[re.Match[str]]) -> list[tuple[str | None, str]]:

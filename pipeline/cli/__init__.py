@@ -77,7 +77,14 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:
-            code = code or 1
+        except OSError as error:
+            from pipeline.cli.console import complain
+
+            complain(f"cannot print the answer: {error.strerror}")
+            code = 1
+    if code:
+        from pipeline.cli.boundary import end_children
+
+        end_children()
     # A phase that was left behind in a thread must not keep the process, nor crash its shutdown.
     os._exit(code)

@@ -20,6 +20,10 @@ PREFIX = "phase"
 
 def settings_from(flags: dict[str, Any]) -> Settings:
     """The settings in force for a command with these flags (None: not given)."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError("the folder that you are in is gone; go to another one first") from error
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return load_settings(os.path.join(home, "pipeline", "config.yaml"), os.environ, flags)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import enclosing_task, is_task, open_folder, stored
 from pipeline.errors import StorageError, UsageError
-from pipeline.files import failure, make_folder, read_bytes, sha256
+from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.formats import parse_json
 from pipeline.logs import timestamp
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _LONGEST_ID = 60
+_UNFINISHED = ".unfinished-"
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -24,13 +26,29 @@ def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new:
     if wanted_id is not None and slug(wanted_id) != wanted_id:
         raise UsageError(f"--id {wanted_id!r} is not a safe folder name; try --id {slug(wanted_id)}")
     root = enclosing_task(source)
-    if root is None:
-        source = _absolute(source)
-        _make_tasks_dir(settings.tasks_dir)
-        root = _existing(source, settings, wanted_id) if not new else None
-        if root is None:
-            return _make(source, settings, wanted_id)
-    return open_folder(settings, root)
+    if root:
+        return open_folder(settings, root)
+    source = _absolute(source)
+    _make_tasks_dir(settings.tasks_dir)
+    base, number = wanted_id or slug(_stem(source)), 1
+    while True:
+        name = base if number == 1 else f"{base}-{number}"
+        root = os.path.join(settings.tasks_dir, name)
+        if not os.path.lexists(root) and _make(root, source, settings):
+            return open_folder(settings, root)
+        if is_task(root):
+            store = open_folder(settings, root)
+            made_from = store.load("task.json")["source"]
+            if made_from == source and not new and not _content_changed(root, source):
+                return store
+            if wanted_id:
+                raise UsageError(
+                    f"the task '{wanted_id}' was made from {made_from}; choose another --id, "
+                    f"or go on with: pipeline resume {wanted_id}"
+                )
+        elif wanted_id and os.path.lexists(root):
+            raise UsageError(f"{root} is there already, and is not a task; choose another --id")
+        number += 1
 
 
 def slug(name: str) -> str:
@@ -38,24 +56,6 @@ def slug(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
     reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
     return f"task-{plain}" if reserved else plain or "task"
-
-
-def _existing(source: str, settings: Settings, wanted_id: str | None) -> str | None:
-    base = wanted_id or slug(_stem(source))
-    number = 1
-    while is_task(root := os.path.join(settings.tasks_dir, base if number == 1 else f"{base}-{number}")):
-        task = parse_json(read_bytes(os.path.join(root, "task.json")))
-        same = isinstance(task, dict) and task.get("source") == source
-        if same and not _content_changed(root, source):
-            return root
-        if wanted_id:
-            made_from = task.get("source") if isinstance(task, dict) else "?"
-            raise UsageError(
-                f"the task '{wanted_id}' was made from {made_from}; choose another --id, "
-                f"or go on with: pipeline resume {wanted_id}"
-            )
-        number += 1
-    return None
 
 
 def _content_changed(root: str, source: str) -> bool:
@@ -67,51 +67,42 @@ def _content_changed(root: str, source: str) -> bool:
         return False
 
 
-def _make(source: str, settings: Settings, wanted_id: str | None) -> TaskStore:
-    root = _free_folder(settings.tasks_dir, wanted_id or slug(_stem(source)), fixed=wanted_id is not None)
-    store = open_folder(settings, root)
-    for name, value in _first_documents(store.id, source, settings).items():
-        store.write(name, value)
-    Catalog(settings.tasks_dir).record(store.id, "running", mode=settings.mode, source=source)
-    return store
+def _make(root: str, source: str, settings: Settings) -> bool:
+    """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
+    _sweep_unfinished(settings.tasks_dir)
+    unfinished = os.path.join(settings.tasks_dir, f"{_UNFINISHED}{os.getpid()}")
+    try:
+        os.mkdir(unfinished)
+        store = open_folder(settings, unfinished)
+        for document, value in _first_documents(os.path.basename(root), source, settings).items():
+            store.write(document, value)
+        os.rename(unfinished, root)
+        sync_folder(settings.tasks_dir)
+    except OSError as error:
+        _remove(unfinished)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False
+        raise failure("make", root, error) from error
+    Catalog(settings.tasks_dir).record(os.path.basename(root), "running", mode=settings.mode, source=source)
+    return True
 
 
 def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
-    return {
-        "plan_requests.json": {"version": 1, "requests": []},
-        # last, because a folder is a task from the moment that it has a task.json
-        "task.json": {
-            "version": 1,
-            "id": task,
-            "created": timestamp(),
-            "source": source,
-            "settings": stored(settings._asdict()),
-        },
-    }
+    first = {"version": 1, "id": task, "created": timestamp(), "source": source, "settings": stored(settings._asdict())}
+    return {"task.json": first, "plan_requests.json": {"version": 1, "requests": []}}
 
 
-def _free_folder(tasks_dir: str, base: str, *, fixed: bool) -> str:
-    number = 1
-    while True:
-        root = os.path.join(tasks_dir, base if number == 1 else f"{base}-{number}")
-        try:
-            os.mkdir(root)
-        except FileExistsError as error:
-            if not is_task(root) and os.path.isdir(root) and not _holds_documents(root):
-                return root  # a run was killed before it could write anything here
-            if fixed:
-                raise UsageError(
-                    f"{root} is there already, and is not a task of this source; choose another --id"
-                ) from error
-            number += 1
-        except OSError as error:
-            raise failure("make", root, error) from error
-        else:
-            return root
+def _sweep_unfinished(tasks_dir: str) -> None:
+    """Removes what a killed process did not get to name."""
+    for name in os.listdir(tasks_dir):
+        if name.startswith(_UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(_UNFINISHED)}"):
+            _remove(os.path.join(tasks_dir, name))
 
 
-def _holds_documents(root: str) -> bool:
-    return any(not name.startswith(".") and name != "plan_requests.json" for name in os.listdir(root))
+def _remove(folder: str) -> None:
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def _make_tasks_dir(path: str) -> None:

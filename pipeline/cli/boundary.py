@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -45,6 +48,18 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
         return 70
     return result if isinstance(result, int) else 0
+
+
+def end_children() -> None:
+    """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
+    for path in glob.glob("/proc/self/task/*/children"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            for pid in map(int, file.read().split()):
+                group = os.getpgid(pid)
+                if group == pid:
+                    os.killpg(group, signal.SIGKILL)
+                else:
+                    os.kill(pid, signal.SIGKILL)
 
 
 def catch_signals() -> None:

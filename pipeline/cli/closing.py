@@ -15,7 +15,7 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
     """Prints the report for a person, or as JSON, and returns the exit code."""
     if as_json:
         say_json(report)
-    elif report["status"] in ("error", "cancelled"):
+    elif report["status"] in ("error", "cancelled") or report["exit_code"] == 1:
         complain(report["reason"])
         say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {_near(store.root)}")
         say(f"Go on with:  pipeline resume {_name(store)}")
