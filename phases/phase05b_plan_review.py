@@ -29,6 +29,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _keep(ctx: Context, plan: bytes) -> None:
     """Every version that was ever up for review stays in plan_versions/, under its digest."""
+    ctx.in_place()
     make_folder(ctx.paths.plan_versions)
     path = os.path.join(ctx.paths.plan_versions, f"{sha256(plan)[:16]}.txt")
     if not os.path.exists(path):

@@ -61,7 +61,7 @@ def write_all_durable(contents: Mapping[str, bytes]) -> None:
         for path, data in contents.items():
             _write_new(temporary_name(path), data)
         for path in contents:
-            _rename(temporary_name(path), path)
+            replace_file(temporary_name(path), path)
         for path in sorted({os.path.dirname(path) for path in contents}):
             sync_folder(path)
     except OSError as error:
@@ -88,6 +88,18 @@ def append_durable(path: str, line: bytes) -> None:
         raise failure("append to", path, error) from error
     finally:
         os.close(descriptor)
+
+
+def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
+    """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
+    for tries_left in reversed(range(_RENAME_TRIES)):
+        try:
+            os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+        except InterruptedError:  # Python repeats an interrupted write by itself, but not an interrupted rename
+            if not tries_left:
+                raise
+        else:
+            return
 
 
 def repair_tail(path: str) -> bytes:
@@ -210,17 +222,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _rename(source: str, target: str) -> None:
-    for tries_left in reversed(range(_RENAME_TRIES)):
-        try:
-            os.replace(source, target)
-        except InterruptedError:  # Python repeats an interrupted write by itself, but not an interrupted rename
-            if not tries_left:
-                raise
-        else:
-            return
 
 
 def _forget(path: str) -> None:

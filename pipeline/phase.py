@@ -65,6 +65,8 @@ class Context(NamedTuple):
     """Asks for a verdict on a plan: (the plan's text, its sha256). Raises Paused or Rejected."""
     progress: Callable[[int, int, str], None]
     """Tells the user how far the phase is: (done, total, what now)."""
+    in_place: Callable[[], None]
+    """Raises when the task folder was moved or replaced. A phase that writes files itself calls it before it does."""
     deadline: float | None
     """time.monotonic() at which the phase should give up, or None."""
 

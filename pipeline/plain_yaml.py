@@ -14,6 +14,9 @@ from pipeline.errors import FormatError
 
 DEEPEST = 64
 LARGEST = 4 * 1024 * 1024
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# What the dumper leaves unquoted must be read as a text: these are its own spellings of a number with a fraction.
+_FLOAT = r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?|\.[0-9]+(?:[eE][-+][0-9]+)?"
 _Place = tuple[int, int]
 _Path = tuple[str | int, ...]
 
@@ -85,6 +88,8 @@ class _Builder:
             kind = type(event).__name__
             if kind == "MappingEndEvent":
                 break
+            if kind == "ScalarEvent" and event.tag and not any(event.implicit):
+                raise _error("tags are not allowed", event)
             if kind != "ScalarEvent" or event.anchor:
                 raise _error("a key must be a plain text", event)
             if event.value in value:
@@ -121,18 +126,18 @@ def _scalar(event: Any) -> Any:
         return text
     if text in ("", "~", "null", "Null", "NULL"):
         return None
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
     try:
         if re.fullmatch(r"[-+]?(?:0|[1-9][0-9]*)", text):
             return int(text)
-        if re.fullmatch(
-            r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|nan)", text, re.IGNORECASE
-        ):
-            number = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+        if re.fullmatch(_FLOAT, text):
+            number = float(text)
             if number - number == 0:
                 return number
-            raise _error(f"{text[:80]} is not a finite number", event)
+            raise _error(f"{text[:80]} is too large for a number", event)
+        if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", text):
+            raise _error(f"{text} is not a finite number", event)
     except ValueError as error:
         raise _error(f"{text[:40]}… is not a number of a reasonable size", event) from error
     return text

@@ -116,7 +116,9 @@ def _facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
         except (ContractError, StorageError):
             continue  # a damaged document has ended the run, or will end the next one, by name
         told, error = guarded(phase, partial(phase.report, outputs))
-        if error is None and dict(told).get("status", COMPLETED) not in EXIT_CODES:
+        if error is None and not isinstance(told, Mapping):
+            error = PhaseBug(f"phase {phase.label} reports {type(told).__name__}, and not facts by name")
+        elif error is None and told.get("status", COMPLETED) not in EXIT_CODES:
             error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
         if error:
             return facts, error

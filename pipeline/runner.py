@@ -6,57 +6,25 @@ The main thread alone writes to the store. A phase runs in the main thread too, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.attempt import Result, attempt, gave_up
-from pipeline.errors import ContractError, InputsChanged, Interrupted, PipelineError, StorageError, UsageError
+from pipeline.errors import (
+    ContractError,
+    InputsChanged,
+    Interrupted,
+    PhaseError,
+    PipelineError,
+    StorageError,
+    UsageError,
+)
 from pipeline.logs import story, timestamp
-from pipeline.phase import Context, Decision, Phase, WorkflowContext
+from pipeline.phase import Context, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
+from pipeline.request import Event, Run, stale_phases
 from pipeline.stamps import DONE, RUNNING
 from pipeline.store import TaskStore
-
-
-class Event(NamedTuple):
-    """Something that a person who watches the run may want to see."""
-
-    kind: str
-    """started, progress, fresh, or the status that a phase ended with."""
-    phase: Phase
-    text: str = ""
-    seconds: float = 0.0
-    done: int = 0
-    total: int = 0
-
-
-class Run(NamedTuple):
-    """What is asked of one run."""
-
-    settings: Mapping[str, Any]
-    open_model: Callable[[], object]
-    review: Callable[[str, str], Decision]
-    record: Callable[[str, str], None]
-    """Tells the catalog the task's status and the reason."""
-    watch: Callable[[Event], None] = lambda event: None
-    stop_at: Phase | None = None
-    until: Phase | None = None
-    only: Phase | None = None
-    """Run this one phase and nothing else; what it reads must be there and fresh."""
-
-    def wants(self, phase: Phase) -> bool:
-        """Whether this run may get as far as that phase."""
-        return (
-            (self.only is None or phase is self.only)
-            and (self.stop_at is None or phase.number < self.stop_at.number)
-            and (self.until is None or phase.number <= self.until.number)
-        )
-
-    def settings_of(self, phase: Phase) -> dict[str, Any]:
-        """The settings that make a difference to a phase: what it named, and the mode where fast mode skips it."""
-        names = (*phase.settings, "mode") if phase.optional else phase.settings
-        return {name: self.settings[name] for name in names}
 
 
 def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
@@ -70,20 +38,6 @@ def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
     finally:
         report = _conclude(store, run, outcome)
     return report
-
-
-def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
-    """What would run, and why: phases that are stale now, and phases that read what those write."""
-    stale: dict[str, tuple[Phase, str]] = {}
-    for phase in store.graph.phases:
-        reason = store.stale_reason(phase, run.settings_of(phase))
-        first = next((before for before in store.graph.before(phase) if before.number in stale), None)
-        if reason or first:
-            stale[phase.number] = (
-                phase,
-                reason or f"it reads what phase {first.label if first else ''} writes, and that runs first",
-            )
-    return list(stale.values())
 
 
 class _Runner:
@@ -159,10 +113,16 @@ class _Runner:
 
         self._results = self._results or queue.SimpleQueue()
         results, scope = self._results, contextvars.copy_context()
+
         # A daemon: when the run ends early, a phase that still works must not keep the process alive.
-        threading.Thread(
-            target=lambda: results.put((phase, scope.run(self._attempt, phase, inputs))), name=phase.label, daemon=True
-        ).start()
+        def work() -> None:
+            result = Result("stopped", 0.0, error=PhaseError(f"phase {phase.label} was interrupted"))
+            try:
+                result = scope.run(self._attempt, phase, inputs)
+            finally:
+                results.put((phase, result))
+
+        threading.Thread(target=work, name=phase.label, daemon=True).start()
 
     def _settle(self, phase: Phase, result: Result) -> None:
         digests = self._running.pop(phase.number)
@@ -215,6 +175,7 @@ class _Runner:
             digests=self._running[phase.number],
             open_model=run.open_model,
             review=run.review,
+            in_place=self._store.assert_in_place,
             progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
             deadline=time.monotonic() + limit if limit else None,
         )

@@ -69,7 +69,7 @@ def _from_file(path: str) -> dict[str, Any]:
     from pipeline.plain_yaml import parse_yaml
 
     try:
-        content = parse_yaml(read_bytes(path))
+        content = parse_yaml(read_bytes(os.path.realpath(path)))
     except FormatError as error:
         raise UsageError(f"{path}, line {error.line}, column {error.column}: {error}") from error
     if content is None:

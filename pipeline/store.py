@@ -59,6 +59,13 @@ class TaskStore:
     def exists(self, name: str) -> bool:
         return os.path.lexists(self.path(name))
 
+    def assert_in_place(self) -> None:
+        """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
+        if _identity(self.root) != self._identity:
+            raise StorageError(
+                f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
+            )
+
     def digest(self, name: str) -> str | None:
         """The sha256 of a document as it is now; None where it is missing."""
         try:
@@ -86,7 +93,7 @@ class TaskStore:
     def write(self, name: str, value: Any) -> None:
         """Checks and writes a document that a command owns (task.json, report.json, …)."""
         data = self.contracts.serialise(name, value, writer=self._writer(name))
-        self._still_in_place()
+        self.assert_in_place()
         write_durable(self.path(name), data)
 
     def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
@@ -123,7 +130,7 @@ class TaskStore:
         self._refuse_wrong_names(phase, documents)
         contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
         digests = {name: sha256(data) for name, data in contents.items()}
-        self._still_in_place()
+        self.assert_in_place()
         self._check_manifests(documents, digests, label)
         self._keep_edits(phase, digests)
         for name in contents:
@@ -220,12 +227,6 @@ class TaskStore:
         parts = name.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             make_folder(os.path.join(self.root, *parts[:depth]))
-
-    def _still_in_place(self) -> None:
-        if _identity(self.root) != self._identity:
-            raise StorageError(
-                f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
-            )
 
 
 def _identity(root: str) -> tuple[int, int] | None:

@@ -29,18 +29,21 @@ class Assignment:
     journal: str
     sandbox_setting: str
     deadline: float | None
+    in_place: Callable[[], None]
+    """Raises when the task folder is no longer where it was."""
 
 
 def implement(assignment: Assignment, model: Model, progress: Callable[[int, int, str], None]) -> dict[str, Any]:
     """The documents of phase 09, by short name: implementation, summary, traceability."""
     plan, sandbox = assignment.plan, kind_of_sandbox(assignment.sandbox_setting)
     header = {"plan_sha256": assignment.plan_sha256, "model": model.name, "sandbox": sandbox}
+    assignment.in_place()
     if not belongs_to(assignment.journal, header):
         set_aside(assignment.workspace)
         set_aside(assignment.journal)
     make_folder(assignment.workspace)
     workspace = Workspace(assignment.workspace)
-    journal = Journal(assignment.journal, header)
+    journal = Journal(assignment.journal, header, assignment.in_place)
     run = Run(
         model, Tools(workspace, sandbox), workspace, journal, plan, sandbox, first_messages(plan), assignment.deadline
     )

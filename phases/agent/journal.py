@@ -22,8 +22,8 @@ _AFRESH = "start phase 09 afresh with --redo implement"
 class Journal:
     """The record of one run of the agent. `header` says what it is a record of; another header is another run."""
 
-    def __init__(self, path: str, header: Mapping[str, Any]) -> None:
-        self._path = path
+    def __init__(self, path: str, header: Mapping[str, Any], in_place: Callable[[], None] = lambda: None) -> None:
+        self._path, self._in_place = path, in_place
         repair_tail(path)
         self._rows = _read(path)
         self._next = 1
@@ -46,7 +46,9 @@ class Journal:
                 )
             result = row["result"]
         else:
+            self._in_place()  # what is done now writes into the task folder, and so does the record of it
             result = do()
+            self._in_place()
             append_durable(self._path, _line({"kind": kind, "key": dict(key), "result": result}))
         self._next += 1
         return dict(result)

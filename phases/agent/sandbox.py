@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ SECONDS = 300
 _LIMITS = 'ulimit -t 300; ulimit -f 2097152; ulimit -v 8388608; ulimit -c 0; exec sh -c "$1"'
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/alternatives")
 _BIN = "/run/pipeline-bin"
+_TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty folder of its own
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,15 @@ def probe() -> Probe:
     """Tries the sandbox once: it must start, and what is written outside the workspace in it must not arrive."""
     if not shutil.which("bwrap"):
         return Probe(False, "bubblewrap is not installed")
-    with (
-        tempfile.TemporaryDirectory(prefix="pipeline-probe-") as outside,
-        tempfile.TemporaryDirectory(prefix="pipeline-probe-") as inside,
-    ):
-        canary = os.path.join(outside, "canary")
-        finished = _run(_wrapped(inside, f"echo x > {canary}; echo y > inside; test -f inside"), inside, 20)
-        if os.path.exists(canary):
-            return Probe(False, "bwrap starts, and keeps nothing in: a file outside could be written")
-        if finished.exit_code != 0 or not os.path.exists(os.path.join(inside, "inside")):
-            return Probe(False, f"bwrap does not start here: {finished.output.strip()[-200:] or finished.exit_code}")
+    folder = tempfile.gettempdir()
+    canary = os.path.join(folder, f"pipeline-canary-{os.getpid()}")
+    attempt = f"mkdir -p {shlex.quote(folder)} && echo x > {shlex.quote(canary)}"
+    finished = _run(_wrapped(None, attempt), "/", 20)
+    if os.path.exists(canary):
+        os.unlink(canary)
+        return Probe(False, "bwrap starts, and keeps nothing in: a file outside could be written")
+    if finished.exit_code != 0:
+        return Probe(False, f"bwrap does not start here: {finished.output.strip()[-200:] or finished.exit_code}")
     told = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
     return Probe(True, told.strip() or "bubblewrap")
 
@@ -78,17 +79,11 @@ def run_command(command: str, workspace: str, kind: str, *, seconds: int = SECON
     )
 
 
-def _wrapped(workspace: str, command: str) -> list[str]:
+def _wrapped(workspace: str | None, command: str) -> list[str]:
     python = os.path.realpath(sys.executable)
     argv = [
-        "bwrap",
-        "--unshare-all",
-        "--unshare-user",
-        "--die-with-parent",
-        "--new-session",
-        "--clearenv",
-        "--hostname",
-        "sandbox",
+        *("bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"),
+        *("--hostname", "sandbox"),
     ]
     for path in _SYSTEM:
         if os.path.islink(path):
@@ -99,22 +94,12 @@ def _wrapped(workspace: str, command: str) -> list[str]:
         argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     for name in ("python", "python3"):
         argv += ["--symlink", python, f"{_BIN}/{name}"]
-    argv += [
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--tmpfs",
-        "/tmp",  # noqa: S108 - inside the sandbox this is an empty tmpfs of its own
-        "--bind",
-        workspace,
-        workspace,
-        "--chdir",
-        workspace,
-    ]
+    argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", _TMP]
+    if workspace:
+        argv += ["--bind", workspace, workspace, "--chdir", workspace]
     environment = {
         "PATH": f"{_BIN}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": "/tmp",  # noqa: S108 - the same
+        "HOME": _TMP,
         "LANG": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.errors import PipelineError
+from pipeline.files import failure, replace_file
 
 LARGEST_FILE = 2 * 1024 * 1024
 _MOST_PARTS = 32
+_FAULTS_OF_THE_PATH = frozenset(
+    {
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOTEMPTY,
+        errno.EEXIST,
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENXIO,
+        errno.EINVAL,
+        errno.EILSEQ,
+    }
+)
 
 
 class WorkspaceError(PipelineError):
@@ -36,7 +54,7 @@ class Workspace:
                     parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
                 )
             except OSError as error:
-                raise WorkspaceError(f"cannot read {path}: {error.strerror}") from error
+                raise _refusal("read", path, error) from error
             with os.fdopen(descriptor, "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
@@ -59,11 +77,11 @@ class Workspace:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
-                os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+                replace_file(temporary, parts[-1], folder=folder)
                 os.fsync(folder)
             except OSError as error:
                 _remove(temporary, folder)
-                raise WorkspaceError(f"cannot write {path}: {error.strerror}") from error
+                raise _refusal("write", path, error) from error
 
     def exists(self, path: str) -> bool:
         """Whether there is a readable file at this path."""
@@ -92,7 +110,7 @@ class Workspace:
         try:
             folder = os.open(self.root, flags)
         except OSError as error:
-            raise WorkspaceError(f"cannot open the workspace: {error.strerror}") from error
+            raise failure("open", self.root, error) from error
         try:
             for part in parts:
                 if make:
@@ -102,9 +120,16 @@ class Workspace:
                 folder = inner
             yield folder
         except OSError as error:
-            raise WorkspaceError(f"cannot open the folder of {'/'.join(parts)}: {error.strerror}") from error
+            raise _refusal("open the folder", "/".join(parts), error) from error
         finally:
             os.close(folder)
+
+
+def _refusal(verb: str, path: str, error: OSError) -> PipelineError:
+    """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
+    if error.errno in _FAULTS_OF_THE_PATH:
+        return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
+    return failure(verb, path, error)
 
 
 def _parts(path: str) -> list[str]:

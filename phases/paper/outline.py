@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]+")
 _REFERENCES = ("references", "bibliography", "literatur", "literaturverzeichnis", "参考文献", "참고문헌")
 _REFERENCE_START = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[^\]]{1,12}\]|[0-9]{1,3}\.)\s+", re.MULTILINE)
-_CAPTION = r"^[ \t>*_]*({word}\.?[ \t]+(?:[0-9]+|[A-Z]\.?[0-9]+))(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
+_CAPTION = r"^[ \t>*_|]*({word}\.?[ \t]+(?:[0-9]+|[A-Z]\.?[0-9]+))(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
 _EQUATION = re.compile(
     r"\$\$(.+?)\$\$|^(?=.*[=≤≥<>∑∏∫])(.{3,300}?)\s+(\([0-9]{1,3}[a-z]?\))[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -183,7 +183,7 @@ def _captions(text: str, places: _Places, words: str, letter: str, loose: str = 
     found: dict[str, dict[str, Any]] = {}
     for match in re.finditer(_CAPTION.format(word=f"(?:{words})", loose=loose), text, re.MULTILINE):
         label = " ".join(match.group(1).split())
-        caption = match.group(2).strip("* _")[:_LONGEST_CAPTION]
+        caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST_CAPTION]
         found.setdefault(label.lower(), _anchor(f"{letter}{len(found) + 1}", label, caption, match, places))
     return list(found.values())
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.cli.console import printable
-from pipeline.runner import Event
+from pipeline.request import Event
 
 _MARKS = {
     "done": "done",

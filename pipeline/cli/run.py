@@ -16,7 +16,8 @@ from pipeline.cli.console import warn
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
 from pipeline.phase import Decision
-from pipeline.runner import Run, run_pipeline, stale_phases
+from pipeline.request import Run, stale_phases
+from pipeline.runner import run_pipeline
 from pipeline.store import TaskStore
 
 _Command = Callable[..., Any]

@@ -9,7 +9,7 @@ import click
 from pipeline.cli.assembly import effective, open_task, settings_from
 from pipeline.cli.console import say, say_json, table
 from pipeline.lock import holder
-from pipeline.runner import Run, stale_phases
+from pipeline.request import Run, stale_phases
 from pipeline.stamps import RUNNING, Stamp
 from pipeline.store import TaskStore
 

@@ -7,7 +7,7 @@ import click
 from pipeline.cli.assembly import effective, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.cli.status import plain_run
-from pipeline.runner import stale_phases
+from pipeline.request import stale_phases
 
 
 @click.command("why")
