@@ -22,7 +22,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         ctx.paths.journal,
         str(ctx.settings["sandbox"]),
         ctx.deadline,
-        ctx.in_place,,
+        ctx.in_place,
     )
     made = implement(assignment, opened(ctx), ctx.progress)
     return {

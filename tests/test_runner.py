@@ -32,7 +32,8 @@ from pipeline.formats import dump_json
 from pipeline.graph import Graph
 from pipeline.logs import task_log
 from pipeline.phase import Context, Decision, Documents, Phase, is_placeholder
-from pipeline.runner import Event, Run, run_pipeline, stale_phases
+from pipeline.request import Event, Run, stale_phases
+from pipeline.runner import run_pipeline
 from pipeline.store import TaskStore
 from tests.strategies import FEW
 from tests.test_store import contracts_in, make_task, toy

@@ -29,7 +29,7 @@ class Assignment:
     journal: str
     sandbox_setting: str
     deadline: float | None
-    in_place: Callable[[], None]
+    in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""
 
 
