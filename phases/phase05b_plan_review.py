@@ -33,6 +33,7 @@ def _keep(ctx: Context, plan: bytes) -> None:
     make_folder(ctx.paths.plan_versions)
     path = os.path.join(ctx.paths.plan_versions, f"{sha256(plan)[:16]}.txt")
     if not os.path.exists(path):
+        ctx.in_place()
         write_durable(path, plan)
 
 

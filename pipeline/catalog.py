@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from pipeline.append import append_durable, last_line, repair_tail
 from pipeline.errors import CatalogError, FormatError, StorageError
-from pipeline.files import append_durable, failure, last_line, read_bytes, repair_tail, write_durable
+from pipeline.files import failure, read_bytes, write_durable
 from pipeline.formats import dump_json, parse_json
 from pipeline.logs import timestamp
 

@@ -1,4 +1,4 @@
-"""The ground floor of the disk: durable writes, durable appends, digests, and reads that no planted file can trap."""
+"""The ground floor of the disk: durable writes, digests, and reads that no planted file can trap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pipeline.errors import StorageError
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
-_TAIL = 4096
 
 
 def sha256(data: bytes) -> str:
@@ -70,74 +69,19 @@ def write_all_durable(contents: Mapping[str, bytes]) -> None:
         raise failure("write", path, error) from error
 
 
-def append_durable(path: str, line: bytes) -> None:
-    """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o644)
-    except OSError as error:
-        raise failure("append to", path, error) from error
-    size = os.fstat(descriptor).st_size
-    try:
-        _write_all(descriptor, line + b"\n")
-        os.fdatasync(descriptor)
-        if size == 0:
-            sync_folder(os.path.dirname(path))
-    except OSError as error:
-        _truncate(descriptor, size)
-        raise failure("append to", path, error) from error
-    finally:
-        os.close(descriptor)
-
-
 def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
     """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
     for tries_left in reversed(range(_RENAME_TRIES)):
         try:
-            os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+            if folder is None:
+                os.replace(source, target)
+            else:
+                os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
         except InterruptedError:  # Python repeats an interrupted write by itself, but not an interrupted rename
             if not tries_left:
                 raise
         else:
             return
-
-
-def repair_tail(path: str) -> bytes:
-    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
-
-    Reads no more of the file than its last line, however long the file is.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise failure("repair", path, error) from error
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = last_line(descriptor, size)
-        if torn and not torn.endswith(b"\n"):
-            append_durable(path + ".corrupt", torn)
-            os.ftruncate(descriptor, size - len(torn))
-            os.fsync(descriptor)
-            return torn
-        return b""
-    except OSError as error:
-        raise failure("repair", path, error) from error
-    finally:
-        os.close(descriptor)
-
-
-def last_line(descriptor: int, size: int) -> bytes:
-    """The last line of an open file of that size, with its line end if it has one."""
-    block = _TAIL
-    while True:
-        start = max(0, size - block)
-        tail = os.pread(descriptor, size - start, start)
-        cut = tail.rfind(b"\n", 0, len(tail) - 1) + 1
-        if cut or not start:
-            return tail[cut:]
-        block *= 4
 
 
 def sync_folder(path: str) -> None:
@@ -212,13 +156,14 @@ def _write_new(path: str, data: bytes) -> None:
     _forget(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        _write_all(descriptor, data)
+        write_all(descriptor, data)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes every byte, however many calls that takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -229,13 +174,6 @@ def _forget(path: str) -> None:
         os.unlink(path)
     except OSError:
         return  # not there, or not ours to remove: the write that follows says so if it matters
-
-
-def _truncate(descriptor: int, size: int) -> None:
-    try:
-        os.ftruncate(descriptor, size)
-    except OSError:
-        return  # the next append repairs the tail
 
 
 def _kind(mode: int) -> str:

@@ -17,10 +17,10 @@ from contextvars import ContextVar
 from importlib.machinery import PathFinder
 from typing import Any
 
-from pipeline.files import failure, last_line
+from pipeline.append import last_line
+from pipeline.files import failure
 
 _LOOK_BACK = 100
-_OWN_FIELDS = ("self", "seq", "at", "level", "message", "module", "traceback")
 _current: ContextVar[TaskLog | None] = ContextVar("task_log", default=None)
 
 
@@ -128,8 +128,8 @@ def _from_loguru(message: Any) -> None:
         sys.stderr.write(f"{record['level'].name}: {record['message']}\n")
         return
     fields = {"module": record["name"]}
-    for name, value in record["extra"].items():
-        fields[f"extra_{name}" if name in _OWN_FIELDS else str(name)] = str(value)
+    if record["extra"]:
+        fields["extra"] = {str(name): str(value) for name, value in record["extra"].items()}
     if record["exception"]:
         fields["traceback"] = str(message)
     log.write(record["level"].name, record["message"], **fields)

@@ -135,7 +135,7 @@ def _scalar(event: Any) -> Any:
             number = float(text)
             if number - number == 0:
                 return number
-            raise _error(f"{text[:80]} is too large for a number", event)
+            raise _error(f"{text[:80]} is not a finite number", event)
         if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", text):
             raise _error(f"{text} is not a finite number", event)
     except ValueError as error:

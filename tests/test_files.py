@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.append import append_durable, repair_tail
 from pipeline.errors import StorageError
 from pipeline.files import (
-    append_durable,
     make_folder,
     read_bytes,
-    repair_tail,
     set_aside,
     sha256,
     sweep_temporary_files,

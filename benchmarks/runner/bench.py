@@ -162,8 +162,10 @@ def listing(bench: Bench, rounds: int) -> None:
                     "mode": "fast",
                     "source": "/papers/p.pdf",
                 }
-                for status in ("running", "completed"):
-                    file.write(json.dumps({**row, "status": status, "reason": "every phase is done"}) + "\n")
+                file.writelines(
+                    json.dumps({**row, "status": status, "reason": "every phase is done"}) + "\n"
+                    for status in ("running", "completed")
+                )
         argv = [PIPELINE, "list", "--tasks-dir", store]
         seconds = statistics.median(timed((argv, bench.command("bare", store)[1])) for _ in range(rounds))
         print(f"| list | pipeline, {count:,} tasks | | {seconds:.3f} |", flush=True)

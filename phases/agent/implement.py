@@ -41,6 +41,7 @@ def implement(assignment: Assignment, model: Model, progress: Callable[[int, int
     if not belongs_to(assignment.journal, header):
         set_aside(assignment.workspace)
         set_aside(assignment.journal)
+    assignment.in_place()
     make_folder(assignment.workspace)
     workspace = Workspace(assignment.workspace)
     journal = Journal(assignment.journal, header, assignment.in_place)

@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pipeline.append import append_durable, repair_tail
 from pipeline.errors import FormatError, PhaseError, StorageError
-from pipeline.files import append_durable, read_bytes, repair_tail
+from pipeline.files import read_bytes
 from pipeline.formats import parse_json
 
 _AFRESH = "start phase 09 afresh with --redo implement"
@@ -28,6 +29,7 @@ class Journal:
         self._rows = _read(path)
         self._next = 1
         if not self._rows:
+            in_place()
             append_durable(path, _line({"kind": "header", **header}))
         elif self._rows[0] != {"kind": "header", **header}:
             raise StorageError(f"{path} is the record of another run; it must be moved aside first")

@@ -54,7 +54,7 @@ class Workspace:
                     parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
                 )
             except OSError as error:
-                raise _refusal("read", path, error) from error
+                raise self._refusal("read", path, error) from error
             with os.fdopen(descriptor, "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
@@ -81,7 +81,7 @@ class Workspace:
                 os.fsync(folder)
             except OSError as error:
                 _remove(temporary, folder)
-                raise _refusal("write", path, error) from error
+                raise self._refusal("write", path, error) from error
 
     def exists(self, path: str) -> bool:
         """Whether there is a readable file at this path."""
@@ -104,6 +104,12 @@ class Workspace:
                     continue
         return sorted(found)
 
+    def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
+        """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
+        if error.errno in _FAULTS_OF_THE_PATH:
+            return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
+        return failure(verb, os.path.join(self.root, path), error)
+
     @contextmanager
     def _folder(self, parts: list[str], *, make: bool = False) -> Iterator[int]:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -120,16 +126,9 @@ class Workspace:
                 folder = inner
             yield folder
         except OSError as error:
-            raise _refusal("open the folder", "/".join(parts), error) from error
+            raise self._refusal("open the folder", "/".join(parts), error) from error
         finally:
             os.close(folder)
-
-
-def _refusal(verb: str, path: str, error: OSError) -> PipelineError:
-    """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
-    if error.errno in _FAULTS_OF_THE_PATH:
-        return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
-    return failure(verb, path, error)
 
 
 def _parts(path: str) -> list[str]:

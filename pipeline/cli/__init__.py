@@ -79,8 +79,9 @@ def main(arguments: list[str] | None = None) -> None:
             stream.flush()
         except OSError as error:
             from pipeline.cli.console import complain
+            from pipeline.files import failure
 
-            complain(f"cannot print the answer: {error.strerror}")
+            complain(str(failure("print to", stream.name, error)))
             code = 1
     if code:
         from pipeline.cli.boundary import end_children

@@ -14,6 +14,7 @@ from phases.agent.model import ToolCall
 from phases.agent.sandbox import NONE, OFF
 from phases.agent.tools import LARGEST_ANSWER, Tools
 from phases.agent.workspace import LARGEST_FILE, Workspace, WorkspaceError
+from pipeline.errors import StorageError
 from tests.strategies import FEW
 
 SECRET = "a secret outside"
@@ -93,7 +94,7 @@ def test_a_link_to_a_folder_is_not_followed(outside: Outside) -> None:
 
 def test_a_workspace_that_is_a_link_is_refused(outside: Outside, tmp_path: Path) -> None:
     os.symlink(outside[1], tmp_path / "link")
-    with pytest.raises(WorkspaceError):
+    with pytest.raises(StorageError, match="link: Not a directory"):
         Workspace(str(tmp_path / "link")).read("secret.py")
 
 

@@ -1,0 +1,74 @@
+"""Files that only grow: durable appends, the last line, and the repair of one that a crash tore."""
+
+from __future__ import annotations
+
+import os
+
+from pipeline.files import failure, sync_folder, write_all
+
+_TAIL = 4096
+
+
+def append_durable(path: str, line: bytes) -> None:
+    """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise failure("append to", path, error) from error
+    size = os.fstat(descriptor).st_size
+    try:
+        write_all(descriptor, line + b"\n")
+        os.fdatasync(descriptor)
+        if size == 0:
+            sync_folder(os.path.dirname(path))
+    except OSError as error:
+        _truncate(descriptor, size)
+        raise failure("append to", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def repair_tail(path: str) -> bytes:
+    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
+
+    Reads no more of the file than its last line, however long the file is.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise failure("repair", path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = last_line(descriptor, size)
+        if torn and not torn.endswith(b"\n"):
+            append_durable(path + ".corrupt", torn)
+            os.ftruncate(descriptor, size - len(torn))
+            os.fsync(descriptor)
+            return torn
+        return b""
+    except OSError as error:
+        raise failure("repair", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def last_line(descriptor: int, size: int) -> bytes:
+    """The last line of an open file of that size, with its line end if it has one."""
+    block = _TAIL
+    while True:
+        start = max(0, size - block)
+        tail = os.pread(descriptor, size - start, start)
+        cut = tail.rfind(b"\n", 0, len(tail) - 1) + 1
+        if cut or not start:
+            return tail[cut:]
+        block *= 4
+
+
+def _truncate(descriptor: int, size: int) -> None:
+    try:
+        os.ftruncate(descriptor, size)
+    except OSError:
+        return  # the next append repairs the tail
