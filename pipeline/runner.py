@@ -209,7 +209,7 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
     story(f"ended {outcome.status}: {outcome.reason}")
     steps = (
         store.save,
-        partial(store.write, "report.json", report),
+        partial(store.write, {"report.json": report}),
         partial(run.record, outcome.status, outcome.reason),
     )
     troubles = []

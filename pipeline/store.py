@@ -90,11 +90,13 @@ class TaskStore:
         """The checked documents that a phase wrote."""
         return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
 
-    def write(self, name: str, value: Any) -> None:
-        """Checks and writes a document that a command owns (task.json, report.json, …)."""
-        data = self.contracts.serialise(name, value, writer=self._writer(name))
+    def write(self, documents: Mapping[str, Any]) -> None:
+        """Checks and writes documents that a command owns (task.json, report.json, …)."""
+        contents = {
+            name: self.contracts.serialise(name, value, writer=self._writer(name)) for name, value in documents.items()
+        }
         self.assert_in_place()
-        write_durable(self.path(name), data)
+        write_all_durable({self.path(name): data for name, data in contents.items()})
 
     def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
         """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
@@ -150,7 +152,7 @@ class TaskStore:
     def save(self) -> None:
         """Makes the stamps durable. Only after this may a phase be called done."""
         if self._unsaved:
-            self.write(STATE, stamps_to(self.stamps))
+            self.write({STATE: stamps_to(self.stamps)})
             self._unsaved = False
 
     def _put(self, phase: Phase, stamp: Stamp) -> None:

@@ -177,7 +177,7 @@ def test_facts_that_do_not_fit_are_left_out_and_the_outcome_is_a_bug(tmp_path: P
     report, outcome = build_report(store, store.load("task.json")["settings"], Outcome("completed", "fine", 0))
     assert (outcome.status, outcome.exit_code) == (report["status"], report["exit_code"]) == ("error", 70)
     assert outcome.reason.startswith("a phase reports what does not fit: report.json")
-    store.write("report.json", report)
+    store.write({"report.json": report})
 
 
 @pytest.mark.parametrize(
@@ -213,5 +213,5 @@ def test_every_report_keeps_its_schema(
     for phase, status in zip((ALPHA, BETA), statuses, strict=False):
         end(store, phase, status, "why" if status == "failed" else None)
     report = told(store, outcome)
-    store.write("report.json", report)
+    store.write({"report.json": report})
     assert store.load("report.json") == report

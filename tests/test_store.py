@@ -66,7 +66,7 @@ def make_task(folder: Path, *phases: Phase, mode: str = "full") -> TaskStore:
     settings = {"mode": mode, "model": "offline", "max_source_mb": 200, "sandbox": "required"}
     created = "2026-01-31T12:00:00.000Z"
     task = {"version": 1, "id": "toy", "created": created, "source": "paper.pdf", "settings": settings}
-    store.write("task.json", task)
+    store.write({"task.json": task})
     return store
 
 
@@ -510,7 +510,7 @@ def test_nothing_is_written_into_a_task_that_is_no_longer_there(
     with pytest.raises(StorageError, match=words):
         store.save()
     with pytest.raises(StorageError, match=words):
-        store.write("task.json", store.contracts.schema("task.json")["examples"][0])
+        store.write({"task.json": store.contracts.schema("task.json")["examples"][0]})
     assert (elsewhere.read_bytes() if elsewhere.exists() else b"") == before
     if change is delete:
         assert not root.exists()
@@ -551,7 +551,7 @@ def test_a_state_that_did_not_change_is_not_written_again(store: TaskStore) -> N
 
 def test_a_document_of_the_command_is_checked_before_it_is_written(store: TaskStore) -> None:
     with pytest.raises(ContractError, match=r"task\.json at \$: .* written by the pipeline command"):
-        store.write("task.json", {"version": 1})
+        store.write({"task.json": {"version": 1}})
     assert store.load("task.json")["id"] == "toy"
 
 

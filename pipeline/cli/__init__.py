@@ -16,8 +16,8 @@ from pipeline import __version__  # noqa: E402 - the same
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {
     "run": ("pipeline.cli.run", "Turn a paper into code, or go on with a task."),
-    "resume": ("pipeline.cli.run", "Go on where a task stopped."),
-    "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
+    "resume": ("pipeline.cli.resume", "Go on where a task stopped."),
+    "step": ("pipeline.cli.step", "Run exactly one phase of a task."),
     "list": ("pipeline.cli.list", "List the tasks."),
     "status": ("pipeline.cli.status", "Show how far a task is."),
     "show": ("pipeline.cli.show", "Print a document of a task."),

@@ -74,8 +74,8 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     try:
         os.mkdir(unfinished)
         store = open_folder(settings, unfinished)
-        for document, value in _first_documents(os.path.basename(root), source, settings).items():
-            store.write(document, value)
+        store.write(_first_documents(os.path.basename(root), source, settings))
+        os.mkdir(store.path("logs"))
         os.rename(unfinished, root)
         sync_folder(settings.tasks_dir)
     except OSError as error:

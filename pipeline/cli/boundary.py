@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import signal
 import sys
@@ -52,8 +51,9 @@ def exit_code_of(call: Callable[[], Any]) -> int:
 
 def end_children() -> None:
     """Ends what a phase started and did not get to end. Linux tells the children of a process; elsewhere they stay."""
-    for path in glob.glob("/proc/self/task/*/children"):
-        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+    tasks = "/proc/self/task"
+    for thread in os.listdir(tasks) if os.path.isdir(tasks) else ():
+        with contextlib.suppress(OSError), open(f"{tasks}/{thread}/children", encoding="ascii") as file:
             for pid in map(int, file.read().split()):
                 group = os.getpgid(pid)
                 if group == pid:

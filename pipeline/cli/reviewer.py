@@ -65,14 +65,14 @@ def from_file(store: TaskStore, digest: str) -> Decision:
 
 def write_decision(store: TaskStore, decision: Decision) -> None:
     """Keeps a decision where the gate finds it."""
-    store.write(DECISION, {"version": 1, **decision._asdict()})
+    store.write({DECISION: {"version": 1, **decision._asdict()}})
 
 
 def request_change(store: TaskStore, text: str) -> None:
     """Notes what the next plan must take up; the plan phase reads it, and so becomes stale."""
     before = store.load(REQUESTS)
     row = {"text": text, "by": person(), "at": timestamp()}
-    store.write(REQUESTS, {**before, "requests": [*before["requests"], row]})
+    store.write({REQUESTS: {**before, "requests": [*before["requests"], row]}})
 
 
 def edit_plan(store: TaskStore) -> bool:

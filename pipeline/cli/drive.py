@@ -1,0 +1,121 @@
+"""Makes phases run: what the commands run, resume and step share."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import effective, open_model, settings_from, stored
+from pipeline.cli.closing import show_report
+from pipeline.cli.console import warn
+from pipeline.cli.progress import Progress
+from pipeline.cli.reviewer import choose_reviewer
+from pipeline.phase import Decision
+from pipeline.request import Run, stale_phases
+from pipeline.runner import run_pipeline
+from pipeline.store import TaskStore
+
+_Command = Callable[..., Any]
+
+
+def drive_options(command: _Command) -> _Command:
+    """The options of every command that makes phases run."""
+    for option in reversed(
+        (
+            click.option(
+                "--fast/--full",
+                "fast",
+                default=None,
+                help="Leave out the reference phases 06-08, or run them (the default).",
+            ),
+            click.option("--tasks-dir", metavar="DIR", help="Where the task directories are."),
+            click.option("--model", metavar="NAME", help="offline (the default), or replay:FILE."),
+            click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
+            click.option("--stop-at", metavar="N", help="Stop before this phase (number or name)."),
+            click.option("--until", metavar="N", help="Stop after this phase."),
+            click.option(
+                "--redo", metavar="N", help="Run this phase and what follows again; the old code is kept beside."
+            ),
+            click.option(
+                "--unsandboxed",
+                "sandbox",
+                flag_value="off",
+                default=None,
+                help="Let the agent's commands run with your own rights.",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def flags_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are settings, under their settings' names."""
+    mode = {True: "fast", False: "full", None: None}[options["fast"]]
+    return {
+        "mode": mode,
+        **{name: options[name] for name in ("tasks_dir", "model", "review", "stop_at", "until", "sandbox")},
+    }
+
+
+def drive(store: TaskStore, flags: dict[str, Any], options: dict[str, Any]) -> int:
+    """Runs what is stale in a task, shows how it ended, and returns the exit code."""
+    from pipeline.catalog import Catalog
+    from pipeline.files import make_folder
+    from pipeline.logs import story, task_log
+
+    settings, catalog = settings_from(flags), Catalog(os.path.dirname(store.root))
+    with store.writing() as left:
+        task = store.load("task.json")
+        values = effective(settings, task, flags)
+        make_folder(store.path("logs"))
+        with task_log(store.path("logs/system.jsonl")):
+            if left:
+                warn(left)
+                story(left, level="WARNING")
+            if stored(values) != task["settings"]:
+                store.write({"task.json": {**task, "settings": stored(values)}})
+            if options["redo"]:
+                store.redo(store.graph.find(options["redo"]))
+
+            def record(status: str, reason: str) -> None:
+                catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
+
+            report = _run(store, values, record, options)
+    return show_report(store, report, as_json=options["as_json"])
+
+
+def _run(
+    store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
+) -> dict[str, Any]:
+    gc.freeze()
+    gc.enable()
+    progress, reviewer = Progress(), choose_reviewer(store, values)
+    find = store.graph.find
+
+    def review(plan: str, digest: str) -> Decision:
+        with progress.aside():
+            return reviewer(plan, digest)
+
+    run = Run(
+        settings=values,
+        open_model=lambda: open_model(values),
+        review=review,
+        record=record,
+        watch=progress.show,
+        stop_at=find(values["stop_at"]) if values["stop_at"] else None,
+        until=find(values["until"]) if values["until"] else None,
+    )
+    if "only" in options:
+        stale = [phase for phase, _ in stale_phases(store, run)]
+        chosen = find(options["only"]) if options["only"] else (stale or store.graph.phases)[0]
+        run = run._replace(only=chosen)
+    try:
+        return run_pipeline(store, run)
+    finally:
+        progress.close()

@@ -1,0 +1,25 @@
+"""`pipeline resume`: go on where a task stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import newest, open_task, settings_from
+from pipeline.cli.drive import drive, drive_options, flags_of
+
+
+@click.command("resume")
+@click.argument("task", metavar="[ID]", required=False)
+@drive_options
+def resume_command(task: str | None, **options: Any) -> int:
+    """Go on with a task where it stopped; without ID, with the newest unfinished one.
+
+    \b
+    pipeline resume
+    pipeline resume paper-2 --until plan
+    """
+    flags = flags_of(options)
+    settings = settings_from(flags)
+    return drive(open_task(settings, task or newest(settings, unfinished=True)), flags, options)

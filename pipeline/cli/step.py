@@ -1,0 +1,25 @@
+"""`pipeline step`: run exactly one phase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import open_task, settings_from
+from pipeline.cli.drive import drive, drive_options, flags_of
+
+
+@click.command("step")
+@click.argument("task", metavar="ID")
+@click.argument("phase", metavar="[N]", required=False)
+@drive_options
+def step_command(task: str, phase: str | None, **options: Any) -> int:
+    """Run exactly one phase of a task: N, or the first that is not up to date.
+
+    \b
+    pipeline step paper
+    pipeline step paper outline
+    """
+    flags = flags_of(options)
+    return drive(open_task(settings_from(flags), task), flags, {**options, "only": phase or ""})
