@@ -34,6 +34,15 @@ def repair_tail(path: str) -> bytes:
 
     Reads no more of the file than its last line, however long the file is.
     """
+    return _cut(path, keep=True)
+
+
+def drop_torn_tail(path: str) -> None:
+    """Cuts a last line that a crash left without its end, where nobody was ever told of what it says."""
+    _cut(path, keep=False)
+
+
+def _cut(path: str, *, keep: bool) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -43,16 +52,17 @@ def repair_tail(path: str) -> bytes:
     try:
         size = os.fstat(descriptor).st_size
         torn = last_line(descriptor, size)
-        if torn and not torn.endswith(b"\n"):
+        if not torn or torn.endswith(b"\n"):
+            return b""
+        if keep:
             append_durable(path + ".corrupt", torn)
-            os.ftruncate(descriptor, size - len(torn))
-            os.fsync(descriptor)
-            return torn
-        return b""
+        os.ftruncate(descriptor, size - len(torn))
+        os.fsync(descriptor)
     except OSError as error:
         raise failure("repair", path, error) from error
     finally:
         os.close(descriptor)
+    return torn
 
 
 def last_line(descriptor: int, size: int) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pipeline.append import append_durable, last_line, repair_tail
 from pipeline.errors import CatalogError, FormatError, StorageError
 from pipeline.files import failure, read_bytes, write_durable
-from pipeline.formats import dump_json, parse_json
+from pipeline.formats import dump_json_line, parse_json
 from pipeline.logs import timestamp
 
 NAME = "tasks.jsonl"
@@ -69,7 +69,7 @@ class Catalog:
         with self._alone():
             repair_tail(self.path)
             if not self._says(row):
-                append_durable(self.path, _line(row))
+                append_durable(self.path, dump_json_line(row))
 
     def read(self) -> Listing:
         """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
@@ -90,7 +90,7 @@ class Catalog:
     def rebuild(self, entries: list[Entry]) -> None:
         """Writes the list anew from these entries; the old one is kept as tasks.jsonl.before."""
         lines = [
-            _line({"version": VERSION, **entry._asdict()}) + b"\n"
+            dump_json_line({"version": VERSION, **entry._asdict()}) + b"\n"
             for entry in sorted(entries, key=lambda entry: entry.at)
         ]
         with self._alone():
@@ -138,10 +138,6 @@ class Catalog:
             yield
         finally:
             os.close(descriptor)
-
-
-def _line(row: dict[str, Any]) -> bytes:
-    return b" ".join(part.strip() for part in dump_json(row).splitlines())
 
 
 def _add(listing: Listing, line: bytes) -> str | None:

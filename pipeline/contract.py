@@ -54,6 +54,12 @@ class Contracts:
             self._check(name, value, writer, data)
         return data
 
+    def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
+        """One line of a document's .jsonl companion: a checked value of the same schema."""
+        data = formats.dump_json_line(value)
+        self._check(name, value, writer, data)
+        return data
+
     def schema(self, name: str) -> dict[str, Any]:
         """The schema that governs a document. Raises ContractError where there is none."""
         file_name = schema_name(name)

@@ -55,6 +55,14 @@ def dump_json(value: Any) -> bytes:
         raise FormatError(f"cannot be written as JSON: {' '.join(str(error).split())[:200]}") from error
 
 
+def dump_json_line(value: Any) -> bytes:
+    """A value as one line of a .jsonl file, without its line end."""
+    try:
+        return _encode(value).encode("utf-8")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FormatError(f"cannot be written as JSON: {' '.join(str(error).split())[:200]}") from error
+
+
 def parse_markdown(data: bytes) -> Markdown:
     """Markdown that begins with YAML front matter between two `---` lines."""
     text = _decode(data)

@@ -60,7 +60,7 @@ class _Runner:
                 break
             alone = len(ready) == 1 and not self._running
             started = [self._begin(phase, reason) for phase, reason in ready]
-            self._save_and_tell()
+            self._note_and_tell()
             for phase, inputs in started:
                 self._run.watch(Event("started", phase))
                 if alone:
@@ -69,7 +69,7 @@ class _Runner:
                     self._start_thread(phase, inputs)
             if self._running:
                 self._settle(*self._results.get())
-        self._save_and_tell()
+        self._note_and_tell()
 
     def _ready(self) -> list[tuple[Phase, str]]:
         """The phases that can start now, and why each must. What is up to date is settled on the way."""
@@ -160,9 +160,9 @@ class _Runner:
         elif result.error:
             raise result.error
 
-    def _save_and_tell(self) -> None:
+    def _note_and_tell(self) -> None:
         """Nobody is told that a phase is done before its stamp is on the disk."""
-        self._store.save()
+        self._store.note()
         for event in self._untold:
             self._run.watch(event)
         self._untold.clear()

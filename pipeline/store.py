@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from pipeline.append import drop_torn_tail
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError, StorageError
 from pipeline.files import (
@@ -22,9 +23,8 @@ from pipeline.files import (
 from pipeline.graph import Graph
 from pipeline.lock import locked
 from pipeline.phase import Documents, Phase
-from pipeline.stamps import RUNNING, Stamp, Stamps, edited_outputs, stale_reason, stamps_from, stamps_to
-
-STATE = "state.json"
+from pipeline.stamps import RUNNING, Stamp, Stamps, edited_outputs, stale_reason
+from pipeline.state import LINES, add_to_state, has_lines, read_state, write_state
 
 
 class TaskStore:
@@ -36,8 +36,8 @@ class TaskStore:
         self.contracts = contracts
         self.stamps: Stamps = {}
         self._identity = _identity(self.root)
-        self._unsaved = False
-        self._load_state()
+        self._unsaved: Stamps = {}
+        self.stamps = read_state(self.root, contracts)
 
     @property
     def id(self) -> str:
@@ -50,7 +50,8 @@ class TaskStore:
     def writing(self) -> Iterator[str | None]:
         """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
         with locked(self.root) as left:
-            self._load_state()
+            self.stamps = read_state(self.root, self.contracts)
+            drop_torn_tail(self.path(LINES))
             written = {name for stamp in self.stamps.values() for name in stamp.written}
             for folder in {os.path.dirname(name) for name in written} | {""}:
                 sweep_temporary_files(self.path(folder) if folder else self.root)
@@ -149,18 +150,22 @@ class TaskStore:
                 set_aside(self.path(name))
         self.save()
 
-    def save(self) -> None:
-        """Makes the stamps durable. Only after this may a phase be called done."""
+    def note(self) -> None:
+        """Makes what changed in the stamps durable. Only after this may a phase be called done."""
         if self._unsaved:
-            self.write({STATE: stamps_to(self.stamps)})
-            self._unsaved = False
+            self.assert_in_place()
+            add_to_state(self.root, self._unsaved, self.contracts)
+            self._unsaved = {}
+
+    def save(self) -> None:
+        """Makes the stamps durable as one document, at the end of a run."""
+        if self._unsaved or has_lines(self.root):
+            self.assert_in_place()
+            write_state(self.root, self.stamps, self.contracts)
+            self._unsaved = {}
 
     def _put(self, phase: Phase, stamp: Stamp) -> None:
-        self.stamps[phase.number] = stamp
-        self._unsaved = True
-
-    def _load_state(self) -> None:
-        self.stamps = stamps_from(self.load(STATE)) if self.exists(STATE) else {}
+        self.stamps[phase.number] = self._unsaved[phase.number] = stamp
 
     def _load(self, name: str) -> tuple[Any, str]:
         data = read_bytes(self.path(name))

@@ -738,9 +738,9 @@ def test_nobody_is_told_that_a_phase_is_done_before_its_stamp_is_on_the_disk(dia
 
     def looks(event: Event) -> None:
         if event.kind in ("done", "skipped", "degraded"):
-            stamp = diamond.document("state.json")["phases"][event.phase.number]
-            seen.append((event.phase.name, stamp["status"]))
-            for name, digest in stamp["written"].items():
+            stamp = diamond.store().stamps[event.phase.number]
+            seen.append((event.phase.name, stamp.status))
+            for name, digest in stamp.written.items():
                 assert diamond.store().digest(name) == digest
 
     diamond.change("03", run=raises(PhaseError("no network")))
@@ -754,7 +754,7 @@ def test_nobody_is_told_that_a_phase_started_before_that_is_on_the_disk(chain: M
 
     def looks(event: Event) -> None:
         if event.kind == "started":
-            seen.append(chain.document("state.json")["phases"][event.phase.number]["status"])
+            seen.append(chain.store().stamps[event.phase.number].status)
 
     chain.watch = looks
     chain.run()

@@ -84,7 +84,7 @@ def test_a_fast_run_killed_at_any_audited_event_goes_on_to_the_same_tree(paper: 
 def test_a_phase_whose_outputs_are_written_but_not_stamped_is_made_again(hooked: Reference) -> None:
     """Between the outputs and the stamp lies the one moment at which a result exists that nobody vouches for."""
     stampings = [
-        nth for nth, event in enumerate(hooked.events(), 1) if event.startswith("os.rename") and "state.json" in event
+        nth for nth, event in enumerate(hooked.events(), 1) if event.startswith("open") and "state.json" in event
     ]
     assert len(stampings) >= 5
     at_each(hooked, stampings, lambda nth: _gone_at(hooked, nth))

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.contract import BUILT_IN
+from pipeline.contract import BUILT_IN, Contracts
+from pipeline.state import read_state
 from tests.drills.ground import Ground
 
 _PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl")
@@ -52,9 +53,8 @@ def half_written(ground: Ground) -> list[str]:
 
 def attempts_of_done(ground: Ground) -> dict[str, int]:
     """How often each phase ran that its stamp calls done: nothing may make one of these run again."""
-    path = ground.task / "state.json"
-    stamps = json.loads(path.read_bytes())["phases"] if path.exists() else {}
-    return {number: row["attempts"] for number, row in stamps.items() if row["status"] in ("done", "skipped")}
+    stamps = read_state(str(ground.task), Contracts()) if ground.task.exists() else {}
+    return {number: stamp.attempts for number, stamp in stamps.items() if stamp.status in ("done", "skipped")}
 
 
 def _content(path: Path, ground: Ground) -> Any:
