@@ -19,8 +19,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     path = os.path.join(ctx.paths.root, source["files"][0]["path"])
     reading = _read(source["kind"], path)
     if reading.verdict != OK:
-        name = os.path.basename(source["origin"])
-        raise PhaseError(f"{source['origin']} {cure(reading, name)}", report={"input_verdict": reading.verdict})
+        raise PhaseError(
+            f"{source['origin']} {cure(reading, source['origin'])}", report={"input_verdict": reading.verdict}
+        )
     return {"paper.md": paper_document(reading, source["sha256"])}
 
 

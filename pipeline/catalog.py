@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pipeline.append import append_durable, last_line, repair_tail
 from pipeline.errors import CatalogError, FormatError, StorageError
-from pipeline.files import failure, read_bytes, write_durable
+from pipeline.files import failure, read_bytes, set_aside, write_durable
 from pipeline.formats import dump_json_line, parse_json
 from pipeline.logs import timestamp
 
@@ -87,15 +87,12 @@ class Catalog:
                 listing.damages.append(f"{self.path}, line {number}: {problem}")
         return listing
 
-    def rebuild(self, entries: list[Entry]) -> None:
-        """Writes the list anew from these entries; the old one is kept as tasks.jsonl.before."""
-        lines = [
-            dump_json_line({"version": VERSION, **entry._asdict()}) + b"\n"
-            for entry in sorted(entries, key=lambda entry: entry.at)
-        ]
+    def rebuild(self, collect: Callable[[], list[Entry]]) -> None:
+        """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
         with self._alone():
-            if os.path.lexists(self.path):
-                write_durable(self.path + ".before", read_bytes(self.path))
+            entries = sorted(collect(), key=lambda entry: entry.at)
+            lines = [dump_json_line({"version": VERSION, **entry._asdict()}) + b"\n" for entry in entries]
+            set_aside(self.path)
             write_durable(self.path, b"".join(lines))
 
     def _says(self, row: dict[str, Any]) -> bool:

@@ -61,3 +61,11 @@ def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
                 reason or f"it reads what phase {first.label if first else ''} writes, and that runs first",
             )
     return list(stale.values())
+
+
+def missing_input(store: TaskStore, run: Run) -> tuple[Phase, str] | None:
+    """Why one phase cannot run alone: the phase before it that must run first, and why that must."""
+    for before in store.graph.before(run.only) if run.only else ():
+        if reason := store.stale_reason(before, run.settings_of(before)):
+            return before, reason
+    return None

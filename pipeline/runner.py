@@ -5,6 +5,7 @@ The main thread alone writes to the store. A phase runs in the main thread too, 
 
 from __future__ import annotations
 
+import signal
 import time
 from functools import partial
 from typing import Any
@@ -14,10 +15,10 @@ from pipeline.errors import (
     ContractError,
     InputsChanged,
     Interrupted,
+    Paused,
     PhaseError,
     PipelineError,
     StorageError,
-    UsageError,
 )
 from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Phase, WorkflowContext
@@ -36,7 +37,11 @@ def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
     except (PipelineError, Interrupted) as error:
         outcome = outcome_of(error)
     finally:
-        report = _conclude(store, run, outcome)
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+        try:
+            report = _conclude(store, run, outcome)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
     return report
 
 
@@ -53,7 +58,6 @@ class _Runner:
 
     def run(self) -> None:
         """Returns when nothing more can start; raises what the first failing phase gave up with."""
-        self._refuse_a_step_without_its_inputs()
         while True:
             ready = self._ready()
             if not ready and not self._running:
@@ -157,7 +161,10 @@ class _Runner:
         self._run.watch(Event(result.status, phase, text, result.seconds))
         if isinstance(result.error, InputsChanged):
             self._settled.clear()
-        elif result.error:
+            return
+        while isinstance(result.error, Paused) and self._running:  # somebody takes his time: what runs beside may end
+            self._settle(*self._results.get())
+        if result.error:
             raise result.error
 
     def _note_and_tell(self) -> None:
@@ -180,15 +187,6 @@ class _Runner:
             deadline=time.monotonic() + limit if limit else None,
         )
 
-    def _refuse_a_step_without_its_inputs(self) -> None:
-        if self._run.only:
-            for before in self._store.graph.before(self._run.only):
-                if reason := self._store.stale_reason(before, self._run.settings_of(before)):
-                    raise UsageError(
-                        f"phase {self._run.only.label} needs phase {before.label} first ({reason}): "
-                        f"pipeline step {self._store.id} {before.number}"
-                    )
-
 
 def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
     if not (run.stop_at or run.until or run.only):
@@ -204,7 +202,7 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:
-            store.finish(phase, "stopped", seconds=stamp.seconds, error=outcome.reason)
+            store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was at work")
     report, outcome = build_report(store, run.settings, outcome)
     story(f"ended {outcome.status}: {outcome.reason}")
     steps = (

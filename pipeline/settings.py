@@ -11,7 +11,7 @@ from pipeline.errors import FormatError, UsageError
 from pipeline.files import read_bytes
 
 PREFIX = "PIPELINE_"
-STORED = ("mode", "model", "max_source_mb", "sandbox")
+STORED = ("mode", "model", "review", "sandbox")
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 _CHOICES = {
     "mode": ("fast", "full"),
@@ -40,7 +40,7 @@ class Settings(NamedTuple):
     max_source_mb: int = 200
     """A larger source is refused."""
     phase_seconds: int = 0
-    """How long one phase may take; 0 means no limit."""
+    """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
     """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
 

@@ -95,6 +95,9 @@ def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | No
     for name in (*(name for name in phase.writes if not name.endswith("/")), *stamp.written):
         if name not in stamp.written:
             return f"it now writes {name} too"
-        if digest(name) is None:
+        now = digest(name)
+        if now is None:
             return f"{name} is missing"
+        if now != stamp.written[name] and name.split("/")[0] in phase.owns:
+            return f"{name} was edited"  # what a phase keeps by itself it must look at again itself
     return None

@@ -139,6 +139,7 @@ class TaskStore:
         for name in contents:
             self._make_folders(name)
         write_all_durable({self.path(name): data for name, data in contents.items()})
+        self._remove_leftovers(phase, digests)
         self._put(phase, stamp._replace(written=digests, edited=()))
 
     def redo(self, phase: Phase) -> None:
@@ -169,7 +170,10 @@ class TaskStore:
 
     def _load(self, name: str) -> tuple[Any, str]:
         data = read_bytes(self.path(name))
-        return self.contracts.parse(name, data, writer=self._writer(name)), sha256(data)
+        try:
+            return self.contracts.parse(name, data, writer=self._writer(name)), sha256(data)
+        except ContractError as error:
+            raise ContractError(f"{error}, in {self.root}") from error
 
     def _serialise(self, name: str, value: Any, label: str) -> bytes:
         if name in self.graph.documents:
@@ -229,6 +233,13 @@ class TaskStore:
                 make_folder(self.path("edited"))
                 kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
                 write_durable(kept, read_bytes(self.path(name)))
+
+    def _remove_leftovers(self, phase: Phase, digests: dict[str, str]) -> None:
+        """Files of a folder document that the phase wrote last time and not now; what was edited since stays."""
+        for name, digest in self.stamps[phase.number].written.items():
+            mine = name not in self.graph.documents and name.split("/")[0] not in phase.owns
+            if mine and name not in digests and self.digest(name) == digest:
+                os.unlink(self.path(name))
 
     def _make_folders(self, name: str) -> None:
         parts = name.split("/")[:-1]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
 CURES = {
-    NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} ocr-{name}",
-    GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} ocr-{name}",
-    ENCRYPTED: "is encrypted; take the password off with: qpdf --decrypt --password=… {name} open-{name}",
+    NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
+    GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
+    ENCRYPTED: "is encrypted; take the password off with: qpdf --decrypt --password=… {name} {open}",
     BROKEN: "cannot be read as a PDF ({detail}); download it again",
 }
 
@@ -41,4 +41,8 @@ class Reading:
 
 def cure(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
-    return CURES[reading.verdict].format(name=name, detail=reading.detail or "no detail")
+    import os
+    from shlex import quote
+
+    made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
+    return CURES[reading.verdict].format(name=quote(name), detail=reading.detail or "no detail", **made)

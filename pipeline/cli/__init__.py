@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     from pipeline.cli.boundary import exit_code_of
 
     code = exit_code_of(lambda: cli.main(args=arguments, prog_name="pipeline", standalone_mode=False))
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError as error:

@@ -10,12 +10,13 @@ from typing import Any
 from pipeline.catalog import Catalog
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError, UsageError
-from pipeline.graph import Graph
+from pipeline.graph import GIVEN, Graph
 from pipeline.phase import Phase
 from pipeline.settings import STORED, Settings, load_settings
 from pipeline.store import TaskStore
 
-PREFIX = "phase"
+_MODULE = "phase"
+_UNFINISHED = ("running", "paused", "error", "cancelled")
 
 
 def settings_from(flags: dict[str, Any]) -> Settings:
@@ -54,12 +55,26 @@ def open_folder(settings: Settings, root: str) -> TaskStore:
 
 
 def task_folder(settings: Settings, task: str) -> str:
-    """The folder of a task. Raises UsageError where there is none."""
+    """The folder of a task: an id, or a path to a task or into one. Raises UsageError where there is none."""
     named = os.path.join(settings.tasks_dir, task)
-    found = enclosing_task(task) or (named if os.sep not in task and is_task(named) else None)
+    found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
     return found
+
+
+def command_name(store: TaskStore) -> str:
+    """What a user types for a task: its id where it lies in the usual folder, else its path, ready to paste."""
+    from shlex import quote
+
+    usual = os.path.abspath(settings_from({}).tasks_dir)
+    return quote(store.id if os.path.dirname(store.root) == usual else near(store.root))
+
+
+def near(path: str) -> str:
+    """A path as seen from here, where that is shorter."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
 
 
 def newest(settings: Settings, *, unfinished: bool = False) -> str:
@@ -81,9 +96,9 @@ def newest(settings: Settings, *, unfinished: bool = False) -> str:
 
 
 def enclosing_task(path: str) -> str | None:
-    """The task directory that a path is, or lies in."""
+    """The task directory that something on the disk is, or lies in. What does not exist lies nowhere."""
     folder = os.path.abspath(path)
-    while folder != os.path.dirname(folder):
+    while os.path.lexists(path) and folder != os.path.dirname(folder):
         if is_task(folder):
             return folder
         folder = os.path.dirname(folder)
@@ -91,8 +106,13 @@ def enclosing_task(path: str) -> str | None:
 
 
 def is_task(folder: str) -> bool:
-    """Whether a folder is a task's."""
-    return os.path.lexists(os.path.join(folder, "task.json"))
+    """Whether a folder is a task's: it has the two documents that every task is made with."""
+    return all(os.path.lexists(os.path.join(folder, name)) for name in GIVEN)
+
+
+def mode_of(fast: bool | None) -> str | None:
+    """The mode that --fast or --full asks for; None where neither was given."""
+    return {True: "fast", False: "full", None: None}[fast]
 
 
 def effective(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
@@ -115,12 +135,12 @@ def open_model(values: dict[str, Any]) -> object:
 
 
 def _module_names(folder: str) -> list[str]:
-    names = [entry[:-3] for entry in os.listdir(folder) if entry.startswith(PREFIX) and entry.endswith(".py")]
-    return sorted(name for name in names if name[len(PREFIX)].isdigit())
+    names = [entry[:-3] for entry in os.listdir(folder) if entry.startswith(_MODULE) and entry.endswith(".py")]
+    return sorted(name for name in names if name[len(_MODULE)].isdigit())
 
 
 def _phase_in(module: str) -> Phase:
     phase = getattr(import_module(module), "PHASE", None)
-    if not isinstance(phase, Phase) or not module.rpartition(".")[2].startswith(f"{PREFIX}{phase.number}_"):
+    if not isinstance(phase, Phase) or not module.rpartition(".")[2].startswith(f"{_MODULE}{phase.number}_"):
         raise ContractError(f"the module {module} must hold a PHASE whose number is in the module's name")
     return phase

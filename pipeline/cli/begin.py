@@ -8,10 +8,9 @@ import re
 from typing import Any
 
 from pipeline.catalog import Catalog
-from pipeline.cli.assembly import enclosing_task, is_task, open_folder, stored
+from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
 from pipeline.errors import StorageError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
-from pipeline.formats import parse_json
 from pipeline.logs import timestamp
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
@@ -39,12 +38,14 @@ def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new:
         if is_task(root):
             store = open_folder(settings, root)
             made_from = store.load("task.json")["source"]
-            if made_from == source and not new and not _content_changed(root, source):
+            changed = made_from == source and _content_changed(store, source)
+            if made_from == source and not new and not changed:
                 return store
             if wanted_id:
+                why = "its source has changed since" if changed else f"it was made from {made_from}"
                 raise UsageError(
-                    f"the task '{wanted_id}' was made from {made_from}; choose another --id, "
-                    f"or go on with: pipeline resume {wanted_id}"
+                    f"the task '{wanted_id}' is there already, and {why}; choose another --id, "
+                    f"or go on with it: pipeline resume {command_name(store)}"
                 )
         elif wanted_id and os.path.lexists(root):
             raise UsageError(f"{root} is there already, and is not a task; choose another --id")
@@ -58,11 +59,13 @@ def slug(name: str) -> str:
     return f"task-{plain}" if reserved else plain or "task"
 
 
-def _content_changed(root: str, source: str) -> bool:
+def _content_changed(store: TaskStore, source: str) -> bool:
     """Whether the source is another one now than when the task took it in. One that is gone has not changed."""
+    if not store.exists("input.json"):
+        return False
+    taken = store.load("input.json")["sha256"]
     try:
-        taken = parse_json(read_bytes(os.path.join(root, "input.json")))
-        return bool(sha256(read_bytes(source)) != taken["sha256"])
+        return bool(sha256(read_bytes(os.path.realpath(source))) != taken)
     except StorageError:
         return False
 

@@ -37,7 +37,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     except click.ClickException as error:
         complain(error.format_message())
         return 1
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns the first into the second
         sys.stdout = None  # whoever read our output is gone: nothing is left to be flushed
         return 0
     except Exception as error:  # noqa: BLE001 - the last one that can tell the user

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
-_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+_SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 
 
 def printable(text: str) -> str:
     """The text with every control, direction and invisible character written out."""
     if text.isprintable():
         return text
-    return re.sub(_CONTROL, lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+    return "".join(c if c.isprintable() or c in _SPACES else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def say(text: str = "") -> None:
@@ -22,9 +21,9 @@ def say(text: str = "") -> None:
 
 def say_json(value: object) -> None:
     """Prints a value as JSON, for programs."""
-    from pipeline.formats import dump_json
+    import json
 
-    sys.stdout.write(dump_json(value).decode("utf-8"))
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
 
 
 def tell(text: str) -> None:

@@ -9,14 +9,16 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import effective, open_model, settings_from, stored
+from pipeline.cli.assembly import command_name, discover, effective, mode_of, open_model, settings_from, stored
 from pipeline.cli.closing import show_report
 from pipeline.cli.console import warn
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
+from pipeline.errors import UsageError
 from pipeline.phase import Decision
-from pipeline.request import Run, stale_phases
+from pipeline.request import Run, missing_input, stale_phases
 from pipeline.runner import run_pipeline
+from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _Command = Callable[..., Any]
@@ -56,20 +58,32 @@ def drive_options(command: _Command) -> _Command:
 
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
-    mode = {True: "fast", False: "full", None: None}[options["fast"]]
     return {
-        "mode": mode,
+        "mode": mode_of(options["fast"]),
         **{name: options[name] for name in ("tasks_dir", "model", "review", "stop_at", "until", "sandbox")},
     }
 
 
-def drive(store: TaskStore, flags: dict[str, Any], options: dict[str, Any]) -> int:
+def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
+    """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
+    settings = settings_from(flags)
+    named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
+    if named:
+        graph = discover(settings.phases)
+        for name in named:
+            graph.find(name)
+    if settings.model != Settings().model:
+        open_model(settings._asdict())
+    return settings
+
+
+def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
     """Runs what is stale in a task, shows how it ended, and returns the exit code."""
     from pipeline.catalog import Catalog
     from pipeline.files import make_folder
     from pipeline.logs import story, task_log
 
-    settings, catalog = settings_from(flags), Catalog(os.path.dirname(store.root))
+    catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
         values = effective(settings, task, flags)
@@ -112,10 +126,22 @@ def _run(
         until=find(values["until"]) if values["until"] else None,
     )
     if "only" in options:
-        stale = [phase for phase, _ in stale_phases(store, run)]
-        chosen = find(options["only"]) if options["only"] else (stale or store.graph.phases)[0]
-        run = run._replace(only=chosen)
+        run = _only(store, run, options["only"])
     try:
         return run_pipeline(store, run)
     finally:
         progress.close()
+
+
+def _only(store: TaskStore, run: Run, wanted: str) -> Run:
+    """The run of one phase: the one that is named, or the first that is not up to date."""
+    stale = [phase for phase, _ in stale_phases(store, run)]
+    run = run._replace(only=store.graph.find(wanted) if wanted else (stale or store.graph.phases)[0])
+    if missing := missing_input(store, run):
+        before, reason = missing
+        label = run.only.label if run.only else ""
+        raise UsageError(
+            f"phase {label} needs phase {before.label} first ({reason}): "
+            f"pipeline step {command_name(store)} {before.number}"
+        )
+    return run

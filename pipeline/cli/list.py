@@ -29,7 +29,7 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
     folder = settings_from({"tasks_dir": tasks_dir}).tasks_dir
     catalog = Catalog(folder)
     if rebuild and os.path.isdir(folder):
-        catalog.rebuild(_entries_on_disk(folder))
+        catalog.rebuild(lambda: _entries_on_disk(folder))
     listing = catalog.read()
     for problem in (*listing.repairs, *listing.damages):
         warn(problem)

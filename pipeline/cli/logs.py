@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 import click
@@ -36,6 +37,7 @@ def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json:
             at_work = follow and holder(store.root)
             for line in file:
                 _print(line, as_json)
+            sys.stdout.flush()
             if not at_work:
                 return
             time.sleep(_POLL)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import newest, open_task, settings_from
-from pipeline.cli.drive import drive, drive_options, flags_of
+from pipeline.cli.assembly import newest, open_task
+from pipeline.cli.drive import checked_settings, drive, drive_options, flags_of
 
 
 @click.command("resume")
@@ -21,5 +21,5 @@ def resume_command(task: str | None, **options: Any) -> int:
     pipeline resume paper-2 --until plan
     """
     flags = flags_of(options)
-    settings = settings_from(flags)
-    return drive(open_task(settings, task or newest(settings, unfinished=True)), flags, options)
+    settings = checked_settings(flags, options)
+    return drive(open_task(settings, task or newest(settings, unfinished=True)), settings, flags, options)

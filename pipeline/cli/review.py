@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say
-from pipeline.cli.reviewer import PLAN, decided, edit_plan, person, request_change, write_decision
+from pipeline.cli.assembly import command_name, open_task, settings_from
+from pipeline.cli.console import say, say_json, tell
+from pipeline.cli.reviewer import DECISION, PLAN, decided, edit_plan, person, request_change, write_decision
 from pipeline.errors import UsageError
 from pipeline.files import read_bytes
+from pipeline.store import TaskStore
 
 
 @click.command("review")
@@ -19,8 +20,15 @@ from pipeline.files import read_bytes
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
 @click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print how the plan stands as JSON.")
 def review_command(
-    task: str, verdict: str | None, edit: bool, change: str | None, shown: str | None, tasks_dir: str | None
+    task: str,
+    verdict: str | None,
+    edit: bool,
+    change: str | None,
+    shown: str | None,
+    tasks_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Show a task's plan, or decide about it. A decision is bound to the plan's sha256: another plan needs another one.
 
@@ -32,26 +40,48 @@ def review_command(
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if not store.exists(PLAN):
-        raise UsageError(f"task {store.id} has no plan yet; make one with: pipeline run {store.root} --until plan")
-    if not (verdict or edit or change):
+        raise UsageError(
+            f"task {store.id} has no plan yet; make one with: pipeline resume {command_name(store)} --until plan"
+        )
+    if verdict or edit or change:
+        with store.writing():
+            _decide(store, verdict, edit, change, shown)
+    elif not as_json:
         store.load(PLAN)
         say(read_bytes(store.path(PLAN)).decode("utf-8"))
-        say(
-            f"plan {store.digest(PLAN)}\ndecide with: pipeline review {store.id} --approve (or --edit, --change, --reject)"
+        say(f"plan {store.digest(PLAN)}, {_standing(store)['standing']}")
+        say(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
+    if as_json:
+        say_json(_standing(store))
+
+
+def _decide(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
+    name = command_name(store)
+    if edit:
+        tell("the plan was edited" if edit_plan(store) else "the plan is as it was")
+    if change:
+        request_change(store, change)
+        tell(f"noted; plan again with: pipeline resume {name}")
+    store.load(PLAN)
+    digest = store.digest(PLAN) or ""
+    if shown and not digest.startswith(shown.lower()):
+        raise UsageError(
+            f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {name}"
         )
-        return
-    with store.writing():
-        if edit:
-            say("the plan was edited" if edit_plan(store) else "the plan is as it was")
-        if change:
-            request_change(store, change)
-            say(f"noted; plan again with: pipeline resume {store.id}")
-        store.load(PLAN)
-        digest = store.digest(PLAN) or ""
-        if shown and not digest.startswith(shown.lower()):
-            raise UsageError(
-                f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {store.id}"
-            )
-        if verdict:
-            write_decision(store, decided(verdict, person(), digest))
-            say(f"{verdict} of plan {digest[:12]} is noted; go on with: pipeline resume {store.id} --review file")
+    if verdict and _standing(store)["standing"] == "approved":
+        raise UsageError(
+            f"plan {digest[:12]} is approved already; change it with: pipeline review {name} --edit (or --change)"
+        )
+    if verdict:
+        write_decision(store, decided(verdict, person(), digest))
+        tell(f"{verdict} of plan {digest[:12]} is noted; go on with: pipeline resume {name}")
+
+
+def _standing(store: TaskStore) -> dict[str, str]:
+    """How the plan stands: approved (by the gate), decided (noted for it), or open."""
+    digest = store.digest(PLAN) or ""
+    if store.exists("plan_review.json") and store.load("plan_review.json")["plan_sha256"] == digest:
+        return {"plan_sha256": digest, "standing": "approved"}
+    if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
+        return {"plan_sha256": digest, "standing": f"{store.load(DECISION)['verdict']} noted"}
+    return {"plan_sha256": digest, "standing": "open"}

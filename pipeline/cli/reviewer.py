@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.assembly import command_name
 from pipeline.cli.console import in_terminal, say, tell, warn
 from pipeline.errors import ContractError, InputsChanged, Paused, Rejected
 from pipeline.files import make_folder, read_bytes, sha256, write_durable
@@ -17,6 +18,7 @@ from pipeline.store import TaskStore
 PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
 REQUESTS = "plan_requests.json"
+_ASKED = 20
 
 
 def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
@@ -24,7 +26,7 @@ def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, 
     costs = values["model"] != "offline" and not values["model"].startswith("replay:")
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
     if way == "auto":
-        return lambda plan, digest: decided("approve", "auto", digest)
+        return lambda plan, digest: _auto(store, digest)
     if way == "file":
         return lambda plan, digest: from_file(store, digest)
     return lambda plan, digest: _ask(store, plan, digest)
@@ -45,9 +47,16 @@ def person() -> str:
         return "somebody"
 
 
+def _auto(store: TaskStore, digest: str) -> Decision:
+    """Approves, unless a person decided about this very plan already: that word holds."""
+    if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
+        return from_file(store, digest)
+    return decided("approve", "auto", digest)
+
+
 def from_file(store: TaskStore, digest: str) -> Decision:
     """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
-    name, waits = store.id, f"plan {digest[:12]} waits for a decision"
+    name, waits = command_name(store), f"plan {digest[:12]} waits for a decision"
     if not store.exists(DECISION):
         raise Paused(f"{waits}: pipeline review {name} --approve (or --edit, or --reject)")
     decision = Decision(**{key: value for key, value in store.load(DECISION).items() if key != "version"})
@@ -58,7 +67,7 @@ def from_file(store: TaskStore, digest: str) -> Decision:
         )
     if decision.verdict == "reject":
         raise Rejected(
-            f"{decision.by} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan"
+            f"{decision.by} rejected plan {digest[:12]}; ask for another with: pipeline review {command_name(store)} --change TEXT (or --edit)"
         )
     return decision
 
@@ -104,33 +113,44 @@ def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
     """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
     if not in_terminal():
         raise Paused(
-            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: pipeline review {store.id} --approve"
+            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: "
+            f"pipeline review {command_name(store)} --approve"
         )
     say(f"\n{plan}")
     tell(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
-    for _ in range(5):
+    for _ in range(_ASKED):
         try:
-            answer = (
-                click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True)
-                .strip()
-                .lower()
-            )
+            decision = _ask_once(store, digest)
         except click.Abort:
             break
-        if answer == "approve":
-            return decided("approve", person(), digest)
-        if answer == "reject":
-            raise Rejected(
-                f"{person()} rejected plan {digest[:12]}; make another with: pipeline run {store.root} --redo plan"
-            )
-        if answer == "edit" and edit_plan(store):
-            raise InputsChanged("the plan was edited")
-        if answer == "change":
-            request_change(store, click.prompt("what must change", err=True))
-            raise InputsChanged("a change was asked for")
-        if answer == "later":
+        except click.ClickException as error:  # the editor did not start, or ended badly
+            warn(error.format_message())
+            continue
+        if decision == "later":
             break
-        warn("please type one of the five words")
+        if isinstance(decision, Decision):
+            return decision
     raise Paused(
-        f"plan {digest[:12]} waits for a decision: pipeline review {store.id} --approve (or --edit, or --reject)"
+        f"plan {digest[:12]} waits for a decision: pipeline review {command_name(store)} --approve (or --edit, or --reject)"
     )
+
+
+def _ask_once(store: TaskStore, digest: str) -> Decision | str:
+    """One question. A Decision, "later", or nothing that decides."""
+    answer = click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True)
+    answer = answer.strip().lower()
+    if answer == "approve":
+        return decided("approve", person(), digest)
+    if answer == "reject":
+        write_decision(store, decided("reject", person(), digest))
+        from_file(store, digest)
+    if answer == "edit":
+        if edit_plan(store):
+            raise InputsChanged("the plan was edited")
+        warn("the plan is as it was")
+    elif answer == "change":
+        request_change(store, click.prompt("what must change", err=True))
+        raise InputsChanged("a change was asked for")
+    elif answer != "later":
+        warn("please type one of the five words")
+    return answer

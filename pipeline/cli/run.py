@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import settings_from
 from pipeline.cli.begin import find_or_make
-from pipeline.cli.drive import drive, drive_options, flags_of
+from pipeline.cli.drive import checked_settings, drive, drive_options, flags_of
 
 
 @click.command("run")
@@ -29,5 +28,5 @@ def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -
     pipeline run tasks/paper --redo 05               plan again, and all that follows
     """
     flags = flags_of(options)
-    settings = settings_from(flags)
-    return drive(find_or_make(source, settings, wanted_id=wanted_id, new=new), flags, options)
+    settings = checked_settings(flags, options)
+    return drive(find_or_make(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)

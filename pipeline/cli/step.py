@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.drive import drive, drive_options, flags_of
+from pipeline.cli.assembly import open_task
+from pipeline.cli.drive import checked_settings, drive, drive_options, flags_of
 
 
 @click.command("step")
@@ -22,4 +22,6 @@ def step_command(task: str, phase: str | None, **options: Any) -> int:
     pipeline step paper outline
     """
     flags = flags_of(options)
-    return drive(open_task(settings_from(flags), task), flags, {**options, "only": phase or ""})
+    options["only"] = phase or ""
+    settings = checked_settings(flags, options)
+    return drive(open_task(settings, task), settings, flags, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli.assembly import effective, open_task, settings_from
+from pipeline.cli.assembly import effective, mode_of, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.cli.status import plain_run
 from pipeline.request import stale_phases
@@ -23,8 +23,7 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     pipeline why paper
     pipeline why paper --full      what changes if the reference phases are wanted too
     """
-    mode = {True: "fast", False: "full", None: None}[fast]
-    flags = {"tasks_dir": tasks_dir, "mode": mode, "model": model}
+    flags = {"tasks_dir": tasks_dir, "mode": mode_of(fast), "model": model}
     settings = settings_from(flags)
     store = open_task(settings, task)
     stale = stale_phases(store, plain_run(effective(settings, store.load("task.json"), flags)))
