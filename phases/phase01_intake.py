@@ -25,7 +25,6 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "origin": source,
         "sha256": digest,
         "bytes": len(data),
-        "refused": [],
         "files": [row],
     }
     return {"input.json": document, path: data}

@@ -21,8 +21,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         ctx.paths.workspace,
         ctx.paths.journal,
         str(ctx.settings["sandbox"]),
-        ctx.deadline,
-        ctx.in_place,
+        deadline=ctx.deadline,
+        in_place=ctx.in_place,
     )
     made = implement(assignment, opened(ctx), ctx.progress)
     return {

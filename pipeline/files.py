@@ -105,8 +105,11 @@ def make_folder(path: str) -> None:
         raise failure("make", path, error) from error
 
 
-def set_aside(path: str) -> None:
-    """Renames a file or folder to `<path>.prev`, `.prev2`, …: what was made is kept. One that is not there is fine."""
+def set_aside(path: str) -> str:
+    """Renames a file or folder to `<path>.prev`, `.prev2`, … and returns that name: what was made is kept.
+
+    One that is not there is fine.
+    """
     target, number = f"{path}.prev", 2
     while os.path.lexists(target):
         target, number = f"{path}.prev{number}", number + 1
@@ -114,9 +117,10 @@ def set_aside(path: str) -> None:
         os.rename(path, target)
         sync_folder(os.path.dirname(path))
     except FileNotFoundError:
-        return
+        return target
     except OSError as error:
         raise failure("set aside", path, error) from error
+    return target
 
 
 def temporary_name(path: str) -> str:

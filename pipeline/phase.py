@@ -19,7 +19,7 @@ class Decision(NamedTuple):
     """What a reviewer says of a plan."""
 
     verdict: str
-    """approve, change or reject."""
+    """approve or reject."""
     by: str
     """auto, or the name of the person."""
     at: str

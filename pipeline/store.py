@@ -23,6 +23,7 @@ from pipeline.files import (
 from pipeline.graph import Graph
 from pipeline.lock import locked
 from pipeline.phase import Documents, Phase
+from pipeline.promises import listed_digests, refuse_wrong_names
 from pipeline.stamps import RUNNING, Stamp, Stamps, edited_outputs, stale_reason
 from pipeline.state import LINES, add_to_state, has_lines, read_state, write_state
 
@@ -130,11 +131,11 @@ class TaskStore:
     def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
         """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
         label = f"phase {phase.label}"
-        self._refuse_wrong_names(phase, documents)
+        refuse_wrong_names(phase, documents)
         contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
         digests = {name: sha256(data) for name, data in contents.items()}
         self.assert_in_place()
-        self._check_manifests(documents, digests, label)
+        digests |= listed_digests(documents, digests, self.digest, label)
         self._keep_edits(phase, digests)
         for name in contents:
             self._make_folders(name)
@@ -196,32 +197,6 @@ class TaskStore:
                 f"{error}; it was changed after it was written: mend it in {self.root}, "
                 f"or make it again: pipeline run {self.root} --redo {phase.number}"
             ) from error
-
-    def _refuse_wrong_names(self, phase: Phase, documents: Documents) -> None:
-        promised = {name for name in phase.writes if not name.endswith("/")}
-        folders = tuple(name for name in phase.writes if name.endswith("/"))
-        for name in promised - documents.keys():
-            raise ContractError(f"phase {phase.label} did not return {name}, which it promises to write")
-        for name in documents.keys() - promised:
-            if not (folders and name.startswith(folders)) or ".." in name.split("/"):
-                raise ContractError(f"phase {phase.label} returned {name}, which it does not declare")
-
-    def _check_manifests(self, documents: Documents, digests: dict[str, str], label: str) -> None:
-        """Every file that a document lists in `files` is there with that digest; it then counts as written too."""
-        for name, value in documents.items():
-            listed = getattr(value, "front", value)
-            for row in (listed.get("files") or ()) if isinstance(listed, Mapping) else ():
-                if not isinstance(row, Mapping) or "sha256" not in row:
-                    continue
-                path = str(row["path"])
-                if path.startswith("/") or ".." in path.split("/"):
-                    raise ContractError(f"{name} lists {path}, which is not in the task (written by {label})")
-                if path not in digests:
-                    digests[path] = self.digest(path) or ""
-                if digests[path] != row["sha256"]:
-                    raise ContractError(
-                        f"{name} lists {path} with another sha256 than the file has (written by {label})"
-                    )
 
     def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:
         """What somebody wrote by hand is never overwritten: it is kept as edited/<name>.<digest>."""

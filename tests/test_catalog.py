@@ -196,18 +196,18 @@ def test_a_rebuilt_list_is_whole_and_the_old_one_is_kept(tmp_path: Path) -> None
     Path(catalog.path).write_bytes(before)
     late = Entry("late", "2026-02-02T00:00:00.000Z", "error", "full", "b.pdf", "")
     early = Entry("early", "2026-01-01T00:00:00.000Z", "completed", "fast", "a.pdf", "fine")
-    catalog.rebuild([late, early])
+    catalog.rebuild(lambda: [late, early])
     listing = catalog.read()
     listing.must_be_whole()
     assert list(listing.entries.items()) == [("early", early), ("late", late)]
-    assert Path(catalog.path + ".before").read_bytes() == before
+    assert Path(catalog.path + ".prev").read_bytes() == before
 
 
 def test_a_list_can_be_rebuilt_from_nothing(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path))
-    catalog.rebuild([])
+    catalog.rebuild(list)
     assert catalog.read().entries == {}
-    assert not Path(catalog.path + ".before").exists()
+    assert not Path(catalog.path + ".prev").exists()
 
 
 RECORDER = """
@@ -265,7 +265,7 @@ def test_the_list_is_locked_whenever_something_is_written(tmp_path: Path, name: 
         if name == "record":
             record(catalog, "b", "running")
         else:
-            catalog.rebuild([])
+            catalog.rebuild(list)
     assert locked
     assert all(locked)
 

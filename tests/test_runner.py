@@ -32,7 +32,7 @@ from pipeline.formats import dump_json
 from pipeline.graph import Graph
 from pipeline.logs import task_log
 from pipeline.phase import Context, Decision, Documents, Phase, is_placeholder
-from pipeline.request import Event, Run, stale_phases
+from pipeline.request import Event, Run, missing_input, stale_phases
 from pipeline.runner import run_pipeline
 from pipeline.store import TaskStore
 from tests.strategies import FEW
@@ -349,10 +349,12 @@ def test_a_stop_where_nothing_is_left_is_the_end(chain: Machine, asked: dict[str
 
 
 def test_a_step_without_its_inputs_is_refused_and_the_way_shown(chain: Machine) -> None:
-    report = chain.run(only="03")
-    assert (report["status"], report["exit_code"]) == ("error", 2)
-    assert report["reason"] == "phase 03 gamma needs phase 02 beta first (never ran): pipeline step toy 02"
-    assert chain.ran == []
+    store = chain.store()
+    gamma = store.graph.find("03")
+    found = missing_input(store, chain.asked(store)._replace(only=gamma))
+    assert found is not None
+    before, reason = found
+    assert (before.name, reason) == ("beta", "never ran")
 
 
 def test_a_step_runs_one_phase_and_nothing_else(diamond: Machine) -> None:
@@ -582,7 +584,7 @@ def test_a_failure_beside_a_running_phase_ends_the_run_and_keeps_what_is_done(tm
         release.set()
     assert (report["status"], report["reason"]) == ("error", "no more disk")
     assert machine.statuses() == {"alpha": "done", "beta": "stopped", "gamma": "failed"}
-    assert machine.stale()["beta"] == "never finished: no more disk"
+    assert machine.stale()["beta"] == "never finished: the run ended while it was at work"
     machine.change("02", run=joins("beta"))
     machine.change("03", run=joins("gamma"))
     assert machine.run()["status"] == "completed"

@@ -63,7 +63,7 @@ def make_task(folder: Path, *phases: Phase, mode: str = "full") -> TaskStore:
     root = folder / "tasks" / "toy"
     root.mkdir(parents=True)
     store = TaskStore(str(root), Graph(phases), contracts_in(folder))
-    settings = {"mode": mode, "model": "offline", "max_source_mb": 200, "sandbox": "required"}
+    settings = {"mode": mode, "model": "offline", "review": "", "sandbox": "required"}
     created = "2026-01-31T12:00:00.000Z"
     task = {"version": 1, "id": "toy", "created": created, "source": "paper.pdf", "settings": settings}
     store.write({"task.json": task})

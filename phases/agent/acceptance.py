@@ -32,7 +32,7 @@ def judge(workspace: Workspace, plan: dict[str, Any], sandbox: str) -> dict[str,
 
 def file_problems(workspace: Workspace, plan: dict[str, Any]) -> list[str]:
     """What is wrong with the planned files: not there, empty, or not Python."""
-    problems = []
+    problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
     for row in plan["file_structure"]:
         path = row["path"]
         try:

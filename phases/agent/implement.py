@@ -28,7 +28,9 @@ class Assignment:
     workspace: str
     journal: str
     sandbox_setting: str
-    deadline: float | None
+    version: int = 1
+    """Of the phase: another version does not go on with the journal of this one."""
+    deadline: float | None = None
     in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""
 
@@ -36,11 +38,12 @@ class Assignment:
 def implement(assignment: Assignment, model: Model, progress: Callable[[int, int, str], None]) -> dict[str, Any]:
     """The documents of phase 09, by short name: implementation, summary, traceability."""
     plan, sandbox = assignment.plan, kind_of_sandbox(assignment.sandbox_setting)
-    header = {"plan_sha256": assignment.plan_sha256, "model": model.name, "sandbox": sandbox}
+    header = {"plan_sha256": assignment.plan_sha256, "model": model.name, "version": assignment.version}
     assignment.in_place()
     if not belongs_to(assignment.journal, header):
-        set_aside(assignment.workspace)
+        kept = set_aside(assignment.workspace)
         set_aside(assignment.journal)
+        progress(0, len(plan["file_structure"]), f"begins anew; the earlier code is kept in {kept}")
     assignment.in_place()
     make_folder(assignment.workspace)
     workspace = Workspace(assignment.workspace)
@@ -81,8 +84,9 @@ def _files_done(workspace: Workspace, plan: dict[str, Any]) -> tuple[int, int, s
 
 
 def _checked_again(ending: Ending, workspace: Workspace, plan: dict[str, Any], sandbox: str) -> Ending:
-    """A verdict is about one tree. If the files are others by now (a hand edit before a resume), it is taken anew."""
-    if ending.verification["tree_sha256"] in (None, tree_digest(workspace)):
+    """A verdict is about one tree in one sandbox. If either is another by now (a hand edit, say), it is taken anew."""
+    taken = ending.verification
+    if taken["tree_sha256"] in (None, tree_digest(workspace)) and taken["sandbox"] == sandbox:
         return ending
     verdict = judge(workspace, plan, sandbox)
     reason = "accepted" if verdict["block"] is None else "accept_continue_exhausted"

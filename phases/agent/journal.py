@@ -34,6 +34,10 @@ class Journal:
         elif self._rows[0] != {"kind": "header", **header}:
             raise StorageError(f"{path} is the record of another run; it must be moved aside first")
 
+    def rows(self) -> list[dict[str, Any]]:
+        """What was recorded before this run, in order."""
+        return self._rows[1:]
+
     def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The recorded result of this step, or the result of doing it now, recorded before it is returned.
 
@@ -87,7 +91,11 @@ def _read(path: str) -> list[dict[str, Any]]:
 def _is_record(row: Any) -> bool:
     if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
         return False
-    return row["kind"] == "header" or (isinstance(row.get("key"), dict) and isinstance(row.get("result"), dict))
+    key, result = row.get("key"), row.get("result")
+    if row["kind"] == "header" or not isinstance(key, dict) or not isinstance(result, dict):
+        return bool(row["kind"] == "header")
+    wanted = {"reply": ("turn", "calls"), "result": ("turn", "call", "failed"), "verdict": ("turn", "verification")}
+    return all(name in key or name in result for name in wanted.get(row["kind"], ("no such record",)))
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -11,12 +11,14 @@ from typing import Any
 
 from phases.agent.acceptance import MOST_CONTINUES, NOT_VERIFIED, judge
 from phases.agent.journal import Journal, request_digest
-from phases.agent.model import Message, Model, Reply, reply_from_json, reply_to_json
+from phases.agent.model import Message, Model, Reply, ToolCall, reply_from_json, reply_to_json
 from phases.agent.tools import Tools
 from phases.agent.workspace import Workspace
 from pipeline.errors import PhaseError
 
 MOST_TURNS = 400
+OK = "ok"
+_GO_ON = "what is written is kept; go on with: pipeline resume"
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Ending:
     """How the loop ended."""
 
     stop_reason: str
-    """accepted, accept_continue_exhausted, turn_limit, time_limit or model_stopped."""
+    """accepted, accept_continue_exhausted or turn_limit."""
     turns: int
     verification: dict[str, Any]
     detail: str = ""
@@ -49,15 +51,14 @@ class Ending:
 
 def work(run: Run) -> Ending:
     """Drives the model until an ending. On resume the same steps are walked again, answered by the journal."""
+    _restore(run)
     digest, told, continues = "", 0, 0
     verdict: dict[str, Any] = {"block": None, "verification": {**NOT_VERIFIED, "sandbox": run.sandbox}}
     for turn in range(1, MOST_TURNS + 1):
         if run.deadline is not None and time.monotonic() > run.deadline:
-            return Ending("time_limit", turn - 1, verdict["verification"], "the time for this phase is used up")
+            raise PhaseError(f"the time for this phase is used up after {turn - 1} turns; {_GO_ON}")
         digest, told = _digest_of_new(run, digest, told)
         reply = _ask(run, turn, digest)
-        if reply.outcome != "ok":
-            return Ending("model_stopped", turn, verdict["verification"], f"{reply.outcome}: {reply.detail}")
         run.messages.append(Message("assistant", reply.text, reply.calls))
         if reply.calls:
             _act(run, turn, reply)
@@ -75,7 +76,12 @@ def work(run: Run) -> Ending:
 
 def _ask(run: Run, turn: int, digest: str) -> Reply:
     def ask() -> dict[str, Any]:
-        return reply_to_json(run.model.ask(run.messages, run.tools.schemas()))
+        reply = run.model.ask(run.messages, run.tools.schemas())
+        if reply.outcome != OK:  # raised, not recorded: the next run asks again
+            raise PhaseError(
+                f"the model gave no usable reply in turn {turn} ({reply.outcome}: {reply.detail}); {_GO_ON}"
+            )
+        return reply_to_json(reply)
 
     reply = reply_from_json(run.journal.once("reply", {"turn": turn, "request": digest}, ask))
     run.usage["calls"] += 1
@@ -89,9 +95,25 @@ def _ask(run: Run, turn: int, digest: str) -> Reply:
 def _act(run: Run, turn: int, reply: Reply) -> None:
     for call in reply.calls:
         result = run.journal.once("result", {"turn": turn, "call": call.id}, partial(run.tools.answer, call))
-        run.tools.restore(call)
         prefix = "error: " if result["failed"] else ""
         run.messages.append(Message("tool", prefix + result["text"], call_id=call.id))
+
+
+def _restore(run: Run) -> None:
+    """Writes files again that a run before this one wrote and that are gone since, with what was written last."""
+    failed = {
+        (row["key"]["turn"], row["key"]["call"])
+        for row in run.journal.rows()
+        if row["kind"] == "result" and row["result"]["failed"]
+    }
+    last: dict[str, ToolCall] = {}
+    for row in run.journal.rows():
+        for call in reply_from_json(row["result"]).calls if row["kind"] == "reply" else ():
+            if call.name == "Write" and (row["key"]["turn"], call.id) not in failed:
+                last[str(call.arguments.get("path"))] = call
+    for path, call in last.items():
+        if not run.workspace.exists(path):
+            run.tools.answer(call)
 
 
 def _digest_of_new(run: Run, digest: str, told: int) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from pipeline.errors import PhaseError, UsageError
@@ -38,7 +38,7 @@ class Reply:
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float = 0.0
-    detail: str = field(default="")
+    detail: str = ""
 
 
 @runtime_checkable

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from phases.agent.acceptance import syntax_fault
 from phases.agent.model import ToolCall
 from phases.agent.sandbox import run_command
 from phases.agent.workspace import Workspace, WorkspaceError
@@ -81,12 +81,6 @@ class Tools:
             text = text[:LARGEST_ANSWER] + f"\n… {len(text) - LARGEST_ANSWER:,} characters more"
         return {"text": text, "failed": failed}
 
-    def restore(self, call: ToolCall) -> None:
-        """Writes a file again that was written, journalled, and is gone since; one that is there is left as it is."""
-        given = call.arguments if isinstance(call.arguments, Mapping) else {}
-        if call.name == "Write" and not self._workspace.exists(str(given.get("path", ""))):
-            self.answer(call)
-
     def _act(self, call: ToolCall) -> str:
         tool = self._tools.get(call.name)
         if tool is None:
@@ -100,10 +94,9 @@ class Tools:
         self._workspace.write(path, content)
         lines = content.count("\n")
         if path.endswith(".py"):
-            try:
-                ast.parse(content)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                raise ToolError(f"{path} is written ({lines} lines) and does not parse: {error}") from error
+            fault = syntax_fault(content)
+            if fault:
+                raise ToolError(f"{path} is written ({lines} lines) and does not parse: {fault}")
         return f"{path} is written, {lines} lines"
 
     def _bash(self, command: str) -> str:

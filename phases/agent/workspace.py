@@ -13,6 +13,7 @@ from pipeline.files import failure, replace_file
 
 LARGEST_FILE = 2 * 1024 * 1024
 _MOST_PARTS = 32
+_NOT_OURS = ("__pycache__", ".git")
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT,
@@ -92,17 +93,23 @@ class Workspace:
         return True
 
     def files(self) -> list[tuple[str, bytes]]:
-        """Every regular file, by path. Links, caches and files over the limit are passed over."""
-        found = []
+        """Every file that can be taken in, by path."""
+        return sorted((path, data) for path, data in self._walk() if isinstance(data, bytes))
+
+    def strays(self) -> list[str]:
+        """What lies in the workspace and cannot be taken in: links, pipes, odd names, files over the limit."""
+        return sorted(f"{path!r}: {fault}" for path, fault in self._walk() if isinstance(fault, str))
+
+    def _walk(self) -> Iterator[tuple[str, bytes | str]]:
         for folder, folders, names in os.walk(self.root, followlinks=False):
-            folders[:] = sorted(name for name in folders if name not in ("__pycache__", ".git"))
-            for name in sorted(names):
+            links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+            folders[:] = sorted(name for name in folders if name not in _NOT_OURS)
+            for name in sorted([*names, *links]):
                 path = os.path.relpath(os.path.join(folder, name), self.root)
                 try:
-                    found.append((path, self.read_bytes(path)))
-                except WorkspaceError:
-                    continue
-        return sorted(found)
+                    yield path, self.read_bytes(path)
+                except WorkspaceError as error:
+                    yield path, str(error)
 
     def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
         """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""

@@ -25,7 +25,6 @@ def paper_document(reading: Reading, source_sha256: str) -> Markdown:
         "verdict": reading.verdict,
         "source_sha256": source_sha256,
         "characters": len(body),
-        "hidden_text": [dict(found) for found in reading.hidden],
     }
     return compose_markdown(front, body)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 MEMORY = 4 * 1024**3
 CPU_SECONDS = 100
+LARGEST_OUTPUT = 64 * 1024 * 1024
 _PR_SET_PDEATHSIG = 1
 
 
@@ -21,6 +22,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_OUTPUT, LARGEST_OUTPUT))
     json.dump(_read(sys.argv[1]), sys.stdout)
 
 

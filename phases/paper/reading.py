@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass
+from shlex import quote
 
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
 CURES = {
@@ -36,13 +38,9 @@ class Reading:
     detail: str = ""
     exact: bool = False
     """The headings are the author's own marks (Markdown), not a guess."""
-    hidden: tuple[dict[str, object], ...] = field(default=())
 
 
 def cure(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
-    import os
-    from shlex import quote
-
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
     return CURES[reading.verdict].format(name=quote(name), detail=reading.detail or "no detail", **made)

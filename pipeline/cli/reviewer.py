@@ -66,9 +66,8 @@ def from_file(store: TaskStore, digest: str) -> Decision:
             f"pipeline review {name} --approve (or --edit, or --reject)"
         )
     if decision.verdict == "reject":
-        raise Rejected(
-            f"{decision.by} rejected plan {digest[:12]}; ask for another with: pipeline review {command_name(store)} --change TEXT (or --edit)"
-        )
+        other = f"pipeline review {name} --change TEXT (or --edit)"
+        raise Rejected(f"{decision.by} rejected plan {digest[:12]}; ask for another with: {other}")
     return decision
 
 

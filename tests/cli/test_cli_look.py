@@ -96,7 +96,7 @@ def test_the_list_is_written_anew_from_the_tasks_themselves(command: Command) ->
     assert command("list", "--rebuild").code == 0
     after = command("list", "--json").json()
     assert {row["id"]: row["status"] for row in after} == {row["id"]: row["status"] for row in before}
-    assert (command.folder / "tasks" / "tasks.jsonl.before").read_bytes() == b"rubbish\n" + old[10:]
+    assert (command.folder / "tasks" / "tasks.jsonl.prev").read_bytes() == b"rubbish\n" + old[10:]
 
 
 def test_a_rebuild_without_any_task_is_an_empty_list(command: Command) -> None:

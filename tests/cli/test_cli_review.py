@@ -62,7 +62,7 @@ def test_a_plan_that_nobody_has_to_look_at_says_so(command: Command) -> None:
 def test_an_approved_plan_is_carried_out_and_the_approval_is_bound_to_it(command: Command) -> None:
     wait_for_review(command)
     approved = command("review", "paper", "--approve")
-    assert (approved.code, "pipeline resume paper" in approved.out) == (0, True)
+    assert (approved.code, "pipeline resume paper" in approved.err) == (0, True)
     assert command("resume", "paper", "--review", "file").code == 3
     review = command.document("paper", "plan_review.json")
     assert review["decision"] == "approve"
@@ -112,7 +112,7 @@ def test_a_rejected_plan_ends_the_run_with_4(command: Command) -> None:
     assert command("review", "paper", "--reject").code == 0
     ended = command("resume", "paper", "--review", "file")
     assert ended.code == 4
-    assert "--redo plan" in ended.complaints[0]
+    assert "pipeline review paper --change" in ended.complaints[0]
     assert not code_of(command).exists()
     assert command.document("paper", "report.json")["status"] == "cancelled"
     assert command("resume", "paper", "--review", "file").code == 4, "a rejection holds"
@@ -284,3 +284,44 @@ def test_a_plan_cannot_drive_the_terminal_of_the_person_who_reviews_it(command: 
     plain = screen.text.replace("\r\x1b[K", "")
     for hostile in ("\x1b]0", "\x07", "\x1b[2J", "\u202e"):
         assert hostile not in plain
+
+
+# what a resume makes of the gate
+
+
+def test_a_plan_that_waits_is_not_approved_by_going_on(command: Command) -> None:
+    wait_for_review(command)
+    again = command("resume", "paper")
+    assert (again.code, code_of(command).exists()) == (5, False)
+    assert "pipeline review paper --approve" in again.out
+
+
+@pytest.mark.parametrize("how", [("resume", "paper"), ("run", "paper.md", "--review", "auto")], ids=["resume", "run"])
+def test_a_rejection_holds_however_one_goes_on(command: Command, how: tuple[str, ...]) -> None:
+    wait_for_review(command)
+    assert command("review", "paper", "--reject").code == 0
+    ended = command(*how)
+    assert (ended.code, code_of(command).exists()) == (4, False)
+    assert "rejected plan" in ended.complaints[0]
+
+
+def test_a_decision_about_an_approved_plan_is_refused_with_the_way_to_another(command: Command) -> None:
+    assert command("run", "--fast", "paper.md").code == 3
+    ended = command("review", "paper", "--reject")
+    assert ended.code == 2
+    assert "is approved already" in ended.complaints[0]
+    assert command("review", "paper", "--json").json()["standing"] == "approved"
+
+
+@pytest.mark.parametrize("answers", [["change", "\x04"], ["\x04"]], ids=["at the text", "at the question"])
+def test_leaving_the_question_decides_nothing_and_is_no_bug(command: Command, answers: list[str]) -> None:
+    screen = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=answers)
+    assert screen.code == 5
+    assert not code_of(command).exists()
+
+
+def test_an_editor_that_fails_is_told_and_the_question_comes_again(command: Command) -> None:
+    editor(command, "exit 1")
+    screen = in_terminal(command, "run", "--fast", "paper.md", "--review", "ask", answers=["edit", "later"])
+    assert screen.code == 5
+    assert "Editing failed" in screen.text

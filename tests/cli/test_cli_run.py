@@ -458,3 +458,72 @@ def test_nothing_is_printed_as_done_before_it_is_on_the_disk(command: Command) -
         process.kill()
     assert "toy00" in line
     assert stamps["00"].status == "done"
+
+
+# code that somebody changed
+
+
+def test_an_edit_of_the_generated_code_is_judged_and_kept(command: Command) -> None:
+    paper(command.folder, name="p.md")
+    assert command("run", "--fast", "p.md").code == 3
+    code = next((command.task("p") / "generate_code").glob("*/config.py"))
+    code.write_text("LEARNING_RATE = (\n")
+    relative = code.relative_to(command.task("p"))
+    assert f"{relative} was edited" in command("why", "p").out
+    report = command("resume", "p", "--json").json()
+    assert report["status"] == "incomplete"
+    assert report["verified"] is not True
+    assert f"{code.name} does not parse" in report["reason"]
+    assert code.read_text() == "LEARNING_RATE = (\n"
+
+
+def test_a_stub_that_was_implemented_by_hand_counts(command: Command) -> None:
+    paper(command.folder, name="p.md")
+    before = command("run", "--fast", "p.md", "--json").json()["requirements"]
+    package = next((command.task("p") / "generate_code").glob("*/__init__.py")).parent
+    for path in package.glob("*.py"):
+        path.write_text(path.read_text().replace("raise NotImplementedError(", "return str("))
+    after = command("resume", "p", "--json").json()["requirements"]
+    assert after["implemented"] > before["implemented"]
+
+
+# which task is meant
+
+
+def test_inside_a_task_a_name_is_still_the_name_of_a_task(command: Command) -> None:
+    paper(command.folder, name="p.md")
+    command("run", "--fast", "p.md", "--id", "one")
+    command("run", "--fast", "p.md", "--id", "two")
+    ended = command("status", "two", "--tasks-dir", "tasks")
+    assert ended.out.startswith("two: ")
+    inside = command("run", str(command.task("one") / "paper.md"), "--json").json()
+    assert inside["id"] == "one"
+
+
+def test_a_foreign_task_json_above_a_paper_is_no_task(command: Command) -> None:
+    paper(command.folder, name="p.md")
+    (command.folder / "task.json").write_text("{}")
+    assert command("run", "--fast", "p.md").code == 3
+
+
+def test_a_link_that_leads_to_another_paper_now_is_another_source(command: Command) -> None:
+    (command.folder / "first.md").write_text("# One\n\n## Method\n\nWe add.\n")
+    (command.folder / "second.md").write_text("# Two\n\n## Method\n\nWe subtract.\n")
+    link = command.folder / "current.md"
+    link.symlink_to("first.md")
+    assert command("run", "--fast", "current.md", "--json").json()["id"] == "current"
+    link.unlink()
+    link.symlink_to("second.md")
+    assert command("run", "--fast", "current.md", "--json").json()["id"] == "current-2"
+
+
+@pytest.mark.parametrize("option", ["--stop-at", "--until", "--redo"])
+def test_a_phase_that_is_not_there_is_refused_before_a_task_is_made(command: Command, option: str) -> None:
+    ended = command("run", "p.md", option, "bogus")
+    assert (ended.code, (command.folder / "tasks").exists()) == (2, False)
+
+
+def test_a_model_that_is_not_there_is_refused_before_it_is_written_down(command: Command) -> None:
+    paper(command.folder, name="p.md")
+    assert command("run", "--fast", "p.md", "--model", "gpt").code == 2
+    assert command("run", "--fast", "p.md").code == 3

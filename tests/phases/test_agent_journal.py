@@ -57,7 +57,7 @@ def carry_out(folder: Path, model: Model, plan: dict[str, Any] = QUIET, digest: 
     """Phase 09 in a folder."""
     folder.mkdir(exist_ok=True)
     where = (str(folder / "generate_code"), str(folder / "journal.jsonl"))
-    return implement(Assignment(plan, digest, *where, "required", None), model, lambda done, total, text: None)
+    return implement(Assignment(plan, digest, *where, "required"), model, lambda done, total, text: None)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -151,10 +151,13 @@ def test_a_damaged_journal_is_named_with_its_line(line: bytes, whole: Path, tmp_
 def test_only_a_reply_that_is_ok_becomes_content(outcome: str, tmp_path: Path) -> None:
     path = PLAN["file_structure"][0]["path"]
     cut = Reply(outcome, "", (ToolCall("c1", "Write", {"path": path, "content": "half a fi"}),), detail="cut off")
-    made = carry_out(tmp_path / "task", Says(cut))["implementation"]
+    with pytest.raises(PhaseError, match=rf"no usable reply in turn 1 \({outcome}: cut off\).*pipeline resume"):
+        carry_out(tmp_path / "task", Says(cut))
     assert tree(tmp_path / "task") == {}
-    assert (made["status"], made["stop_reason"]) == ("incomplete", "model_stopped")
-    assert outcome in made["reason"]
+    counting = Counting()
+    carry_out(tmp_path / "task", counting)  # the failure is not recorded: the next run asks again, and gets on
+    assert counting.asked > 0
+    assert tree(tmp_path / "task") != {}
 
 
 def test_a_model_that_says_done_and_did_nothing_is_not_believed(tmp_path: Path) -> None:
@@ -243,3 +246,20 @@ def test_a_recording_that_is_not_there_ends_the_run_in_one_line(tmp_path: Path) 
     assert ended.code in (1, 2), ended.err
     assert len(ended.complaints) == 1, ended.err
     assert "gone.jsonl" in ended.complaints[0]
+
+
+def test_a_file_that_is_gone_comes_back_as_it_was_written_last(tmp_path: Path) -> None:
+    path = PLAN["file_structure"][0]["path"]
+    writes = [Reply("ok", "", (ToolCall(f"w{n}", "Write", {"path": path, "content": f"V = {n}\n"}),)) for n in (1, 2)]
+    carry_out(tmp_path / "task", Says(*writes))
+    (tmp_path / "task" / "generate_code" / path).unlink()
+    carry_out(tmp_path / "task", Says(*writes))
+    assert tree(tmp_path / "task")[path] == b"V = 2\n"
+
+
+def test_what_cannot_be_taken_in_keeps_the_work_from_being_accepted(tmp_path: Path) -> None:
+    carry_out(tmp_path / "task", Counting())
+    (tmp_path / "task" / "generate_code" / "odd").symlink_to("/etc/passwd")
+    made = carry_out(tmp_path / "task", Counting())["implementation"]
+    assert made["status"] == "incomplete"
+    assert "'odd'" in made["reason"]
