@@ -9,7 +9,7 @@ run: setup ## the main job on the project's own example paper; exit code 3 (inco
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
 
 test: check ## everything that must hold, in minutes
-	@.venv/bin/python -m pytest -n auto -m "not drill"
+	@.venv/bin/python -m pytest -n auto -m "not drill" -rs
 
 check: setup ## types, lint, import contracts
 	@.venv/bin/ruff check . && .venv/bin/mypy && .venv/bin/lint-imports

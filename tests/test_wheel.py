@@ -29,7 +29,6 @@ def run(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.drill
 def test_the_wheel_alone_does_the_main_job(tmp_path: Path) -> None:
     reach = run(
         sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", tmp_path / "reach", "click", cwd=tmp_path
