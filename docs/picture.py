@@ -31,7 +31,7 @@ def _run(folder: str) -> str:
     command = [os.path.join(os.path.dirname(sys.executable), "pipeline"), "run", "--fast", "paper.pdf"]
     primary, secondary = pty.openpty()
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
         "HOME": folder,
         "COLUMNS": str(COLUMNS),
         "TERM": "xterm",

@@ -71,6 +71,13 @@ def command_name(store: TaskStore) -> str:
     return quote(store.id if os.path.dirname(store.root) == usual else near(store.root))
 
 
+def program() -> str:
+    """What a user types for this very program: its name where the shell finds it, else its path."""
+    import shutil
+
+    return "pipeline" if shutil.which("pipeline") else near(sys.argv[0])
+
+
 def near(path: str) -> str:
     """A path as seen from here, where that is shorter."""
     relative = os.path.relpath(path)

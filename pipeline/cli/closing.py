@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pipeline.cli.assembly import command_name, near
+from pipeline.cli.assembly import command_name, near, program
 from pipeline.cli.console import complain, say, say_json
 from pipeline.store import TaskStore
 
@@ -19,7 +19,7 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
     elif report["status"] in ("error", "cancelled") or report["exit_code"] == 1:
         complain(report["reason"])
         say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {near(store.root)}")
-        say(f"Go on with:  pipeline resume {command_name(store)}")
+        say(f"Go on with:  {program()} resume {command_name(store)}")
     else:
         for line in _screen(store, report):
             say(line)
@@ -55,7 +55,7 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
         lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
         lines += [f"  {row['id']:<5} {row['status']:<8} {_short(row['text'])}" for row in open_ones[:_SHOWN]]
         if len(open_ones) > _SHOWN:
-            lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline show {command_name(store)} traceability")
+            lines.append(f"  … and {len(open_ones) - _SHOWN} more: {program()} show {command_name(store)} traceability")
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     lines += [
         f"  left out: {row['number']} {row['name']} ({row['error']})"
@@ -68,20 +68,20 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
 
 
 def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
-    name = command_name(store)
+    name, pipeline = command_name(store), program()
     if report["status"] == "paused":
         gate = [row for row in report["phases"] if row["name"] == "plan_review" and row["status"] == "stopped"]
         if gate:
             return [
-                (f"pipeline review {name}", "read the plan"),
-                (f"pipeline review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
-                (f"pipeline resume {name}", "then go on"),
+                (f"{pipeline} review {name}", "read the plan"),
+                (f"{pipeline} review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
+                (f"{pipeline} resume {name}", "then go on"),
             ]
-        return [(f"pipeline resume {name}", "go on"), (f"pipeline why {name}", "what would run, and why")]
+        return [(f"{pipeline} resume {name}", "go on"), (f"{pipeline} why {name}", "what would run, and why")]
     return [
-        (f"pipeline show {name} plan", "read the plan"),
-        (f"pipeline status {name}", "every phase, with its time"),
-        (f"pipeline resume {name}", "after you edited a document: makes what reads it again"),
+        (f"{pipeline} show {name} plan", "read the plan"),
+        (f"{pipeline} status {name}", "every phase, with its time"),
+        (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
     ]
 
 
