@@ -65,17 +65,24 @@ def task_folder(settings: Settings, task: str) -> str:
 
 def command_name(store: TaskStore) -> str:
     """What a user types for a task: its id where it lies in the usual folder, else its path, ready to paste."""
+    usual = os.path.abspath(settings_from({}).tasks_dir)
+    name = store.id if os.path.dirname(store.root) == usual else near(store.root)
+    if name.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and name.isascii():
+        return name
+
     from shlex import quote
 
-    usual = os.path.abspath(settings_from({}).tasks_dir)
-    return quote(store.id if os.path.dirname(store.root) == usual else near(store.root))
+    return quote(name)
 
 
 def program() -> str:
     """What a user types for this very program: its name where the shell finds it, else its path."""
-    import shutil
-
-    return "pipeline" if shutil.which("pipeline") else near(sys.argv[0])
+    folders = os.environ.get("PATH", "").split(os.pathsep)  # shutil.which would import shutil, which costs 2 ms
+    return (
+        "pipeline"
+        if any(os.access(os.path.join(folder, "pipeline"), os.X_OK) for folder in folders)
+        else near(sys.argv[0])
+    )
 
 
 def near(path: str) -> str:
