@@ -73,6 +73,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs one command and exits with its code. Every failure ends here, as one line on stderr."""
     from pipeline.cli.boundary import exit_code_of
 
+    # Started with a closed stream: what would be said there goes nowhere, and the exit code still tells.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the same
     code = exit_code_of(lambda: cli.main(args=arguments, prog_name="pipeline", standalone_mode=False))
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:

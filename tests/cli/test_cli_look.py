@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.papers import PAPER, Command, paper
+from tests.papers import PAPER, Command, command_line, paper
 from tests.toys import write_toys
 
 NUMBERS = ["00", "01", "02", "03", "04", "05", "05b", "06", "07", "08", "09"]
@@ -283,3 +285,11 @@ def test_doctor_names_phases_that_do_not_fit_together(command: Command) -> None:
     ended = command("doctor", PIPELINE_PHASES=str(toys))
     assert ended.code == 1
     assert "toy01.schema.json" in ended.out
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_closed_stream_is_no_bug(command: Command, stream: str) -> None:
+    closed = {"stdout": ">&-", "stderr": "2>&-"}[stream]
+    line = " ".join(shlex.quote(str(word)) for word in command_line("list"))
+    ended = subprocess.run(["sh", "-c", f"{line} {closed}"], cwd=command.folder, env=command.environment, check=False)
+    assert ended.returncode == 0
