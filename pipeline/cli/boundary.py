@@ -46,6 +46,8 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         traceback.print_exc()
         complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
         return 70
+    finally:  # the outcome is settled: only the last words are left to be printed
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     return result if isinstance(result, int) else 0
 
 
