@@ -7,10 +7,7 @@ from pipeline.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    paper = inputs["paper.md"]
-    return {
-        "outline.json": outline_of(paper.text, paper.body_start, paper.front["title"], list(paper.front["authors"]))
-    }
+    return {"outline.json": outline_of(inputs["paper.md"])}
 
 
-PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run)
+PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run, version=2)

@@ -13,6 +13,8 @@ Documents = Mapping[str, Any]
 """Document name -> parsed value. JSON and YAML give plain values, Markdown gives formats.Markdown."""
 
 SKIPPED, FAILED = "skipped", "failed"
+TYPED = "typed:"
+"""A source that begins so is no file and no address: what follows was typed by the user."""
 
 
 class Decision(NamedTuple):
@@ -57,6 +59,8 @@ class Context(NamedTuple):
     paths: WorkflowContext
     settings: Mapping[str, Any]
     """Exactly the settings that the phase named."""
+    secrets: Mapping[str, str]
+    """Settings that no file may hold: they make nothing stale, and a phase keeps them to itself."""
     digests: Mapping[str, str]
     """The sha256 of each document that the phase reads, as it was read."""
     open_model: Callable[[], object]

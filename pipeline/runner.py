@@ -24,6 +24,7 @@ from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
 from pipeline.request import Event, Run, stale_phases
+from pipeline.settings import SECRET
 from pipeline.stamps import DONE, RUNNING
 from pipeline.store import TaskStore
 
@@ -179,6 +180,7 @@ class _Runner:
         return Context(
             paths=WorkflowContext(self._store.root),
             settings=run.settings_of(phase),
+            secrets={name: str(run.settings.get(name, "")) for name in SECRET},
             digests=self._running[phase.number],
             open_model=run.open_model,
             review=run.review,

@@ -13,8 +13,11 @@ from pipeline.files import read_bytes
 PREFIX = "PIPELINE_"
 STORED = ("mode", "model", "review", "sandbox")
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
+SECRET = ("password",)
+"""The settings that are written down nowhere."""
 _CHOICES = {
     "mode": ("fast", "full"),
+    "private_addresses": ("refused", "allowed"),
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
 }
@@ -39,6 +42,14 @@ class Settings(NamedTuple):
     """A folder of phase modules, with a folder `schemas` in it, to run instead of the built-in ones."""
     max_source_mb: int = 200
     """A larger source is refused."""
+    password: str = ""
+    """Opens an encrypted PDF. It is kept in no file."""
+    arxiv: str = "https://export.arxiv.org"
+    """The server that papers named by an arXiv id are downloaded from."""
+    download_seconds: int = 300
+    """A download that takes longer is given up."""
+    private_addresses: str = "refused"
+    """allowed: papers may be downloaded from addresses inside a private network, and from any port."""
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"

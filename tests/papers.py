@@ -15,12 +15,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from phases.paper.markdown import paper_document, read_text
+from phases.paper.markdown import paper_document
 from phases.paper.outline import outline_of
-from phases.paper.pdf import read_pdf
+from phases.paper.pdf.reader import read_pdf
 from phases.paper.plan import plan_by_rules
 from phases.paper.requirements import requirements_of
 from phases.paper.segments import segments_of
+from phases.paper.text import read_text
 from pipeline.formats import Markdown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -174,14 +175,13 @@ class Read:
 
 def read(text: str, requests: Sequence[str] = ()) -> Read:
     """What the phases make of a Markdown paper."""
-    document = paper_document(read_text(text.encode("utf-8"), markdown=True), "0" * 64)
+    document = paper_document(read_text(text.encode("utf-8"), markdown=True), "0" * 64, "md")
     return read_on(document, requests)
 
 
 def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
     """What the phases make of paper.md."""
-    front = document.front
-    outline = outline_of(document.text, document.body_start, front["title"], list(front["authors"]))
+    outline = outline_of(document)
     index, texts = segments_of(document.text, outline)
     requirements = requirements_of(document.text, outline, index["segments"])
     return Read(document, outline, index, texts, requirements, plan_by_rules(outline, requirements, list(requests)))
@@ -190,7 +190,7 @@ def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
 @cache
 def example_paper() -> Read:
     """What the phases make of the project's own example paper."""
-    return read_on(paper_document(read_pdf(str(EXAMPLE)), "0" * 64))
+    return read_on(paper_document(read_pdf(str(EXAMPLE)), "0" * 64, "pdf"))
 
 
 def pdf(

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-PDF, MARKDOWN, TEXT = "pdf", "md", "txt"
-ENDINGS = {PDF: ".pdf", MARKDOWN: ".md", TEXT: ".txt"}
+PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
+REQUIREMENT = "requirement"
+ENDINGS = {
+    PDF: ".pdf",
+    LATEX: ".tex",
+    HTML: ".html",
+    DOCX: ".docx",
+    MARKDOWN: ".md",
+    TEXT: ".txt",
+    REQUIREMENT: ".txt",
+}
+READ = "a PDF, LaTeX source (a folder, .tex or .tar.gz), HTML, a Word file (.docx), Markdown or plain text"
 _LFS = b"version https://git-lfs"
-_HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
-_ARCHIVES = {
-    b"PK\x03\x04": "a zip archive (a Word file, perhaps)",
-    b"\x1f\x8b": "a gzip archive",
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
+_HTML = re.compile(
+    rb"^(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype html|html|head|body)\b", re.DOTALL
+)
+_LATEX = re.compile(r"^[^%\n]*\\(?:documentclass|documentstyle|begin\{document\}|section\*?\{|input\{)", re.MULTILINE)
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+_TAR = (257, b"ustar")
+_REFUSED = {
     b"7z\xbc\xaf": "a 7z archive",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"%!PS": "PostScript",
     b"{\\rtf": "an RTF file",
-    b"\xd0\xcf\x11\xe0": "an old Word file",
     b"\x7fELF": "a program",
 }
+_PAPER = re.compile(r"^\s*(?:abstract|references|bibliography|[1-9]\.?\s+introduction)\b", re.IGNORECASE | re.MULTILINE)
+_LONGEST_REQUIREMENT = 20_000
 
 
 @dataclass(frozen=True)
@@ -31,35 +44,43 @@ class Kind:
     reason: str = ""
 
 
-def kind_of(data: bytes) -> Kind:
-    """The kind of these bytes."""
-    start = data[:1024].lstrip().lower()
-    if not data.strip():
+def kind_of(content: bytes) -> Kind:
+    """The kind of these bytes. An archive may turn out to be LaTeX source or a Word file."""
+    start = content[:4096].lstrip().lower()
+    if not content.strip():
         return Kind(None, "is empty; fetch the file again")
-    if b"%PDF-" in data[:1024]:
+    if b"%PDF-" in content[:1024]:
         return Kind(PDF)
-    if data.startswith(_LFS):
+    if content.startswith(_LFS):
         return Kind(None, "is a Git LFS pointer, not the file itself; run `git lfs pull` where it comes from")
-    if start.startswith(_HTML):
-        return Kind(None, "is an HTML page, perhaps a login page saved by mistake; download the paper itself as PDF")
-    for magic, name in _ARCHIVES.items():
-        if data.startswith(magic):
-            return Kind(None, f"is {name}; give the paper as PDF, Markdown or plain text")
-    return _text_kind(data)
+    if _HTML.match(start):
+        return Kind(HTML)
+    if content.startswith(b"PK\x03\x04"):
+        return Kind(DOCX if b"word/" in content[:4096] or b"word/document.xml" in content else ARCHIVE)
+    if content.startswith(b"\xd0\xcf\x11\xe0"):
+        return Kind(DOCX)
+    if content.startswith(_PACKED) or content[_TAR[0] : _TAR[0] + 5] == _TAR[1]:
+        return Kind(ARCHIVE)
+    for magic, name in _REFUSED.items():
+        if content.startswith(magic):
+            return Kind(None, f"is {name}; give the paper as {READ}")
+    return _text_kind(content)
 
 
-def _text_kind(data: bytes) -> Kind:
+def _text_kind(content: bytes) -> Kind:
     try:
-        text = data.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Kind(
-            None, f"is neither a PDF nor UTF-8 text (byte {error.start}); give the paper as PDF, Markdown or plain text"
-        )
+        if _LATEX.search(content.decode("latin-1")):
+            return Kind(LATEX)
+        return Kind(None, f"is not a paper that can be read (byte {error.start} is no UTF-8); give {READ}")
     if "\x00" in text:
-        return Kind(
-            None, "is neither a PDF nor text (it holds NUL bytes); give the paper as PDF, Markdown or plain text"
-        )
+        return Kind(None, f"is not a paper that can be read (it holds NUL bytes); give {READ}")
     if not any(character.isalnum() for character in text):
-        return Kind(None, "has no words in it; give the paper as PDF, Markdown or plain text")
-    headings = sum(line.startswith("#") for line in text.splitlines()[:2000])
-    return Kind(MARKDOWN if headings or text.startswith("---\n") else TEXT)
+        return Kind(None, f"has no words in it; give the paper as {READ}")
+    if _LATEX.search(text):
+        return Kind(LATEX)
+    headings = sum(bool(re.match(r"#{1,6}\s", line)) for line in text.splitlines()[:2000])
+    if headings or text.startswith("---\n"):
+        return Kind(MARKDOWN)
+    return Kind(TEXT if _PAPER.search(text) or len(text) > _LONGEST_REQUIREMENT else REQUIREMENT)

@@ -4,49 +4,33 @@ from __future__ import annotations
 
 import re
 
-from phases.paper.headings import mark_headings
 from phases.paper.reading import Reading
 from pipeline.formats import Markdown, compose_markdown
 
 _BLANK = "\n"
 PAGE_MARK = re.compile(r"^<!-- page ([0-9]+) -->$", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
-def paper_document(reading: Reading, source_sha256: str) -> Markdown:
-    """paper.md from a reading whose verdict is ok."""
-    pages = [page if reading.exact else _tidy(page) for page in mark_headings(reading)]
-    marked = (f"<!-- page {number} -->\n\n{_unmarked(page).strip(_BLANK)}\n\n" for number, page in enumerate(pages, 1))
-    body = "".join(marked)
+def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
+    """paper.md from a reading whose verdict is ok. `kind` is what came in: pdf, tex, requirement and so on."""
+    pages = [_unmarked(page) for page in reading.pages]
+    body = "".join(f"<!-- page {number} -->\n\n{page}\n\n" for number, page in enumerate(pages, 1))
     front = {
-        "title": reading.title or _first_heading(body),
+        "title": reading.title,
         "authors": list(reading.authors),
+        "kind": kind,
         "reader": reading.reader,
         "pages": len(pages),
         "verdict": reading.verdict,
         "source_sha256": source_sha256,
         "characters": len(body),
+        "links": [{"url": link.url, "page": link.page, "text": link.text} for link in reading.links],
+        "hidden_text": [{"text": row.text, "page": row.page, "how": row.how} for row in reading.hidden],
     }
     return compose_markdown(front, body)
 
 
-def read_text(data: bytes, *, markdown: bool) -> Reading:
-    """The reading of a Markdown or plain-text file: one page, as it stands."""
-    text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    if markdown:
-        text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
-    return Reading("ok", "markdown 1" if markdown else "text 1", (text,), exact=True)
-
-
-def _unmarked(text: str) -> str:
-    """A page mark in the source is the author's text, not ours."""
-    return re.sub(r"<!--(\s*page\b)", r"<! --\1", text)
-
-
-def _tidy(page: str) -> str:
-    lines = [line.rstrip() for line in page.split("\n") if not re.fullmatch(r"\s*-{3,}\s*", line)]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
-
-
-def _first_heading(body: str) -> str | None:
-    match = re.search(r"^# +(.+)$", body, re.MULTILINE)
-    return match.group(1).strip() if match else None
+def _unmarked(page: str) -> str:
+    """A page mark in the source is the author's text, not ours; control characters are nobody's."""
+    return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", page)).strip(_BLANK)

@@ -6,27 +6,39 @@ import os
 from dataclasses import dataclass
 from shlex import quote
 
+from pipeline.errors import PipelineError
+
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
     GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
-    ENCRYPTED: "is encrypted; take the password off with: qpdf --decrypt --password=… {name} {open}",
-    BROKEN: "cannot be read as a PDF ({detail}); download it again",
+    ENCRYPTED: "is encrypted; give its password with --password, or take it off with: qpdf --decrypt --password=… {name} {open}",
+    BROKEN: "cannot be read ({detail}); download it again, or give another format",
 }
 
 
 @dataclass(frozen=True)
-class TocEntry:
-    """One line of the PDF's own outline. `level` counts from 0, `page` from 1."""
+class Link:
+    """An address that the paper points to, with the words that carry it. `page` counts from 1."""
 
-    title: str
-    level: int
+    url: str
     page: int
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Text that a reader of the page does not see. It is told, and never mixed into the flow."""
+
+    text: str
+    page: int
+    how: str
+    """invisible, white, tiny or off_page."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A paper as Markdown, a text a page, and what is known beside it."""
+    """A paper as Markdown in the dialect that docs/architecture.md describes, a text a page, and what is known beside it."""
 
     verdict: str
     reader: str
@@ -34,10 +46,18 @@ class Reading:
     pages: tuple[str, ...] = ()
     title: str | None = None
     authors: tuple[str, ...] = ()
-    toc: tuple[TocEntry, ...] = ()
+    links: tuple[Link, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
     detail: str = ""
-    exact: bool = False
-    """The headings are the author's own marks (Markdown), not a guess."""
+
+
+class Unreadable(PipelineError):
+    """A paper that cannot be read: the verdict, and in a few words why. The only error that a reader raises."""
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        super().__init__(f"{verdict}: {detail}")
+        self.verdict = verdict
+        self.detail = detail
 
 
 def cure(reading: Reading, name: str) -> str:

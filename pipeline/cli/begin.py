@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from typing import Any
 
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
-from pipeline.errors import StorageError, UsageError
+from pipeline.errors import PipelineError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.logs import timestamp
+from pipeline.phase import TYPED
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
@@ -63,10 +65,18 @@ def _content_changed(store: TaskStore, source: str) -> bool:
     """Whether the source is another one now than when the task took it in. One that is gone has not changed."""
     if not store.exists("input.json"):
         return False
-    taken = store.load("input.json")["sha256"]
+    taken = store.load("input.json")
+    if taken["fetched"] or not os.path.lexists(source):
+        return False
     try:
-        return bool(sha256(read_bytes(os.path.realpath(source))) != taken)
-    except StorageError:
+        if len(taken["files"]) == 1 and not os.path.isdir(source):
+            same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
+            if same:
+                return False  # the usual case, without a look at what kinds of source there are
+        from phases.paper.sources import digest_of, source_on_disk
+
+        return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
+    except PipelineError:
         return False
 
 
@@ -121,15 +131,34 @@ def _make_tasks_dir(path: str) -> None:
 
 
 def _absolute(source: str) -> str:
+    """A source as it is written down: a path in full; an address, an arXiv id and typed words as they are."""
     try:
         source.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UsageError(
             f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first"
         ) from error
-    return source if re.match(r"^[a-z][a-z+.-]*://", source) else os.path.abspath(source)
+    if source.startswith(TYPED) or re.match(r"^[A-Za-z][A-Za-z0-9+.-]*://", source):
+        return source
+    return source if not os.path.lexists(source) and _arxiv_name(source) else os.path.abspath(source)
+
+
+def _arxiv_name(source: str) -> str | None:
+    """What an arXiv id is called, in every spelling; None for anything else."""
+    from phases.paper.arxiv import arxiv_id
+
+    paper = arxiv_id(source)
+    return f"arxiv-{paper.spelling}" if paper else None
 
 
 def _stem(source: str) -> str:
-    base = os.path.basename(source.rstrip("/"))
+    if source.startswith(TYPED):
+        return " ".join(source.removeprefix(TYPED).split()[:6])
+    if not os.path.lexists(source) and (name := _arxiv_name(source)):
+        return name
+    base = os.path.basename(
+        source.partition("?")[0].partition("#")[0].rstrip("/") if "://" in source else source.rstrip("/")
+    )
+    for ending in (".tar.gz", ".tar.bz2", ".tar.xz"):
+        base = base.removesuffix(ending)
     return base.rsplit(".", 1)[0] or base

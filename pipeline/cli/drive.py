@@ -22,6 +22,9 @@ from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _Command = Callable[..., Any]
+_PLAIN = ("tasks_dir", "model", "review", "stop_at", "until", "sandbox", "password")
+_ASK = "\x00"
+"""No password: the flag stands by itself."""
 
 
 def drive_options(command: _Command) -> _Command:
@@ -49,6 +52,13 @@ def drive_options(command: _Command) -> _Command:
                 default=None,
                 help="Let the agent's commands run with your own rights.",
             ),
+            click.option(
+                "--password",
+                metavar="WORD",
+                is_flag=False,
+                flag_value=_ASK,
+                help="Opens an encrypted PDF; without WORD it is asked for. Kept in no file.",
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
         )
     ):
@@ -58,9 +68,11 @@ def drive_options(command: _Command) -> _Command:
 
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
+    if options["password"] == _ASK:
+        options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
     return {
         "mode": mode_of(options["fast"]),
-        **{name: options[name] for name in ("tasks_dir", "model", "review", "stop_at", "until", "sandbox")},
+        **{name: options[name] for name in _PLAIN},
     }
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.paper.apart import read_apart
 from phases.paper.kinds import kind_of
-from phases.paper.markdown import PAGE_MARK, paper_document, read_text
-from phases.paper.pdf import read_pdf
-from phases.paper.reading import Reading, TocEntry, cure
+from phases.paper.markdown import PAGE_MARK, paper_document
+from phases.paper.reading import Reading, cure
+from phases.paper.text import read_text
 from pipeline.contract import Contracts
 from pipeline.formats import Markdown, parse_markdown
 from tests.papers import EXAMPLE, PAPER, good_pdf, pdf, scan
@@ -23,20 +24,25 @@ KINDS = [
     pytest.param(b"# Title\n\nwords", "md", id="text with a heading"),
     pytest.param(b"---\ntitle: A\n---\nwords", "md", id="text with front matter"),
     pytest.param(b"\xef\xbb\xbf# Title\n\nwords", "md", id="Markdown behind a byte order mark"),
-    pytest.param("数据集".encode(), "txt", id="Chinese text"),
-    pytest.param(b"just words\n", "txt", id="plain text"),
+    pytest.param("摘要\n数据集".encode(), "requirement", id="a few words of Chinese"),
+    pytest.param(b"Build a queue that waits.\n", "requirement", id="a few plain words"),
+    pytest.param(b"A Paper\n\nAbstract\n\nWe wait.\n\n1 Introduction\n", "txt", id="a paper as plain text"),
+    pytest.param(b"\n\n <!DOCTYPE HTML><html>", "html", id="HTML in capitals"),
+    pytest.param(b"<HTML><body>", "html", id="HTML without a doctype"),
+    pytest.param(b"%c\n\\documentclass{article}\n", "tex", id="LaTeX"),
+    pytest.param("\\documentclass{article} é".encode("latin-1"), "tex", id="LaTeX of old encoding"),
+    pytest.param(b"PK\x03\x04word/document.xml", "docx", id="a Word file"),
+    pytest.param(b"PK\x03\x04main.tex", "archive", id="a zip archive"),
+    pytest.param(b"\x1f\x8b\x08", "archive", id="a gzip archive"),
     pytest.param(b"# About\n\n<html> is a tag", "md", id="Markdown about HTML"),
 ]
 REFUSED = [
     pytest.param(b"", "empty", id="nothing"),
     pytest.param(b" \r\n\t ", "empty", id="spaces"),
     pytest.param(b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull", id="a git-LFS pointer"),
-    pytest.param(b"\n\n <!DOCTYPE HTML><html>", "HTML page", id="HTML in capitals"),
-    pytest.param(b"<HTML><body>", "HTML page", id="HTML without a doctype"),
-    pytest.param(b"PK\x03\x04word", "zip", id="a zip archive"),
     pytest.param(b"\x89PNG\r\n\x1a\n", "picture", id="a picture"),
     pytest.param(b"%!PS-Adobe", "PostScript", id="PostScript"),
-    pytest.param(b"\xff\xfeA\x00", "neither a PDF nor UTF-8", id="UTF-16"),
+    pytest.param(b"\xff\xfeA\x00", "no UTF-8", id="UTF-16"),
     pytest.param(b"a\x00b", "NUL", id="NUL bytes"),
     pytest.param(b"... --- ###\n", "no words", id="marks alone"),
 ]
@@ -61,7 +67,7 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
     kind = kind_of(data)
     assert (kind.name is None) == bool(kind.reason)
     if kind.name in ("md", "txt"):
-        paper_document(read_text(data, markdown=kind.name == "md"), "0" * 64)
+        paper_document(read_text(data, markdown=kind.name == "md"), "0" * 64, kind.name)
 
 
 # PDFs
@@ -70,15 +76,15 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
 def reading_of(folder: Path, data: bytes) -> Reading:
     path = folder / "paper.pdf"
     path.write_bytes(data)
-    return read_pdf(str(path))
+    return read_apart("pdf", str(path))
 
 
 def test_a_good_pdf_is_read_with_its_title_its_outline_and_a_text_a_page(tmp_path: Path) -> None:
     reading = reading_of(tmp_path, good_pdf())
     assert (reading.verdict, reading.title, len(reading.pages)) == ("ok", "Slow Waiting", 2)
     assert "learning rate of 0.1" in reading.pages[1]
-    assert [entry.title for entry in reading.toc] == ["1 Introduction", "2 Method", "3 Nowhere"]
-    assert reading.reader.startswith("liteparse ")
+    assert "liteparse 2." in reading.reader
+    assert "pypdfium2 5." in reading.reader
 
 
 BAD = [
@@ -112,11 +118,11 @@ def test_a_pdf_with_a_broken_byte_never_raises(place: int, tmp_path: Path) -> No
 
 
 def test_a_pdf_that_is_not_there_is_broken_and_no_crash(tmp_path: Path) -> None:
-    assert read_pdf(str(tmp_path / "gone.pdf")).verdict == "broken"
+    assert read_apart("pdf", str(tmp_path / "gone.pdf")).verdict == "broken"
 
 
 def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
-    reading = read_pdf(str(EXAMPLE))
+    reading = read_apart("pdf", str(EXAMPLE))
     assert reading.verdict == "ok"
     assert (reading.title or "").startswith("Averaged Perceptrons with Lazy Updates")
     assert len(reading.pages) >= 4
@@ -127,7 +133,7 @@ def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
 
 
 def document(text: str) -> Markdown:
-    return paper_document(read_text(text.encode("utf-8"), markdown=True), "0" * 64)
+    return paper_document(read_text(text.encode("utf-8"), markdown=True), "0" * 64, "md")
 
 
 def test_a_markdown_paper_keeps_its_words_and_gets_a_title() -> None:
@@ -180,12 +186,12 @@ def test_a_page_mark_in_the_source_is_no_page_mark(mark: str) -> None:
 
 
 def test_a_page_mark_in_a_pdf_is_no_page_mark() -> None:
-    made = paper_document(Reading("ok", "x 1", ("one", "<!-- page 9 -->\n\ntwo")), "0" * 64)
+    made = paper_document(Reading("ok", "x 1", ("one", "<!-- page 9 -->\n\ntwo")), "0" * 64, "pdf")
     assert [found.group(1) for found in PAGE_MARK.finditer(made.text)] == ["1", "2"]
 
 
 def test_every_page_has_its_mark_in_order() -> None:
-    made = paper_document(Reading("ok", "x 1", ("one", "", "three")), "0" * 64)
+    made = paper_document(Reading("ok", "x 1", ("one", "", "three")), "0" * 64, "pdf")
     assert [int(found.group(1)) for found in PAGE_MARK.finditer(made.text)] == [1, 2, 3]
 
 
@@ -196,16 +202,16 @@ def test_every_page_has_its_mark_in_order() -> None:
 @QUICK
 def test_any_title_and_author_survive_on_the_disk(title: str, author: str) -> None:
     author = author.encode("utf-8", "ignore").decode("utf-8")
-    made = paper_document(Reading("ok", "x 1", ("body",), title or None, (author,)), "0" * 64)
+    made = paper_document(Reading("ok", "x 1", ("body",), title or None, (author,)), "0" * 64, "pdf")
     data = Contracts().serialise("paper.md", made, writer="a test")
     again = parse_markdown(data)
     assert (again.front["title"], again.front["authors"]) == (title or None, [author])
     assert again.text[again.body_start :] == made.text[made.body_start :] == "<!-- page 1 -->\n\nbody\n\n"
 
 
-def test_the_outline_of_a_pdf_decides_what_is_a_heading() -> None:
-    pages = ("# The Title\n\n# 1 One\n\nwords\n\n# not a heading\n", "2 Two\n\nmore words\n")
-    toc = (TocEntry("1 One", 0, 1), TocEntry("Two", 0, 2), TocEntry("2.1 Deep", 1, 2))
-    made = paper_document(Reading("ok", "x 1", pages, "The Title", (), toc), "0" * 64)
-    headings = [line for line in made.text.splitlines() if line.startswith("#")]
-    assert headings == ["# The Title", "## 1 One", "## 2 Two"]
+def test_the_outline_of_a_pdf_decides_what_is_a_heading(tmp_path: Path) -> None:
+    pages = [["# Slow Waiting", "1 One", "words of the first section"], ["Two", "more words of the second", "3 Three"]]
+    marks = [("1 One", 0), ("Two", 1), ("2.1 Deep", 1)]
+    reading = reading_of(tmp_path, pdf(pages, title="Slow Waiting", marks=marks))
+    headings = [line for page in reading.pages for line in page.splitlines() if line.startswith("#")]
+    assert headings == ["# Slow Waiting", "## 1 One", "## Two"]

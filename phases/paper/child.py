@@ -1,0 +1,80 @@
+"""The child process that reads one paper and prints what it found as JSON. It may be killed at any time."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from dataclasses import asdict
+
+from phases.paper.reading import BROKEN, Reading, Unreadable
+
+MEMORY = 1024**3
+CPU_SECONDS = 18
+LARGEST_OUTPUT = 64 * 1024 * 1024
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Reads the paper of the kind and path on the command line, its password from standard input, under limits of its own."""
+    _die_with_parent()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_OUTPUT, LARGEST_OUTPUT))
+    password = sys.stdin.read()
+    try:
+        reading = _read(sys.argv[1], sys.argv[2], password or None)
+    except Unreadable as error:
+        reading = Reading(error.verdict, "none", detail=error.detail)
+    except (MemoryError, RecursionError):
+        reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
+    json.dump(asdict(reading), sys.stdout)
+
+
+def _die_with_parent() -> None:
+    """A run that is killed takes its child along (Linux only; elsewhere the limits end it)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _read(kind: str, path: str, password: str | None) -> Reading:
+    if kind == "pdf":
+        from phases.paper.pdf.reader import read_pdf
+
+        return read_pdf(path, password)
+    if kind == "tex":
+        from phases.paper.latex import read_latex
+
+        return read_latex(_files(path))
+    with open(path, "rb") as file:
+        content = file.read()
+    if kind == "html":
+        from phases.paper.html import read_html
+
+        return read_html(content)
+    if kind == "docx":
+        from phases.paper.docx import read_docx
+
+        return read_docx(content)
+    from phases.paper.text import read_text
+
+    return read_text(content, markdown=kind == "md")
+
+
+def _files(folder: str) -> dict[str, bytes]:
+    """All files of a folder, by their paths in it."""
+    found: dict[str, bytes] = {}
+    for base, _, names in os.walk(folder):
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, folder)] = file.read()
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it does not tell."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from typing import Any
+
+from phases.paper.pdf.letters import mended
+from phases.paper.pdf.page import Bookmark, Box, Document, Item, Page
+from phases.paper.pdf.scan import Scan, open_pdf
+from phases.paper.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
+
+MOST_PAGES = 2000
+_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_SMALLEST_SIZE = 2.0
+_SIZE_OF_HEIGHT = 0.75
+"""A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
+_WHITE = 0xFA
+
+
+def read_document(path: str, password: str | None) -> Document:
+    """The document in a PDF file (PdfEngine)."""
+    name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
+    parsed = _parsed(path, password, coloured=False)
+    verdict = _verdict(parsed.pages)
+    if verdict != OK:
+        return Document(verdict, name)
+    with open_pdf(path, password) as scan:
+        pages = tuple(_page(page, scan) for page in parsed.pages)
+        if any(row.how == "white" for row in scan.hidden):
+            # Only asked for its colours does the engine part white words from black ones in the same line.
+            pages = tuple(_page(page, scan) for page in _parsed(path, password, coloured=True).pages)
+        links = tuple(link for page in parsed.pages for link in _links(page))
+        marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
+        title, authors = scan.title_and_authors()
+        return Document(verdict, name, pages, marks, title, authors, links, tuple(scan.hidden))
+
+
+def _parsed(path: str, password: str | None, *, coloured: bool) -> Any:
+    import liteparse
+
+    # ocr_enabled=False: with the default, a scanned page makes it download a language model.
+    engine = liteparse.LiteParse(
+        ocr_enabled=False,
+        output_format="text",
+        quiet=True,
+        include_complexity=True,
+        extract_annotations=True,
+        extract_text_metadata=coloured,
+        max_pages=MOST_PAGES,
+        num_workers=1,
+        password=password,
+    )
+    try:
+        return engine.parse(path)
+    except liteparse.ParseError as error:
+        detail = " ".join(str(error).split())[:200]
+        raise Unreadable(ENCRYPTED if "password" in detail.lower() else BROKEN, detail) from error
+
+
+def _verdict(pages: list[Any]) -> str:
+    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters."""
+    reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
+    if 2 * sum("garbled" in found for found in reasons) > len(pages):
+        return GARBLED
+    blank = sum(bool(found & {"no-text", "scanned"}) for found in reasons)
+    if 2 * blank > len(pages) or not any(character.isalnum() for page in pages for character in page.text or ""):
+        return NO_TEXT
+    return OK
+
+
+def _page(page: Any, scan: Scan) -> Page:
+    pieces = [piece for piece in page.text_items if piece.text.strip()]
+    sideways = sum(piece.rotation % 180 != 0 for piece in pieces)
+    turned = sideways * 2 > len(pieces)
+    # The stamp that arXiv prints along the margin is turned; so is a table on a page of its own, and that is kept.
+    kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
+    items = [_item(piece, page, turned) for piece in kept]
+    white = [_is_white(piece.fill_color) for piece in kept]
+    with scan.page(page.page_num, page.height) as looked:
+        items = [item for item, pale in zip(items, white, strict=True) if not (pale and looked.hides(item.box))]
+        items = [_ended(item, looked.font_at(item.box)) if item.bold else item for item in items]
+    size = (page.height, page.width) if turned else (page.width, page.height)
+    return Page(page.page_num, *size, tuple(items))
+
+
+def _item(piece: Any, page: Any, turned: bool) -> Item:
+    box = Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+    if turned and piece.rotation % 360 == 270:
+        box = Box(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
+    elif turned:
+        box = Box(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
+    size = piece.font_size or 0.0
+    size = size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT
+    font = piece.font_name or ""
+    bold = is_bold(font)
+    return Item(mended(piece.text), box, round(size, 1), font.rpartition("+")[2], bold, bold)
+
+
+def is_bold(font: str) -> bool:
+    """Whether a font's name says that it is bold."""
+    return bool(_BOLD.search(font))
+
+
+def _ended(item: Item, last_font: str | None) -> Item:
+    if last_font is None or is_bold(last_font):
+        return item
+    return Item(item.text, item.box, item.size, item.font, item.bold, bold_end=False)
+
+
+def _is_white(colour: str | None) -> bool:
+    """`colour` is alpha, red, green and blue, two hexadecimal digits each."""
+    if not colour or len(colour) != 8:
+        return False
+    return all(int(colour[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
+
+
+def _links(page: Any) -> list[Link]:
+    found = []
+    for annotation in page.annotations or ():
+        if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
+            rect = annotation.rect
+            box = Box(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
+            words = [piece.text for piece in page.text_items if box.holds(_middle(piece))]
+            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:200]))
+    return found
+
+
+def _middle(piece: Any) -> Box:
+    return Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)

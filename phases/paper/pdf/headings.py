@@ -1,0 +1,219 @@
+"""Which lines of a PDF are headings: the PDF's own outline says it, else numbers, type and white space do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from phases.paper.headings import REFERENCES, UNNUMBERED, number_of, plain
+from phases.paper.pdf.lines import Line, has_holes
+from phases.paper.pdf.numbering import longest_run
+from phases.paper.pdf.page import Bookmark
+from phases.paper.pdf.words import Words
+
+_LONGEST = 160
+_MOST_LINES = 4
+_LARGER = 0.4
+_FEWEST_BOOKMARKS = 3
+_ALIKE = 0.86
+_NEAR = 30.0
+Style = tuple[str, float, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Lines `first` up to `first + count` are one heading. `level` counts from 1."""
+
+    first: int
+    count: int
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """How most of the text is set."""
+
+    font: str
+    size: float
+
+
+def body_of(lines: Sequence[Line]) -> Body:
+    """The font and the size in which most letters are set."""
+    fonts: Counter[str] = Counter()
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        fonts[line.font] += len(line.text)
+        sizes[line.size] += len(line.text)
+    return Body(fonts.most_common(1)[0][0], sizes.most_common(1)[0][0]) if lines else Body("", 10.0)
+
+
+def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
+    """The headings, in reading order. Lines `outside` (the title, contents, tables) are none."""
+    by_rules = _by_rules(lines, body_of(lines), words, outside)
+    if len(bookmarks) < _FEWEST_BOOKMARKS:
+        return by_rules
+    marked = _by_bookmarks(lines, bookmarks, words, outside)
+    if len(marked) * 2 < len(bookmarks):
+        return by_rules
+    taken = {index for heading in marked for index in range(heading.first, heading.first + heading.count)}
+    styles = Counter(_style(lines[heading.first]) for heading in marked if heading.level == 1)
+    deepest = max(heading.level for heading in marked)
+    more = [
+        heading
+        for heading in by_rules
+        if heading.first not in taken and _is_missing(heading, lines[heading.first], styles, deepest)
+    ]
+    return sorted([*marked, *more], key=lambda heading: heading.first)
+
+
+def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: int) -> bool:
+    """What a PDF's own outline leaves out: sections without a number, and the deepest levels."""
+    if number_of(heading.text):
+        return heading.level > deepest
+    return plain(heading.text) in UNNUMBERED or _style(line) in styles
+
+
+def _by_bookmarks(
+    lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]
+) -> list[Heading]:
+    pages: dict[int, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        if index not in outside:
+            pages[line.page].append(index)
+    found: dict[int, Heading] = {}
+    for mark in bookmarks:
+        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in found]
+        best = max(
+            (match for index in places if (match := _match(lines, index, mark, words))),
+            default=None,
+            key=lambda match: match[0],
+        )
+        if best:
+            found[best[1].first] = best[1]
+    return [found[first] for first in sorted(found)]
+
+
+def _match(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:
+    """How well a heading that begins at a line is what the bookmark says, and the heading."""
+    wanted = plain(mark.title)
+    best: tuple[float, Heading] | None = None
+    line = lines[first]
+    away = abs(line.box.y0 - mark.y) if mark.y is not None and line.page == mark.page else 2 * _NEAR
+    if not wanted or len(line.text) > 2 * _LONGEST:
+        return None
+    for count in range(1, _MOST_LINES + 1):
+        if first + count > len(lines) or lines[first + count - 1].page != line.page:
+            break
+        text = words.join([each.text for each in lines[first : first + count]])
+        given = plain(text)
+        if len(given) > len(wanted) + 12:
+            break
+        likeness = 1.0 if given == wanted else SequenceMatcher(None, given, wanted, autojunk=False).ratio() - 0.05
+        if likeness >= _ALIKE and (likeness == 1.0 or away < _NEAR):
+            score = 10 * likeness - min(away, 300.0) / 100 + (0.5 if line.bold else 0.0)
+            if best is None or score > best[0]:
+                best = (score, Heading(first, count, text, mark.level + 1))
+    return best
+
+
+def _by_rules(lines: Sequence[Line], body: Body, words: Words, outside: Set[int]) -> list[Heading]:
+    candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
+    run = longest_run([lines[index].text for index in candidates])
+    numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
+    styles: dict[Style, list[int]] = defaultdict(list)
+    for index, depth in numbered.items():
+        styles[_style(lines[index])].append(depth)
+    named = {plain(lines[index].text) for index in numbered}
+    headings: list[Heading] = []
+    until = 0
+    for index in candidates:
+        level = numbered.get(index) or _level_without_number(lines, index, body, styles)
+        again = index not in numbered and plain(lines[index].text) in named - set(REFERENCES)
+        if level and index >= until and not (again and plain(lines[index].text) in UNNUMBERED):
+            headings.append(_whole(lines, index, level, words, run_on=index in numbered or lines[index].bold))
+            until = index + headings[-1].count
+            named.add(plain(lines[index].text))
+    return headings
+
+
+def _may_head(lines: Sequence[Line], index: int, body: Body) -> bool:
+    line = lines[index]
+    letters = [character for character in line.text if character.isalpha()]
+    if not letters or len(line.text) > _LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
+        return False
+    if not _differs(line, body) or has_holes(line, after=1 if number_of(line.text) else 0):
+        return False
+    return _stands_alone(lines, index) or plain(line.text) in UNNUMBERED
+
+
+def _differs(line: Line, body: Body) -> bool:
+    capitals = sum(character.isupper() for character in line.text)
+    small = sum(character.islower() for character in line.text)
+    other_font = _family(line.font) != _family(body.font) and line.size >= body.size - 1.5
+    return line.bold or line.size > body.size + _LARGER or other_font or (capitals > 3 and capitals > 2 * small)
+
+
+def _stands_alone(lines: Sequence[Line], index: int) -> bool:
+    """White above and nothing running on: a heading is no piece of a paragraph."""
+    line = lines[index]
+    after = lines[index + 1] if index + 1 < len(lines) else None
+    usual = 0.32 * line.size
+    return line.fresh or line.gap > usual or (after is not None and not after.fresh and after.gap > 1.6 * usual)
+
+
+def _level_without_number(lines: Sequence[Line], index: int, body: Body, styles: dict[Style, list[int]]) -> int:
+    """The level of an unnumbered heading: that of numbered ones of the same type; 0 is no heading."""
+    line = lines[index]
+    name = plain(line.text)
+    if name in UNNUMBERED:
+        return 1
+    if line.text.endswith((".", ",", ";", ":")) or number_of(line.text) or not line.text[:1].isalpha():
+        return 0
+    if sum(character.isalpha() for character in line.text) < 4 or (
+        not line.text[:1].isupper() and line.text[:1].islower()
+    ):
+        return 0
+    after = lines[index + 1] if index + 1 < len(lines) else None
+    if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
+        return 0  # the bold words with which a paragraph begins go on in the next line
+    depths = styles.get(_style(line))
+    if depths and (line.bold or line.size > body.size + _LARGER):
+        return min(depths)
+    if not styles and line.size > body.size + _LARGER and len(line.text) < _LONGEST // 2:
+        return 1 if line.size > body.size + 1.5 else 2
+    if not styles and line.bold and line.gap > 0.5 * line.size and len(line.text) < _LONGEST // 2:
+        return 2 if line.size <= body.size + _LARGER else 1
+    return 0
+
+
+def _whole(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
+    """A heading with the lines that it runs on to."""
+    count = 1
+    while count < _MOST_LINES and first + count < len(lines):
+        before, line = lines[first + count - 1], lines[first + count]
+        same = _style(line) == _style(lines[first]) and line.bold == lines[first].bold
+        close = not line.fresh and line.page == before.page and line.gap < 0.55 * line.size
+        if not (same and close and run_on) or number_of(line.text) or plain(line.text) in UNNUMBERED:
+            break
+        if plain(lines[first].text) in UNNUMBERED:
+            break
+        count += 1
+    return Heading(first, count, words.join([line.text for line in lines[first : first + count]]), level)
+
+
+_NO_HEADING = re.compile(
+    r"(?:figure|fig\.|table|algorithm|abbildung|tabelle|listing|theorem|lemma|proof\b|corollary|definition)\s*[0-9A-Z.]*[.:\s]",
+    re.IGNORECASE,
+)
+
+
+def _style(line: Line) -> Style:
+    return line.font, line.size, line.bold
+
+
+def _family(font: str) -> str:
+    return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)

@@ -1,0 +1,32 @@
+"""Mends the letters that fonts of print take apart or put together: ligatures, accents, odd blanks."""
+
+from __future__ import annotations
+
+import re
+from unicodedata import normalize
+
+_ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
+)
+_ACCENTS = {
+    "´": "\u0301",
+    "`": "\u0300",
+    "¨": "\u0308",
+    "ˆ": "\u0302",
+    "˜": "\u0303",
+    "ˇ": "\u030c",
+    "˚": "\u030a",
+    "¯": "\u0304",
+}
+_ACCENT = re.compile(r"([´`¨ˆ˜ˇ˚¯])([A-Za-zı])")
+
+
+def mended(text: str) -> str:
+    """The text with whole letters and plain blanks."""
+    return _ACCENT.sub(_accented, _ODD_SPACES.sub(" ", text).translate(_LIGATURES)).strip()
+
+
+def _accented(match: re.Match[str]) -> str:
+    """A letter with the accent that old fonts print before it."""
+    return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
