@@ -16,22 +16,35 @@ SECONDS = 20
 
 def read_apart(kind: str, path: str, password: str | None = None) -> Reading:
     """The reading of a file, or of a folder of LaTeX source. Never raises for what is in it: the verdict says it."""
-    command = [sys.executable, "-I", "-m", "phases.paper.child", kind, path]
+    code, output = run_apart("phases.paper.child", [kind, path], (password or "").encode())
+    if code is None:
+        return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s")
+    try:
+        return _reading(json.loads(output))
+    except (ValueError, KeyError, TypeError):
+        return Reading(BROKEN, "none", detail=_why(code))
+
+
+def run_apart(module: str, arguments: list[str], told: bytes = b"") -> tuple[int | None, bytes]:
+    """Exit code and output of a module that sets limits on itself; None where it took too long."""
     with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
         with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL, start_new_session=True
+            [sys.executable, "-I", "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         ) as child:
             try:
-                child.communicate((password or "").encode(), timeout=SECONDS)
+                child.communicate(told, timeout=SECONDS)
             except subprocess.TimeoutExpired:
-                return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s")
+                return None, b""
             finally:
                 child.kill()
         output.seek(0)
-        try:
-            return _reading(json.loads(output.read()))
-        except (ValueError, KeyError, TypeError):
-            return Reading(BROKEN, "none", detail=_why(child.returncode))
+        return child.returncode, output.read()
+
+
 def _why(code: int) -> str:
     if code > 0:
         return "the reader has a fault that this file brings out, please report it"

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
-import signal
 import sys
 from dataclasses import asdict
 
+from phases.paper.limits import set_limits
 from phases.paper.reading import BROKEN, Reading, Unreadable
-
-MEMORY = 1024**3
-CPU_SECONDS = 18
-LARGEST_OUTPUT = 64 * 1024 * 1024
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Reads the paper of the kind and path on the command line, its password from standard input, under limits of its own."""
-    _die_with_parent()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_OUTPUT, LARGEST_OUTPUT))
+    """Reads the paper of the kind and path on the command line; its password comes from standard input."""
+    set_limits()
     password = sys.stdin.read()
     try:
         reading = _read(sys.argv[1], sys.argv[2], password or None)
@@ -33,12 +22,6 @@ def main() -> None:
     except (MemoryError, RecursionError):
         reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
     json.dump(asdict(reading), sys.stdout)
-
-
-def _die_with_parent() -> None:
-    """A run that is killed takes its child along (Linux only; elsewhere the limits end it)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _read(kind: str, path: str, password: str | None) -> Reading:

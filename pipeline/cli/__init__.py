@@ -16,6 +16,8 @@ from pipeline import __version__  # noqa: E402 - the same
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {
     "run": ("pipeline.cli.run", "Turn a paper into code, or go on with a task."),
+    "chat": ("pipeline.cli.chat", "Turn a requirement in plain words into code."),
+    "read": ("pipeline.cli.read", "Show what the reader makes of a paper, without a task."),
     "resume": ("pipeline.cli.resume", "Go on where a task stopped."),
     "step": ("pipeline.cli.step", "Run exactly one phase of a task."),
     "list": ("pipeline.cli.list", "List the tasks."),

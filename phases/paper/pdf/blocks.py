@@ -15,8 +15,8 @@ from phases.paper.pdf.tables import Table
 from phases.paper.pdf.words import Words
 
 HEADING, PARAGRAPH, CAPTION, TABLE, EQUATION = "heading", "paragraph", "caption", "table", "equation"
-ALGORITHM, FOOTNOTE, ITEM, REFERENCE, PICTURE, CONTENTS = (
-    "algorithm", "footnote", "item", "reference", "picture", "contents",
+ALGORITHM, FOOTNOTE, ITEM, REFERENCE, PICTURE, CONTENTS, CODE = (
+    "algorithm", "footnote", "item", "reference", "picture", "contents", "code",
 )  # fmt: skip
 _CAPTION = re.compile(
     r"^(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*[0-9A-Z][0-9.]*\s*[:.|：]|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
@@ -28,6 +28,11 @@ _ALGORITHM = re.compile(r"^(?:algorithm|algorithmus|procedure|算法|알고리�
 _BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
 _ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
+_TYPEWRITER = re.compile(
+    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
+)
+_TAGGED = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
+_SCRAP = 24
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
 _MOST_STEPS = 120
 
@@ -124,19 +129,29 @@ def kind_of(lines: Sequence[Line], index: int, body: Body) -> str:
         return ALGORITHM
     if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
         return FOOTNOTE
+    if is_code(line, body):
+        return CODE
     if _BULLET.match(line.text) or _ORDERED.match(line.text):
         return ITEM
     return EQUATION if is_display(line, body) else PARAGRAPH
 
 
+def is_code(line: Line, body: Body) -> bool:
+    """Set in typewriter letters from end to end, as the text is not."""
+    return not _TYPEWRITER.search(body.font) and all(_TYPEWRITER.search(item.font) for item in line.items)
+
+
 def is_display(line: Line, body: Body) -> bool:
-    """A line of mathematics by itself: set in, hardly a word in it."""
-    set_in = line.box.x0 > line.column.x0 + 1.2 * body.size or bool(re.search(r"\([0-9A-Z.]{1,5}[a-z]?\)$", line.text))
-    signs = line.text.count("$") >= 2 or bool(re.search(r"[=≤≥<>∑∏∫≈∈→±×]", line.text))
-    prose = re.sub(r"\$[^$]*\$", " ", line.text)
+    """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
+    words = len(re.findall(r"[^\W\d_]{3,}", re.sub(r"\$[^$]*\$", " ", line.text)))
+    if left < 1.2 * body.size and not _TAGGED.search(line.text):
+        return False
+    if not words and len(line.text) <= _SCRAP and left > 0.1 * line.column.width:
+        return True
+    signs = line.text.count("$") >= 2 or bool(re.search(r"[=≤≥<>∑∏∫≈∈→←±×]", line.text))
     centred = left > 0.1 * line.column.width and abs(left - right) < 0.2 * line.column.width and "=" in line.text
-    return set_in and signs and len(re.findall(r"[^\W\d_]{3,}", prose)) <= (6 if centred else 2)
+    return signs and words <= (6 if centred else 2)
 
 
 def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
@@ -149,8 +164,13 @@ def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Mar
     if line.fresh or line.page != before.page:
         return True
     begins = kind_of(lines, index, marks.body)
+    if kind == CODE:
+        return begins != CODE
     if kind == EQUATION:
-        return begins != EQUATION or line.gap > 1.6 * line.size
+        another = bool(_TAGGED.search(before.text)) and len(line.text) > _SCRAP
+        return begins != EQUATION or another or line.gap > 1.6 * line.size
+    if begins == CODE:
+        return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size
     if begins == EQUATION:
         return True
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):

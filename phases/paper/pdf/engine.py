@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -12,6 +13,7 @@ from phases.paper.pdf.scan import Scan, open_pdf
 from phases.paper.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
 
 MOST_PAGES = 2000
+_LONGEST_LINK = 200
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _SMALLEST_SIZE = 2.0
 _SIZE_OF_HEIGHT = 0.75
@@ -31,7 +33,7 @@ def read_document(path: str, password: str | None) -> Document:
         if any(row.how == "white" for row in scan.hidden):
             # Only asked for its colours does the engine part white words from black ones in the same line.
             pages = tuple(_page(page, scan) for page in _parsed(path, password, coloured=True).pages)
-        links = tuple(link for page in parsed.pages for link in _links(page))
+        links = one_each(link for page in parsed.pages for link in _links(page))
         marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
         title, authors = scan.title_and_authors()
         return Document(verdict, name, pages, marks, title, authors, links, tuple(scan.hidden))
@@ -116,6 +118,16 @@ def _is_white(colour: str | None) -> bool:
     return all(int(colour[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
 
 
+def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Each address once: a link that is broken over lines is one, and the same one again tells nothing new."""
+    found: dict[str, Link] = {}
+    for link in links:
+        first = found.setdefault(link.url, link)
+        if link is not first and link.page == first.page and link.text not in first.text:
+            found[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
+    return tuple(found.values())
+
+
 def _links(page: Any) -> list[Link]:
     found = []
     for annotation in page.annotations or ():
@@ -123,7 +135,7 @@ def _links(page: Any) -> list[Link]:
             rect = annotation.rect
             box = Box(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
             words = [piece.text for piece in page.text_items if box.holds(_middle(piece))]
-            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:200]))
+            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
     return found
 
 

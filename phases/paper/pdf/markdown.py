@@ -7,6 +7,7 @@ import re
 from phases.paper.pdf.blocks import (
     ALGORITHM,
     CAPTION,
+    CODE,
     CONTENTS,
     EQUATION,
     FOOTNOTE,
@@ -25,8 +26,9 @@ _ORDERED = re.compile(r"^\(?([0-9]{1,2})[.)]\s+")
 _FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?")
 _STRUCTURE = re.compile(r"^(?=#{1,6}\s|```|~~~|<!--|>|\|)")
 _DEEPEST = 6
-_STEP = 10.0
-"""So many points of indentation are two blanks."""
+_STEP, _LETTER = 10.0, 10.5
+"""So many points of indentation are two blanks: in an algorithm, and in code, whose letters are as wide as each other."""
+_DEEPEST_STEP = 12
 
 
 def text_of(block: Block, words: Words) -> str:
@@ -39,9 +41,11 @@ def text_of(block: Block, words: Words) -> str:
     if block.kind == PICTURE:
         return f"> In the picture: {text}"
     if block.kind == EQUATION:
-        return _equation(text)
+        return _equation(block)
     if block.kind == ALGORITHM:
         return _algorithm(block)
+    if block.kind == CODE and len(block.lines) > 1:
+        return "\n".join(["```", *_indented(block, _LETTER), "```"])
     if block.kind == FOOTNOTE:
         return _FOOTNOTE.sub(lambda match: f"[^{match.group(1)}]: ", text, count=1)
     if block.kind in (ITEM, CONTENTS):
@@ -54,17 +58,29 @@ def escaped(text: str) -> str:
     return _STRUCTURE.sub(r"\\", text).replace("<!--", r"\<!--")
 
 
-def _equation(text: str) -> str:
-    tag = _TAG.search(text)
-    content = " ".join((text[: tag.start()] if tag else text).replace("$", " ").split())
-    return f"$$ {content} \\tag{{{tag.group(1)}}} $$" if tag else f"$$ {content} $$"
+def _equation(block: Block) -> str:
+    """The lines of a formula as one; its number goes to the end, wherever on the page it stands."""
+    pieces, number = [], ""
+    for line in block.lines:
+        tag = _TAG.search(line.text)
+        number = tag.group(1) if tag else number
+        pieces.append(line.text[: tag.start()] if tag else line.text)
+    content = " ".join(" ".join(pieces).replace("$", " ").split())
+    return f"$$ {content} \\tag{{{number}}} $$" if number else f"$$ {content} $$"
 
 
 def _algorithm(block: Block) -> str:
-    left = min(line.box.x0 for line in block.lines)
-    steps = [f"{'  ' * round((line.box.x0 - left) / _STEP)}{line.text}" for line in block.lines[1:]]
     caption = re.sub(r"^(\S+\s*[0-9]+(?:\.[0-9]+)*)\s*[:.]?\s*", r"\1: ", block.lines[0].text)
-    return "\n".join(["```algorithm", caption, *(step.replace("```", "'''") for step in steps), "```"])
+    return "\n".join(["```algorithm", caption, *_indented(block, _STEP)[1:], "```"])
+
+
+def _indented(block: Block, step: float) -> list[str]:
+    """The lines with the indentation that they have on the page, `step` points for two blanks."""
+    left = min(line.box.x0 for line in block.lines)
+    return [
+        f"{'  ' * min(round((line.box.x0 - left) / step), _DEEPEST_STEP)}{line.text}".replace("```", "'''")
+        for line in block.lines
+    ]
 
 
 def _item(text: str) -> str:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from phases.paper.headings import number_of
 from phases.paper.pdf.lines import Line, joined
 from phases.paper.pdf.page import Item
 
@@ -67,6 +68,8 @@ def _end_of_run(lines: Sequence[Line], first: int) -> int:
 def cells_of(line: Line) -> list[list[Item]]:
     """The items of each cell of a line."""
     cells: list[list[Item]] = [[line.items[0]]]
+    if line.bold and len(line.items) == 2 and number_of(line.text):
+        return [list(line.items)]  # a heading, with white behind its number
     for item in line.items[1:]:
         if item.box.x0 - cells[-1][-1].box.x1 > _CELL_GAP * min(item.size, line.size):
             cells.append([item])
