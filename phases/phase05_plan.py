@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from phases.paper.kinds import REQUIREMENT
 from phases.paper.plan import plan_by_rules
 from phases.paper.requirements import requirements_of
+from phases.paper.wishes import wishes_of
 from pipeline.phase import Context, Documents, Phase
 
 INDEX = "document_segments/document_index.json"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    outline = inputs["outline.json"]
-    requirements = requirements_of(inputs["paper.md"].text, outline, inputs[INDEX]["segments"])
     requests = [row["text"] for row in inputs["plan_requests.json"]["requests"]]
-    return {"initial_plan.txt": plan_by_rules(outline, requirements, requests)}
+    return {"initial_plan.txt": plan_by_rules(inputs["outline.json"], _requirements(inputs), requests)}
+
+
+def _requirements(inputs: Documents) -> list[dict[str, Any]]:
+    paper = inputs["paper.md"]
+    if paper.front["kind"] == REQUIREMENT:
+        wishes = wishes_of(paper.text[paper.body_start :])
+        if wishes:
+            return wishes
+    return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"])
 
 
 PHASE = Phase(
@@ -23,4 +34,5 @@ PHASE = Phase(
     writes=("initial_plan.txt",),
     settings=("model",),
     run=run,
+    version=2,
 )

@@ -40,7 +40,17 @@ def dump_yaml(value: Any) -> bytes:
             return True  # parse_yaml refuses them, so a value that stands in two places is written twice
 
     try:
-        return bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110, encoding="utf-8"))
+        return bytes(
+            yaml.dump(
+                value,
+                Dumper=Dumper,
+                sort_keys=False,
+                allow_unicode=True,
+                width=180,
+                encoding="utf-8",
+                default_flow_style=None,
+            )
+        )
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
 

@@ -36,15 +36,17 @@ def _read(kind: str, path: str, password: str | None) -> Reading:
     with open(path, "rb") as file:
         content = file.read()
     if kind == "html":
-        from phases.paper.html import read_html
+        from phases.paper.html.reader import read_html
 
         return read_html(content)
     if kind == "docx":
-        from phases.paper.docx import read_docx
+        from phases.paper.docx.reader import read_docx
 
         return read_docx(content)
-    from phases.paper.text import read_text
+    from phases.paper.text import read_requirement, read_text
 
+    if kind == "requirement":
+        return read_requirement(content)
     return read_text(content, markdown=kind == "md")
 
 

@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 from phases.paper.requirements import shorten
+from phases.paper.requirements_names import LONGEST_NAME, symbols_of, telling_words
+from phases.paper.sentences import sentences_of
 
 PYTHON = ">=3.11"
 VERIFY = "python -m unittest discover -s tests -t ."
@@ -21,72 +23,35 @@ _MODULES = (  # file name, kinds of requirement, purpose; in the order of writin
     ("baselines", ("baseline",), "what the method is compared with"),
     ("experiments", ("experiment",), "the experiments"),
 )
-_LONGEST_NAME = 40
-_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
-_STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "their",
-        "this",
-        "to",
-        "via",
-        "we",
-        "with",
-        "section",
-        "algorithm",
-        "following",
-        "use",
-        "used",
-        "using",
-        "can",
-        "be",
-        "which",
-        "these",
-        "each",
-        "all",
-        "two",
-        "one",
-    ]
+_LONGEST_CONTRIBUTION, _LONGEST_EQUATION, _LONGEST_EXPERIMENT = 360, 200, 120
+_NEW = re.compile(
+    r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
+    r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
+    re.IGNORECASE,
 )
 
 
 def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
     """initial_plan.txt as a value. What people asked for becomes a requirement of its own."""
     rows = [*requirements, *_requested(requests, len(requirements))]
-    named = _named(rows)
     package = package_name(outline["title"] or "paper")
-    files = _files(package, rows, named)
+    files = _files(package, rows, symbols_of(rows, outline))
     return {
         "plan_version": 1,
         "paper": {
             "title": outline["title"] or "untitled",
-            "core_contribution": shorten(outline["abstract"] or outline["title"] or "", 600),
+            "core_contribution": _contribution(outline["abstract"] or outline["title"] or ""),
         },
         "requirements": rows,
         "file_structure": files,
         "implementation_components": _components(rows, outline),
         "validation_approach": {
             "verify_commands": [VERIFY],
-            "experiments": [row["text"] for row in rows if row["kind"] == "experiment"],
+            "experiments": [
+                f"{row['id']}: {shorten(row['text'], _LONGEST_EXPERIMENT)}"
+                for row in rows
+                if row["kind"] == "experiment"
+            ],
         },
         "environment_setup": {"python": PYTHON, "packages": []},
         "implementation_strategy": [file["path"] for file in files],
@@ -95,10 +60,16 @@ def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], r
 
 def package_name(title: str) -> str:
     """A Python package name from the first telling words of a title."""
-    words = [word for word in re.findall(r"[a-z0-9]+", title.lower()) if word not in _STOP_WORDS]
-    name = "_".join(words[:3])[:_LONGEST_NAME].strip("_") or "paper"
+    name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
     taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
     return f"paper_{name}" if name[0].isdigit() or taken else name
+
+
+def _contribution(abstract: str) -> str:
+    """The sentences of an abstract that say what is new, else its first ones."""
+    sentences = list(sentences_of(" ".join(abstract.split())))
+    kept = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
+    return shorten(" ".join(kept), _LONGEST_CONTRIBUTION)
 
 
 def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
@@ -106,37 +77,12 @@ def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
         {
             "id": f"R{before + index}",
             "kind": "artifact",
-            "text": shorten(text),
+            "text": shorten(text, 2 * _LONGEST_EXPERIMENT),
             "status": "stated",
             "source": {"section": "review", "page": 0, "quote": shorten(text)},
         }
         for index, text in enumerate(requests, 1)
     ]
-
-
-def _named(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """Requirement id -> the symbol that will meet it; no symbol twice."""
-    names: dict[str, str] = {}
-    for row in rows:
-        base = row["name"].upper() if row["kind"] == "hyperparameter" and "name" in row else _symbol(row)
-        name, number = base, 2
-        while name in names.values():
-            name, number = f"{base}_{number}", number + 1
-        names[row["id"]] = name
-    return names
-
-
-def _symbol(row: dict[str, Any]) -> str:
-    words = [
-        word for word in re.findall(r"[a-z0-9]+", row["text"].lower()) if word not in _STOP_WORDS and not word.isdigit()
-    ][:4]
-    words = words or [row["kind"]]
-    if row["kind"] == "model":
-        name = "".join(word.capitalize() for word in words)
-    else:
-        name = "_".join([_PREFIX[row["kind"]], *words] if row["kind"] in _PREFIX else words)
-    name = name[:_LONGEST_NAME].strip("_")
-    return name if name.isidentifier() and not keyword.iskeyword(name) else f"{row['kind']}_{name}"
 
 
 def _files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
@@ -184,7 +130,7 @@ def _declaration(row: dict[str, Any], name: str) -> str:
 
 def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
     values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    equations = [f"{row['label']} {row['text']}".strip() for row in outline["equations"]]
+    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in outline["equations"]]
     components = []
     for module, kinds, _ in _MODULES:
         met = [row["id"] for row in rows if row["kind"] in kinds]

@@ -12,7 +12,10 @@ OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encr
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
     GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
-    ENCRYPTED: "is encrypted; give its password with --password, or take it off with: qpdf --decrypt --password=… {name} {open}",
+    ENCRYPTED: (
+        "is encrypted; give the password of a PDF with --password, or save a copy without one "
+        "(qpdf --decrypt --password=… {name} {open})"
+    ),
     BROKEN: "cannot be read ({detail}); download it again, or give another format",
 }
 

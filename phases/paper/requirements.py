@@ -2,96 +2,40 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from phases.paper.markdown import PAGE_MARK
-from phases.paper.outline import own_text, pages_of
-from phases.paper.values import values_in
+from phases.paper.outline import own_text
+from phases.paper.requirements_algorithms import algorithms_of, equations_of
+from phases.paper.requirements_artifacts import artifacts_of
+from phases.paper.requirements_choice import Note, chosen
+from phases.paper.requirements_notes import MOST_NOTES, Found, notes_in, planned_sections
+from phases.paper.requirements_rivals import rivals_in
+from phases.paper.terms import terms_of, weights_of
 
-LONGEST_QUOTE = 240
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\sa-z])")
-_NO_PROSE = ("|", "#", "```", "<")
-_CUES = (
-    (
-        "loss",
-        r"\b(?:loss function|training loss|objective function|cross[- ]entropy|[A-Za-z-]+ loss|we (?:minimi|optimi)[sz]e)\b",
-        "method",
-    ),
-    ("dataset", r"\b(?:data ?sets?|corpus|corpora|benchmark suite|synthetic stream)\b", "experiment"),
-    (
-        "metric",
-        r"\b(?:accuracy|F1|BLEU|ROUGE|perplexity|error rate|RMSE|mean squared error|AUC|precision and recall|mistakes?)\b",
-        "experiment",
-    ),
-    ("baseline", r"\b(?:baselines?|we compare (?:with|to|against)|compared (?:with|to|against))\b", "experiment"),
-)
-_MOST_PER_CUE = 4
-
-
-@dataclass
-class _Found:
-    """The requirements so far, numbered as they come."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    seen: set[tuple[str, str]] = field(default_factory=set)
-
-    def add(self, kind: str, text: str, where: dict[str, Any], quote: str, **extra: Any) -> None:
-        key = (kind, str(extra.get("name") or text).lower())
-        if key in self.seen or not text.strip():
-            return
-        self.seen.add(key)
-        source = {
-            "section": where.get("number") or where.get("title") or None,
-            "page": where["page"],
-            "quote": shorten(quote),
-        }
-        self.rows.append(
-            {
-                "id": f"R{len(self.rows) + 1}",
-                "kind": kind,
-                "text": shorten(text),
-                "source": source,
-                "status": "stated",
-                **extra,
-            }
-        )
+LONGEST_QUOTE = 120
+_SHORTEST_QUOTE = 24
+_MOST_VALUES = 150
 
 
 def requirements_of(text: str, outline: dict[str, Any], segments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The requirements in the order of kinds: algorithms, model parts, losses, data, metrics, baselines, values, experiments."""
-    found = _Found()
-    sections = {section["id"]: section for section in outline["sections"]}
+    """The requirements, the most telling ones first."""
     kinds = {segment["section"]: segment["kind"] for segment in segments if segment["section"]}
-    for row in outline["algorithms"]:
-        where = {**sections.get(row["section"], {"title": None}), "page": row["page"]}
-        found.add("algorithm", f"{row['label']}: {row['text']}".rstrip(": "), where, row["text"] or row["label"])
-    for section in outline["sections"]:
-        if kinds.get(section["id"]) in ("method", "algorithm") and not _has_children(section, outline["sections"]):
-            found.add("model", section["title"], section, _first_sentence(own_text(text, section)) or section["title"])
-    for kind, pattern, where_kind in _CUES:
-        _add_cued(found, kind, pattern, where_kind, text, outline["sections"], kinds)
-    for section in outline["sections"]:
-        if kinds.get(section["id"]) != "references":
-            for page, block in pages_of(text, section):
-                for name, value, quote in values_in(block):
-                    where = {**section, "page": page}
-                    found.add("hyperparameter", f"{name} = {value}", where, quote, name=name, value=value)
-    for section in outline["sections"]:
-        if kinds.get(section["id"]) == "experiment" and not _has_children(section, outline["sections"]):
-            found.add(
-                "experiment", section["title"], section, _first_sentence(own_text(text, section)) or section["title"]
-            )
-    if not found.rows:
-        found.add(
-            "artifact",
-            outline["title"] or "what the paper describes",
-            {"page": 1, "title": None},
-            outline["abstract"] or "",
-        )
-    return found.rows
+    found = _found(text, outline, kinds)
+    weights = weights_of(
+        terms_of(own_text(text, section)) for section in outline["sections"] if kinds.get(section["id"]) != "references"
+    )
+    relevance = {segment["section"]: segment["relevance"] for segment in segments}
+    order = chosen([_note(one, relevance.get(one.section.get("id"), 1.0)) for one in found], weights)
+    taken = {index for row in order for index in row}
+    # Algorithms, equations and values are in every plan, also where all of their words are said already.
+    rest = [[index] for index, one in enumerate(found) if not one.joins and index not in taken]
+    rows = [
+        _requirement(f"R{number}", found[row[0]], [found[index] for index in sorted(row)])
+        for number, row in enumerate([*order, *rest], 1)
+    ]
+    return rows or [_whole(outline)]
 
 
 def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
@@ -100,48 +44,75 @@ def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def _has_children(section: dict[str, Any], sections: list[dict[str, Any]]) -> bool:
-    index = sections.index(section)
-    return index + 1 < len(sections) and sections[index + 1]["level"] > section["level"]
+def _found(text: str, outline: dict[str, Any], kinds: dict[str, str]) -> list[Found]:
+    """All that the paper asks for, once. Where no section is one of method or experiment, all of them are read."""
+    everywhere = {section["id"]: section for section in outline["sections"]}
+    planned = planned_sections(outline["sections"], kinds)
+    found = [*artifacts_of(outline), *algorithms_of(text, outline, everywhere)]
+    found += equations_of(outline, {section["id"]: section for section in planned})
+    for section in planned:
+        found += notes_in(text, section, kinds.get(section["id"], "other"))
+    others = [section for section in outline["sections"] if kinds.get(section["id"]) == "related"]
+    found += rivals_in(text, others, found)
+    distinct = list(_distinct(found))
+    values = [one for one in distinct if one.value][:_MOST_VALUES]
+    return [one for one in distinct if not one.value][:MOST_NOTES] + values
 
 
-def _sentences(block: str) -> Iterator[str]:
-    """The sentences of running text. They never reach over a table, a heading or an empty line: a quote must stand as it is."""
-    paragraph: list[str] = []
-    for line in [*PAGE_MARK.sub("\n", block).split("\n"), ""]:
-        if line.strip() and not line.lstrip().startswith(_NO_PROSE):
-            paragraph.append(line)
-            continue
-        for sentence in _SENTENCE_END.split(" ".join(" ".join(paragraph).split())):
-            if len(sentence) > 15:
-                yield sentence
-        paragraph = []
+def _distinct(found: Iterable[Found]) -> Iterator[Found]:
+    """Each demand once; the rest of a sentence goes where its beginning goes."""
+    seen: set[tuple[str, str]] = set()
+    kept = False
+    for one in found:
+        if not one.follows:
+            kept = (one.kind, one.text.lower()) not in seen
+            seen.add((one.kind, one.text.lower()))
+        if kept and one.text.strip():
+            yield one
 
 
-def _first_sentence(block: str) -> str | None:
-    return next(_sentences(block), None)
+def _note(one: Found, relevance: float) -> Note:
+    group = (one.section["id"], one.kind in ("model", "loss")) if one.joins else None
+    return Note(one.text, tuple(dict.fromkeys(terms_of(one.text))), group, one.firmness * relevance, one.follows)
 
 
-def _add_cued(
-    found: _Found,
-    kind: str,
-    pattern: str,
-    where_kind: str,
-    text: str,
-    sections: list[dict[str, Any]],
-    kinds: dict[str, str],
-) -> None:
-    added = 0
-    for section in sections:
-        if kinds.get(section["id"]) not in (where_kind, "algorithm", "appendix"):
-            continue
-        cited = (
-            (page, sentence)
-            for page, block in pages_of(text, section)
-            for sentence in _sentences(block)
-            if re.search(pattern, sentence, re.IGNORECASE)
-        )
-        page, sentence = next(cited, (0, ""))  # one a section: the plan names the place, it does not repeat the paper
-        if sentence and added < _MOST_PER_CUE:
-            found.add(kind, sentence, {**section, "page": page}, sentence)
-            added += 1
+def _requirement(identifier: str, first: Found, row: list[Found]) -> dict[str, Any]:
+    """A requirement of what the paper says first in weight, with what else is said beside it, in the paper's order."""
+    value = {"name": first.value.name, "value": first.value.value} if first.value else {}
+    return {
+        "id": identifier,
+        "kind": first.kind,
+        "text": _joined(row),
+        "source": {
+            "section": first.section.get("number") or first.section.get("title") or None,
+            "page": first.page,
+            "quote": _quote(first.quote),
+        },
+        "status": "stated",
+        **value,
+    }
+
+
+def _joined(row: list[Found]) -> str:
+    """The notes of a requirement as one text; what is the rest of a sentence stays in it."""
+    parts = [
+        ", " + one.text if one.follows else "; " + (one.text[:1].upper() + one.text[1:] if one.joins else one.text)
+        for one in row
+    ]
+    return "".join(parts)[2:]
+
+
+def _quote(words: str) -> str:
+    """The first words of a passage, enough of them to find it by."""
+    line = " ".join(words.split())
+    if len(line) <= _SHORTEST_QUOTE:
+        return line
+    end = line.find(" ", _SHORTEST_QUOTE)
+    return line[: end if 0 < end <= LONGEST_QUOTE else LONGEST_QUOTE]
+
+
+def _whole(outline: dict[str, Any]) -> dict[str, Any]:
+    """The one requirement of a paper in which no rule finds any."""
+    text = shorten(outline["title"] or outline["abstract"] or "what the paper describes", 240)
+    source = {"section": None, "page": 1, "quote": shorten(outline["abstract"] or "")}
+    return {"id": "R1", "kind": "artifact", "text": text, "source": source, "status": "stated"}

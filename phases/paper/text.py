@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from phases.paper.reading import BROKEN, OK, Link, Reading, Unreadable
 
@@ -10,6 +11,7 @@ _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^((?:[0-9]{1,2}\.)*[0-9]{1,2})\.?[ \t]+([^\W\d_].{0,100})$")
 _SETEXT = re.compile(r"^(=|-)\1{2,}[ \t]*$")
+_LONGEST_TITLE = 80
 _URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]+")
 
 
@@ -29,6 +31,16 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
         title=match.group(1).strip() if match else None,
         links=tuple(Link(url, 1) for url in links),
     )
+
+
+def read_requirement(content: bytes) -> Reading:
+    """The reading of a requirement in plain words. Its title is its first sentence, or as much of it as a title holds."""
+    reading = read_text(content, markdown=True)
+    first = re.split(r"(?<=[.!?])\s|\n|[。！？]", reading.pages[0].strip(), maxsplit=1)[0].rstrip(".!?")
+    title = (
+        first if len(first) <= _LONGEST_TITLE else first[:_LONGEST_TITLE].rpartition(" ")[0] or first[:_LONGEST_TITLE]
+    )
+    return replace(reading, reader="requirement 1", title=title or None)
 
 
 def _with_headings(text: str) -> str:

@@ -1,116 +1,142 @@
-"""Hyper-parameters and their values, as papers write them: in sentences and in tables."""
+"""Hyper-parameters and their values, as papers state them in sentences."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from phases.paper.markdown import PAGE_MARK
+from dataclasses import dataclass
 
 LARGEST_VALUE = 1e18
-_POWER = r"10\s*\^?\s*\{?\s*[-−–]?\s*[0-9]+\s*\}?"
-_PLAIN = r"[0-9]+(?:[.,][0-9]+)*"
-_NUMERIC = (
-    rf"\$?\s*({_PLAIN}\s*(?:\\times|×|x|\*)\s*{_POWER}|{_PLAIN}e[-−]?[0-9]+|{_POWER.replace('^?', '^')}|{_PLAIN})"
+_POWER = r"10 ?\^ ?\{? ?[-−–]? ?[0-9]{1,3} ?\}?"
+_LOST_POWER = r"10[−–][0-9]{1,2}(?![0-9.])"  # text layers lose that it is raised
+_PLAIN = r"[-−]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
+NUMBER = (
+    rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
+    rf"|{_POWER}|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
 )
-_NAMES = (
-    "learning rate",
-    "batch size",
-    "weight decay",
-    "momentum",
-    "dropout rate",
-    "dropout",
-    "number of epochs",
-    "epochs",
-    "number of layers",
-    "hidden size",
-    "hidden dimension",
-    "embedding dimension",
-    "embedding size",
-    "number of heads",
-    "attention heads",
-    "warmup steps",
-    "warm-up steps",
-    "training steps",
-    "iterations",
-    "number of iterations",
-    "temperature",
-    "margin",
-    "discount factor",
-    "replay buffer size",
-    "buffer size",
-    "label smoothing",
-    "gradient clipping",
-    "maximum sequence length",
-    "sequence length",
-    "beam size",
-    "random seed",
-    "seed",
-    "number of seeds",
-    "noise rate",
-    "number of samples",
-    "sample size",
-    "number of clusters",
-    "window size",
-    "kernel size",
-    "regularization strength",
-    "learning-rate",
-    "patience",
-    "clip range",
-    "entropy coefficient",
-    "latent dimension",
-    "hash bits",
-    "hashing bits",
-    "dimension",
-    "tolerance",
+_SEVERAL = rf"\$?\\?[{{\[]? ?({NUMBER}(?:(?:,|;|,? and|,? or|/)? ?{NUMBER}){{0,11}})"
+_HEADS = (
+    "learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?|dimensions?"
+    "|dimensionality|heads"
+    "|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing|clipping|norm|lengths?|seeds?|samples"
+    "|clusters"
+    "|thresholds?|strength|patience|range|bits|tolerance|weights?|penalty|probability|ratios?|width|depth|units"
+    "|ranks?"
+    "|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?|degree|parameters?|bonus|bias|beams?|neurons|filters"
 )
-_HYPER = re.compile(
-    r"\b(" + "|".join(sorted((re.escape(name) for name in _NAMES), key=len, reverse=True)) + r")s?\b"
-    r"(?:\s*\(?\$?\\?[A-Za-zα-ωη_{}]{0,12}\$?\)?)?"
-    r"\s*(?:(?:is |are |was )?set to|is|are|of|to|=|:|\|)\s*(?:be\s+|about\s+)?" + _NUMERIC,
+_GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|kappa|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi"
+_SPELLINGS = (
+    "α alpha β beta γ gamma δ delta ϵ epsilon ε epsilon ζ zeta η eta θ theta κ kappa λ lambda µ mu μ mu ν nu ρ rho σ sigma"
+    " τ tau φ phi ϕ phi ψ psi ω omega ξ xi"
+)
+_LETTERS = dict(zip(_SPELLINGS.split()[::2], _SPELLINGS.split()[1::2], strict=True))
+_HEAD = re.compile(
+    rf"\b({_HEADS})\b(?: ?\(?\$?\\?[A-Za-zα-ωϵϕ][\w{{}}]{{0,12}}\$?\)?)?"
+    r" ?(?:(?:is |are |was |were )?(?:set |fixed |equal )?(?:to|as|of|is|are|from|in|=|∈|:|\|)|\\in"
+    r"|by a grid search (?:on|over|in))"
+    r"(?: be| about)? ?" + _SEVERAL,
     re.IGNORECASE,
 )
+_BARE = re.compile(r"\b(rate|size|momentum|decay|dropout|dimension|temperature|seed) " + _SEVERAL)
+_SPELLED = re.compile(r"\b([a-z]{2,20}(?:_[a-z0-9]{1,20}){1,4}) ?= ?" + _SEVERAL)
 _COUNTED = re.compile(
-    r"\b([0-9][0-9,]*)\s+(epochs|iterations|layers|attention heads|training steps|warmup steps|random seeds|hidden units)\b",
-    re.IGNORECASE,
+    rf"(?<![\w.,$^_-])({_PLAIN})[ -]((?:[a-z]+[ -])?(?:epochs|iterations|layers|heads|steps|seeds|units|trials"
+    rf"|neurons|clusters))\b"
 )
+_SIGN = re.compile(
+    rf"(?<![^\s(${{,])(\\(?:{_GREEK})|[α-ωϵϕ]|[A-Za-hk-mo-su-z])(?:_\{{?([A-Za-z0-9]{{1,8}})\}}?|([0-9]))?\$? ?(?:="
+    rf"|\\in|∈|from) ?" + _SEVERAL + r"(?!\w|[\^+*/(\\]| ?[-+<≤]|,? ?(?:\.\.\.|…|\\[lc]?dots))"
+)
+_MODIFIER = re.compile(r"(?:^|(?<=[\s(]))([A-Za-z][A-Za-z-]{1,20}) $")
+_STOP_WORDS = """
+the a an of with and or our we use used using set to is are for in by on from as at its their fixed same default best
+each per all that this which where when has have total both initial vary tune select choose different various these following
+see report get let denote observe employ adopt fix
+"""
+_STOPS = frozenset(_STOP_WORDS.split())
+_CONDITION = re.compile(r"\b(?:if|when|for|case|any|iff|until|wenn|für) \$?$", re.IGNORECASE)
+_SAME = {
+    "number_of_epochs": "epochs",
+    "training_epochs": "epochs",
+    "number_of_iterations": "iterations",
+    "random_seeds": "number_of_seeds",
+    "seeds": "number_of_seeds",
+    "learning_rates": "learning_rate",
+    "batch_sizes": "batch_size",
+}
+_SHORTEST_QUOTE = 30
 
 
-def values_in(block: str) -> Iterator[tuple[str, int | float, str]]:
-    """Name, value and the words around them, for each hyper-parameter that a text gives a value to."""
-    flat = " ".join(PAGE_MARK.sub(" ", block).split())
-    for match in _HYPER.finditer(flat):
-        value = _number(match.group(2))
-        if value is not None:
-            yield _symbol(match.group(1)), value, flat[max(0, match.start() - 60) : match.end() + 40]
-    for match in _COUNTED.finditer(flat):
-        value = _number(match.group(1))
-        if value is not None:
-            yield _symbol(match.group(2)), value, flat[max(0, match.start() - 60) : match.end() + 40]
+@dataclass(frozen=True)
+class Value:
+    """A hyper-parameter, what it is set to (a text where the paper names several), and the words that say so."""
+
+    name: str
+    value: int | float | str
+    quote: str
 
 
-def _symbol(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    return {"number_of_epochs": "epochs", "number_of_iterations": "iterations", "random_seeds": "number_of_seeds"}.get(
-        plain, plain
+def values_in(text: str) -> Iterator[Value]:
+    """The values that one line of running text gives to hyper-parameters."""
+    for match in (*_HEAD.finditer(text), *_BARE.finditer(text)):
+        name = symbol_of(_with_modifiers(text, match.start(1)) + match.group(1))
+        yield from _value(name, match.group(2), text, match)
+    for match in _COUNTED.finditer(text):
+        yield from _value(symbol_of(match.group(2)), match.group(1), text, match)
+    for match in _SIGN.finditer(text):
+        if not _CONDITION.search(text[max(0, match.start() - 8) : match.start()]):
+            letter = match.group(1).lstrip("\\")
+            below = match.group(2) or match.group(3)
+            name = _LETTERS.get(letter, letter) + (f"_{below}" if below else "")
+            yield from _value(symbol_of(name), match.group(4), text, match)
+    for match in _SPELLED.finditer(text):
+        yield from _value(match.group(1), match.group(2), text, match)
+
+
+def symbol_of(name: str) -> str:
+    """The name of a constant, in snake case; empty where a name has no Latin or Greek letter."""
+    spelled = "".join(f" {_LETTERS[sign]} " if sign in _LETTERS else sign for sign in name.lower())
+    plain = re.sub(r"[^a-z0-9]+", "_", spelled).strip("_")[:40].strip("_")
+    return _SAME.get(plain, plain) if re.search("[a-z]", plain) and not plain[:1].isdigit() else ""
+
+
+def number_of(text: str) -> int | float | None:
+    """The number that a text is, in any of the spellings of papers; None where it is none, or one of no reasonable size."""
+    plain = re.sub(r"[\s{}$]", "", text).replace("−", "-").replace("–", "-")
+    plain = re.sub(r"\\times|\\cdot|×|\*|·", "x", plain)
+    power = re.fullmatch(r"(?:(-?[0-9.,]+)x)?10\^(-?[0-9]{1,3})", plain) or re.fullmatch(
+        r"(?:(-?[0-9.,]+)x)10(-?[0-9]{1,3})|10(-[0-9]{1,2})", plain
     )
-
-
-def _number(text: str) -> int | float | None:
-    plain = (
-        re.sub(r"[\s{}$]", "", text)
-        .replace("−", "-")
-        .replace("–", "-")
-        .replace("\\times", "x")
-        .replace("×", "x")
-        .replace("*", "x")
-    )
-    power = re.fullmatch(r"(?:([0-9.,]+)x)?10\^?(-?[0-9]{1,3})", plain) if "^" in plain or "x10" in plain else None
     try:
         if power:
-            plain = f"{(power.group(1) or '1').replace(',', '')}e{power.group(2)}"
+            plain = f"{(power.group(1) or '1').replace(',', '')}e{power.group(power.lastindex or 2)}"
         digits = plain.rstrip(".,").replace(",", "")
-        value = float(digits) if re.search(r"[.e]", digits) else int(digits)
+        value = float(digits) if re.search(r"[.eE]", digits) else int(digits)
     except ValueError:
         return None
     return value if abs(value) < LARGEST_VALUE else None
+
+
+def _value(name: str, stated: str, text: str, match: re.Match[str]) -> Iterator[Value]:
+    found = [number_of(number) for number in re.findall(NUMBER, stated)[:12]]
+    numbers = [number for number in found if number is not None]
+    if name and numbers and len(numbers) == len(found):
+        start = match.start()
+        while match.end() - start < _SHORTEST_QUOTE and start > 0:
+            start = text.rfind(" ", 0, start - 1) + 1
+        value = numbers[0] if len(numbers) == 1 else ", ".join(map(str, numbers))
+        yield Value(name, value, text[start : match.end()].strip())
+
+
+def _with_modifiers(text: str, start: int) -> str:
+    """Up to two words before a name that belong to it: "mask", "hidden layer"; with "of", also what is counted."""
+    words = ""
+    for _ in range(2):
+        match = _MODIFIER.search(text, max(0, start - 24), start)
+        if not match or match.group(1).lower() in _STOPS:
+            break
+        words = match.group(1) + " " + words
+        start = match.start(1)
+    if text[max(0, start - 10) : start].lower() == "number of ":
+        words = "number of " + words
+    return words

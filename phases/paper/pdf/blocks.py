@@ -175,7 +175,8 @@ def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Mar
         return True
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
         return True
-    if abs(line.size - start.size) > 0.8 and "$" not in line.text:
+    raised = kind == FOOTNOTE and index == first + 1  # the size of its first line may be that of its mark
+    if abs(line.size - start.size) > 0.8 and "$" not in line.text and not raised:
         return True
     if kind == CAPTION and has_holes(line):
         return True  # the head of the table below

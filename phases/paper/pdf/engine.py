@@ -18,28 +18,30 @@ _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|
 _SMALLEST_SIZE = 2.0
 _SIZE_OF_HEIGHT = 0.75
 """A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
-_WHITE = 0xFA
 
 
 def read_document(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
-    parsed = _parsed(path, password, coloured=False)
+    parsed = _parsed(path, password)
     verdict = _verdict(parsed.pages)
     if verdict != OK:
         return Document(verdict, name)
     with open_pdf(path, password) as scan:
-        pages = tuple(_page(page, scan) for page in parsed.pages)
-        if any(row.how == "white" for row in scan.hidden):
+        pages = {page.page_num: _page(page, scan) for page in parsed.pages}
+        pale = sorted({row.page for row in scan.hidden if row.how == "white"})
+        if pale:
             # Only asked for its colours does the engine part white words from black ones in the same line.
-            pages = tuple(_page(page, scan) for page in _parsed(path, password, coloured=True).pages)
+            coloured = _parsed(path, password, pages=",".join(map(str, pale)))
+            pages.update({page.page_num: _page(page, scan) for page in coloured.pages})
         links = one_each(link for page in parsed.pages for link in _links(page))
         marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
         title, authors = scan.title_and_authors()
-        return Document(verdict, name, pages, marks, title, authors, links, tuple(scan.hidden))
+        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden))
 
 
-def _parsed(path: str, password: str | None, *, coloured: bool) -> Any:
+def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any:
+    """What liteparse makes of all pages; of a few of them, with the colours of their words."""
     import liteparse
 
     # ocr_enabled=False: with the default, a scanned page makes it download a language model.
@@ -49,7 +51,8 @@ def _parsed(path: str, password: str | None, *, coloured: bool) -> Any:
         quiet=True,
         include_complexity=True,
         extract_annotations=True,
-        extract_text_metadata=coloured,
+        extract_text_metadata=pages is not None,
+        target_pages=pages,
         max_pages=MOST_PAGES,
         num_workers=1,
         password=password,
@@ -79,9 +82,8 @@ def _page(page: Any, scan: Scan) -> Page:
     # The stamp that arXiv prints along the margin is turned; so is a table on a page of its own, and that is kept.
     kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
     items = [_item(piece, page, turned) for piece in kept]
-    white = [_is_white(piece.fill_color) for piece in kept]
-    with scan.page(page.page_num, page.height) as looked:
-        items = [item for item, pale in zip(items, white, strict=True) if not (pale and looked.hides(item.box))]
+    with scan.page(page.page_num) as looked:
+        items = [item for item in items if not looked.hides(item.box)]
         items = [_ended(item, looked.font_at(item.box)) if item.bold else item for item in items]
     size = (page.height, page.width) if turned else (page.width, page.height)
     return Page(page.page_num, *size, tuple(items))
@@ -109,13 +111,6 @@ def _ended(item: Item, last_font: str | None) -> Item:
     if last_font is None or is_bold(last_font):
         return item
     return Item(item.text, item.box, item.size, item.font, item.bold, bold_end=False)
-
-
-def _is_white(colour: str | None) -> bool:
-    """`colour` is alpha, red, green and blue, two hexadecimal digits each."""
-    if not colour or len(colour) != 8:
-        return False
-    return all(int(colour[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:

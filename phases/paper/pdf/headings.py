@@ -112,8 +112,10 @@ def _match(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> t
         given = plain(text)
         if len(given) > len(wanted) + 12:
             break
+        if given != wanted and (away >= _NEAR or abs(len(given) - len(wanted)) > 0.3 * len(wanted)):
+            continue
         likeness = 1.0 if given == wanted else SequenceMatcher(None, given, wanted, autojunk=False).ratio() - 0.05
-        if likeness >= _ALIKE and (likeness == 1.0 or away < _NEAR):
+        if likeness >= _ALIKE:
             score = 10 * likeness - min(away, 300.0) / 100 + (0.5 if line.bold else 0.0)
             if best is None or score > best[0]:
                 best = (score, Heading(first, count, text, mark.level + 1))

@@ -18,7 +18,7 @@ from phases.paper.pdf.page import Bookmark, Document, PdfEngine
 from phases.paper.pdf.tables import table_text, tables_of
 from phases.paper.pdf.title import title_of
 from phases.paper.pdf.words import Words
-from phases.paper.reading import OK, Reading
+from phases.paper.reading import NO_TEXT, OK, Reading
 
 VERSION = 2
 
@@ -30,6 +30,8 @@ def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_do
     if document.verdict != OK:
         return Reading(document.verdict, reader)
     title, pages = _title_and_pages(document)
+    if not any(character.isalnum() for page in pages for character in page):
+        return Reading(NO_TEXT, reader)
     return Reading(OK, reader, tuple(pages), title, document.authors, document.links, document.hidden)
 
 

@@ -15,6 +15,8 @@ from phases.paper.reading import BROKEN, Hidden, Unreadable
 
 _TINIEST = 1.0
 _WHITE = 250
+_SCAN = 0.5
+"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
 _DEEPEST_FORM = 4
 _MOST_OBJECTS = 200_000
 _MOST_HIDDEN = 200
@@ -66,7 +68,7 @@ class Scan:
         return title or None, tuple(" ".join(name.split()) for name in names if name.strip())
 
     @contextmanager
-    def page(self, number: int, height: float) -> Iterator[PageScan]:
+    def page(self, number: int) -> Iterator[PageScan]:
         """A page's objects, for as long as they are looked at. `number` counts from 1."""
         try:
             page = self._document[number - 1]
@@ -74,7 +76,7 @@ class Scan:
             yield PageScan([], [])
             return
         try:
-            found = _Objects(page, number, height)
+            found = _Objects(page, number)
             if number not in self._seen:
                 self._seen.add(number)
                 self.hidden.extend(found.hidden[: _MOST_HIDDEN - len(self.hidden)])
@@ -116,23 +118,24 @@ def _font_name(text: Any) -> str | None:
 class _Objects:
     """One look over all objects of a page."""
 
-    def __init__(self, page: Any, number: int, height: float) -> None:
+    def __init__(self, page: Any, number: int) -> None:
         self.texts: list[tuple[Box, Any]] = []
         self.unseen: list[Box] = []
         self.hidden: list[Hidden] = []
-        self._page, self._number, self._height = page, number, height
+        self._page, self._number = page, number
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._colour = [ctypes.c_uint() for _ in range(4)]
         self._bounds = [ctypes.c_float() for _ in range(4)]
         self._text_page: list[Any] = []
-        self._covers: list[Box] = []
-        self._pale: list[tuple[Box, Any, int]] = []
+        self._suspects: list[tuple[Box, Any, int, str]] = []
+        others: list[tuple[int, Any]] = []
         for kind, item, depth in _all_objects(page):
             if kind == pdfium.FPDF_PAGEOBJ_TEXT:
-                self._look(item, depth)
-            elif kind in (pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING):
-                self._cover(kind, item)
-        self._judge_pale()
+                self._look(item, depth, len(others))
+            elif kind != pdfium.FPDF_PAGEOBJ_FORM:
+                others.append((kind, item))
+        if self._suspects:
+            self._judge(others)
         for opened in self._text_page:
             pdfium.FPDFText_ClosePage(opened)
 
@@ -141,23 +144,30 @@ class _Objects:
         pdfium.FPDFPageObj_GetBounds(item, left, bottom, right, top)
         return Box(left.value - self._left, self._top - top.value, right.value - self._left, self._top - bottom.value)
 
-    def _look(self, item: Any, depth: int) -> None:
+    def _look(self, item: Any, depth: int, before: int) -> None:
+        """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""
         box = self._box(item)
         self.texts.append((box, item))
         if pdfium.FPDFTextObj_GetTextRenderMode(item) in _NEVER_SHOWN:
-            self._tell(item, box, "invisible")
-            return
-        if depth == 0 and (
-            box.x1 < 0 or box.y1 < 0 or box.x0 > self._right - self._left or box.y0 > self._top - self._bottom
-        ):
+            self._suspects.append((box, item, before, "invisible"))
+        elif depth == 0 and (box.x1 < 0 or box.y1 < 0 or box.x0 > self._width or box.y0 > self._height):
             self._tell(item, box, "off_page")
-            return
-        if depth == 0 and box.height < _TINIEST and self._size(item) < _TINIEST:
+        elif depth == 0 and box.height < _TINIEST and self._size(item) < _TINIEST:
             self._tell(item, box, "tiny")
-            return
-        colour = self._fill(item)
-        if colour is not None and (colour[3] == 0 or min(colour[:3]) >= _WHITE):
-            self._pale.append((box, item, len(self._covers)))
+        else:
+            colour = self._fill(item)
+            if colour is not None and colour[3] == 0:
+                self._tell(item, box, "invisible")
+            elif colour is not None and min(colour[:3]) >= _WHITE:
+                self._suspects.append((box, item, before, "white"))
+
+    @property
+    def _width(self) -> float:
+        return float(self._right - self._left)
+
+    @property
+    def _height(self) -> float:
+        return float(self._top - self._bottom)
 
     def _fill(self, item: Any) -> tuple[int, int, int, int] | None:
         if not pdfium.FPDFPageObj_GetFillColor(item, *self._colour):
@@ -171,18 +181,35 @@ class _Objects:
             return _TINIEST
         return float(size.value * max(abs(matrix.d), abs(matrix.b)))
 
-    def _cover(self, kind: int, item: Any) -> None:
-        """What lies under white text makes it seen: a filled shape that is not white, or a picture."""
-        colour = self._fill(item) if kind == pdfium.FPDF_PAGEOBJ_PATH else None
-        if kind != pdfium.FPDF_PAGEOBJ_PATH or (colour and colour[3] > 0 and min(colour[:3]) < _WHITE):
-            self._covers.append(self._box(item))
+    def _judge(self, others: list[tuple[int, Any]]) -> None:
+        """White words are seen on what is dark below them; invisible ones belong to a scan if it fills the page."""
+        boxes = [self._box(item) for _, item in others]
+        pictures = [kind == pdfium.FPDF_PAGEOBJ_IMAGE for kind, _ in others]
+        area = self._width * self._height
+        scans = [
+            box
+            for box, picture in zip(boxes, pictures, strict=True)
+            if picture and box.width * box.height > _SCAN * area
+        ]
+        dark = [self._is_dark(kind, item) for kind, item in others]
+        for box, item, before, how in self._suspects:
+            if how == "white":
+                below = zip(boxes[:before], dark[:before], strict=True)
+                seen = any(cover.holds(box) for cover, is_dark in below if is_dark)
+            else:
+                seen = any(scan.holds(box) for scan in scans)
+            if not seen:
+                self._tell(item, box, how)
 
-    def _judge_pale(self) -> None:
-        for box, item, before in self._pale:
-            if not any(cover.holds(box) for cover in self._covers[:before]):
-                self._tell(item, box, "white")
+    def _is_dark(self, kind: int, item: Any) -> bool:
+        """Whether white words on it are seen: a filled shape that is not white, a picture, a shading."""
+        if kind != pdfium.FPDF_PAGEOBJ_PATH:
+            return True
+        colour = self._fill(item)
+        return colour is not None and colour[3] > 0 and min(colour[:3]) < _WHITE
 
     def _tell(self, item: Any, box: Box, how: str) -> None:
+        self.unseen.append(box)
         if len(self.hidden) >= _MOST_HIDDEN:
             return
         if not self._text_page:
@@ -192,7 +219,6 @@ class _Objects:
         pdfium.FPDFTextObj_GetText(item, self._text_page[0], letters, length)
         words = " ".join(bytes(letters).decode("utf-16-le", "ignore").replace("\x00", " ").split())
         if any(character.isalnum() for character in words):
-            self.unseen.append(box)
             self.hidden.append(Hidden(words[:_LONGEST_HIDDEN], self._number, how))
 
 

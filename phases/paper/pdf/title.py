@@ -22,7 +22,7 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
         return (printed if plain(printed) == plain(said) else said), place
     place = _largest(first)
     text = words.join([first[index].text for index in place])
-    return (text.rstrip("*∗†‡ ") or None) if len(text) <= _LONGEST else None, place
+    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:

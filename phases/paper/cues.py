@@ -1,0 +1,125 @@
+"""Which words of a statement tell what kind of demand it is, how firm a one, or that it is none."""
+
+from __future__ import annotations
+
+import re
+
+FIRM, LOOSE, WEAK, NONE = 1.0, 0.5, 0.4, 0.0
+_KINDS = {
+    "baseline": (
+        r"baselines?\b|compar(?:e|ed|ing) (?:\w+ ){0,4}(?:with|to|against)\b|competitors?\b|compared methods"
+        r"|Vergleichsverfahren|基线"
+    ),
+    "dataset": (
+        r"data ?sets?\b|corp(?:us|ora)\b|benchmarks? (?:suite|data)|(?:training|test|validation"
+        r"|dev(?:elopment)?) (?:set|split|data)\b"
+        r"|Datens[aä]tz|数据集|데이터셋"
+    ),
+    "loss": (
+        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]+ loss\b|(?:^|\bwe )(?:mini|maxi"
+        r"|opti)mi[sz]e"
+        r"|Verlustfunktion|Zielfunktion|损失|目标函数|손실"
+    ),
+    "metric": (
+        r"metrics?\b|measure[sd]? (?:by|as|with|the)\b|accuracy\b|\bF1\b|BLEU|ROUGE|perplexity|error rate|\bR?MSE\b"
+        r"|mean squared error|\bAUC\b|precision and recall|mistakes?\b|Genauigkeit|Fehlerrate|准确率|指标|정확도"
+    ),
+}
+_CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
+_NOT_BUILT = re.compile(
+    r"proofs?\b|theor(?:y|em|etical)|lemma|corollar|convergence (?:of|analysis|guarantee)|guarantee|limitation"
+    r"|ethic|impact"
+    r"|acknowledge?|related|discussion|conclusion|case stud|qualitative|future work|author contribution|funding"
+    r"|checklist"
+    r"|conflicts? of interest|licen[cs]e|table of contents|^contents$|inhaltsverzeichnis|danksagung|beweis|证明|目录|致谢",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(
+    r"(?:out|under)perform|superior|state[- ]of[- ]the[- ]art (?:performance|results)|(?:results?|experiments?"
+    r"|figure|table|analys[ie]s"
+    r"|we|it|this|that) (?:\w+ )?(?:shows?|showed|notices?|demonstrates?|indicates?|suggests?|implies|confirms?"
+    r"|reveal(?:s|ed)?"
+    r"|validates?|illustrates?|summari[sz]es?|observed?|observes|finds?|found|concludes?|witness|hypothesi[sz]e"
+    r"|believe|conjecture"
+    r"|expect)\b|significantly (?:better|higher|worse|improves?|faster)|surprising|interestingly|notably|likely due"
+    r"|(?:achieve|attain|yield|obtain|exhibit|improve|boost|increase|decrease|reduce|drop)(?:s|d"
+    r"|ed)? (?:\w+ ){0,3}(?:by|best|better"
+    r"|higher|lower|comparable|competitive|strong|slight|gains?|accuracy|performance)\b|promising|future work"
+    r"|remains? (?:an )?open"
+    r"|to (?:the best of )?our knowledge|(?:worse|better|higher|lower|larger|smaller|faster|slower) than"
+    r"|attract(?:s|ed)|challenging"
+    r"|has been (?:widely|extensively)|recent(?:ly)? (?:work|studies|advances)|existing stud|thank\b|supported by"
+    r"|\b(?:demonstrat(?:e|es|ed|ing)|suggesting|indicating|highlighting|showcas\w+|prov(?:es?|ing) that|tends? to"
+    r"|varied|remained"
+    r"|effectiveness (?:of|in)|(?:positively|negatively) affects?|perform(?:s|ed)? (?:above|below|well|poorly"
+    r"|similar\w*|on par))\b"
+    r"|(?:visible|seen|depicted|evident) (?:in|from) (?:the |our )?(?:results?|tables?|figures?)|it is (?:important"
+    r"|interesting|clear|worth|well)"
+    r"|(?:key|following) observations?|this (?:aligns|means)|may be (?:due|because)|in bold|bold numbers"
+    r"|(?:results?|scores?|details?|settings?|proofs?|curves?|comparisons?|discussion) (?:[\w ]{1,30} )?(?:are|is"
+    r"|can be) (?:shown"
+    r"|reported|presented|given|listed|provided|summari[sz]ed|found|included|deferred|in [A-Z])"
+    r"|(?:present|report|provide|show)s? (?:the |our |more |additional |detailed |full |further )*(?:results"
+    r"|details)",
+    re.IGNORECASE,
+)
+_PROVEN = re.compile(
+    r"\b(?:Lemma|Theorem|Corollary|Proposition|Proof|Assumption|Q\.E\.D|w\.l\.o\.g|Beweis|Satz|Korollar)\b"
+    r"|it follows that|we have that"
+    r"|completes? the proof|证明"
+)
+_DEED = (
+    r"use|utili[sz]e|employ|adopt|apply|train|pre-?train|re-?train|fine-?tune|tune|set|fix|compute|calculate"
+    r"|evaluate|assess|measure"
+    r"|report|test|sample|draw|select|choose|pick|initiali[sz]e|update|mini?mi[sz]e|maximi[sz]e|optimi[sz]e|add"
+    r"|append|define|denote"
+    r"|construct|build|create|generate|split|partition|divide|include|implement|run|repeat|perform|conduct|collect"
+    r"|gather|remove|filter"
+    r"|normali[sz]e|assign|obtain|feed|take|encode|parameteri[sz]e|freeze|compare|vary|sweep|search|replace|combine"
+    r"|concatenate|predict"
+    r"|estimate|design|propose|introduce|model|formulate|learn|solve|extract|parse|store|record|rank|sort|mask"
+    r"|augment|average|consider"
+)
+_DONE = re.compile(
+    rf"\b(?:we|to|and|then|can|will|by) (?:\w+ly |then |also |first |only )?(?:{_DEED})\b|^(?:{_DEED})s?\b"
+    r"|\b(?:is|are|was|were|be|been) (?:\w+ly |then |also |first |only |both )?(?:used|set|built|chosen|drawn|run"
+    r"|fed|taken|given|kept|split"
+    r"|defined|computed|\w{3,}(?:ed|zed))\b|\b(?:consists? of|composed of|followed by|contains?|takes?|outputs?"
+    r"|returns?)\b"
+    r"|\b(?:set to|using (?:the|an?)|at the end of|parameterized by)\b"
+    r"|[=∈]|\\in\b|\b[0-9][0-9.,]* (?:epochs|steps|layers|iterations|examples|samples|seeds|runs|tasks|heads|units"
+    r"|points|trials)\b"
+    r"|verwende|berechne|trainier|definier|gegeben|setze|使用|采用|训练|定义|计算|设置|设为|选择|采样|输入|输出|사용|학습",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 3, 0.5, 0.4, 0.5
+
+
+def is_built(title: str) -> bool:
+    """Whether what stands under a heading may ask for code. Proofs, thanks and reflections do not."""
+    return not _NOT_BUILT.search(title)
+
+
+def firmness_of(sentence: str) -> float:
+    """How firmly a sentence asks for code: FIRM where it says what is done, NONE where it only praises."""
+    words, parts = _LETTERS.findall(sentence), sentence.split()
+    counted = sum(any(map(str.isdigit, part)) for part in parts)
+    if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
+        return NONE  # the labels of a picture
+    if len(words) < _FEWEST_WORDS or sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
+        return NONE
+    if _PROVEN.search(sentence):
+        return NONE
+    done = bool(_DONE.search(sentence))
+    if _CLAIM.search(sentence):
+        return WEAK if done else NONE
+    return FIRM if done else LOOSE
+
+
+def kind_of_statement(text: str, section_kind: str) -> str:
+    """The kind of requirement that a statement is, by its words, else by the kind of section it stands in."""
+    for kind, cue in _CUES:
+        if cue.search(text):
+            return kind
+    return "experiment" if section_kind == "experiment" else "model"

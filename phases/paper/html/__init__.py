@@ -1,0 +1,1 @@
+"""Reads HTML pages: arXiv's, journals', blogs'."""
