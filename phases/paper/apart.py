@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
-from phases.paper.reading import BROKEN, Hidden, Link, Reading
+from phases.paper.kinds import PDF, PLAIN_PDF
+from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading
 
 SECONDS = 20
 """The longest that a paper may take. A long book takes two."""
@@ -16,16 +18,28 @@ SECONDS = 20
 
 def read_apart(kind: str, path: str, password: str | None = None) -> Reading:
     """The reading of a file, or of a folder of LaTeX source. Never raises for what is in it: the verdict says it."""
-    code, output = run_apart("phases.paper.child", [kind, path], (password or "").encode())
+    began = time.monotonic()
+    reading, crashed = _attempt(kind, path, password, SECONDS)
+    if crashed and kind == PDF and (left := SECONDS - (time.monotonic() - began)) > SECONDS / 2:
+        again, _ = _attempt(PLAIN_PDF, path, password, left)
+        return again if again.verdict == OK else reading
+    return reading
+
+
+def _attempt(kind: str, path: str, password: str | None, seconds: float) -> tuple[Reading, bool]:
+    """The reading, and whether the child crashed over it."""
+    code, output = run_apart("phases.paper.child", [kind, path], (password or "").encode(), seconds)
     if code is None:
-        return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s")
+        return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s"), False
     try:
-        return _reading(json.loads(output))
+        return _reading(json.loads(output)), False
     except (ValueError, KeyError, TypeError):
-        return Reading(BROKEN, "none", detail=_why(code))
+        return Reading(BROKEN, "none", detail=_why(code)), code < 0
 
 
-def run_apart(module: str, arguments: list[str], told: bytes = b"") -> tuple[int | None, bytes]:
+def run_apart(
+    module: str, arguments: list[str], told: bytes = b"", seconds: float = SECONDS
+) -> tuple[int | None, bytes]:
     """Exit code and output of a module that sets limits on itself; None where it took too long."""
     with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
         with subprocess.Popen(
@@ -36,7 +50,7 @@ def run_apart(module: str, arguments: list[str], told: bytes = b"") -> tuple[int
             start_new_session=True,
         ) as child:
             try:
-                child.communicate(told, timeout=SECONDS)
+                child.communicate(told, timeout=seconds)
             except subprocess.TimeoutExpired:
                 return None, b""
             finally:

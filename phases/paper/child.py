@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import asdict
 
+from phases.paper.kinds import PDF, PLAIN_PDF
 from phases.paper.limits import set_limits
 from phases.paper.reading import BROKEN, Reading, Unreadable
 
@@ -25,10 +26,15 @@ def main() -> None:
 
 
 def _read(kind: str, path: str, password: str | None) -> Reading:
-    if kind == "pdf":
+    if kind == PDF:
         from phases.paper.pdf.reader import read_pdf
 
         return read_pdf(path, password)
+    if kind == PLAIN_PDF:
+        from phases.paper.pdf.plain_engine import read_plainly
+        from phases.paper.pdf.reader import read_pdf
+
+        return read_pdf(path, password, read_plainly)
     if kind == "tex":
         from phases.paper.latex import read_latex
 

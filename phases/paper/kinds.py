@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
 REQUIREMENT = "requirement"
+PLAIN_PDF = "plain pdf"
+"""No kind of source: how a PDF is read that the usual engine breaks on."""
 ENDINGS = {
     PDF: ".pdf",
     LATEX: ".tex",

@@ -64,6 +64,15 @@ def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any
         raise Unreadable(ENCRYPTED if "password" in detail.lower() else BROKEN, detail) from error
 
 
+def drawn(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
+    """A page as PNG, or None where there is no such page."""
+    import liteparse
+
+    engine = liteparse.LiteParse(ocr_enabled=False, quiet=True, dpi=dots_per_inch, password=password)
+    pictures = engine.screenshot(path, page_numbers=[number])
+    return bytes(pictures[0].image_bytes) if pictures else None
+
+
 def _verdict(pages: list[Any]) -> str:
     """Most pages decide. A scan has no text; a garbled text layer has the wrong letters."""
     reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from phases.paper.headings import REFERENCES, UNNUMBERED, number_of, plain
+from phases.paper.headings import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain
 from phases.paper.pdf.lines import Line, has_holes
 from phases.paper.pdf.numbering import longest_run
 from phases.paper.pdf.page import Bookmark
@@ -139,7 +139,14 @@ def _by_rules(lines: Sequence[Line], body: Body, words: Words, outside: Set[int]
             headings.append(_whole(lines, index, level, words, run_on=index in numbered or lines[index].bold))
             until = index + headings[-1].count
             named.add(plain(lines[index].text))
-    return headings
+    return _behind_the_front(headings)
+
+
+def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
+    """Without what looks like a heading above the abstract or the first number: the authors, a motto."""
+    known = [heading for heading in headings if plain(heading.text) in ABSTRACT or number_of(heading.text)]
+    begin = known[0].first if known else 0
+    return [heading for heading in headings if heading.first >= begin or plain(heading.text) in UNNUMBERED]
 
 
 def _may_head(lines: Sequence[Line], index: int, body: Body) -> bool:
