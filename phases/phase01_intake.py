@@ -2,58 +2,60 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from phases.paper.arxiv import ArxivId, arxiv_id
-from phases.paper.kinds import REQUIREMENT
-from phases.paper.reading import BROKEN, Unreadable
-from phases.paper.sources import Source, digest_of, source_of, source_on_disk
 from pipeline.errors import PhaseError, PipelineError, StorageError
 from pipeline.files import sha256
 from pipeline.phase import TYPED, Context, Documents, Phase
 
+if TYPE_CHECKING:
+    from phases.paper.intake import Fetched
+    from phases.paper.sources import Source
+
 _FOLDER = "source/"
 
 
-class _Taken(NamedTuple):
-    source: Source
-    fetched: dict[str, Any] | None = None
-
-
 def run(inputs: Documents, ctx: Context) -> Documents:
+    from phases.paper.sources import digest_of  # late: every command looks at every phase
+
     origin = str(ctx.settings["source"])
-    taken = _take(origin, ctx)
-    files = {_FOLDER + name: content for name, content in taken.source.files.items()}
-    rows = [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in files.items()]
+    source, fetched = _take(origin, ctx)
+    files = {_FOLDER + name: content for name, content in source.files.items()}
     document = {
         "version": 1,
-        "kind": taken.source.kind,
+        "kind": source.kind,
         "origin": origin,
-        "sha256": digest_of(taken.source),
+        "sha256": digest_of(source),
         "bytes": sum(len(content) for content in files.values()),
-        "files": rows,
-        "fetched": taken.fetched,
-        "refused": list(taken.source.refused),
+        "files": [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in files.items()],
+        "fetched": fetched and {"url": fetched.url, "content_type": fetched.content_type, "arxiv": fetched.arxiv},
+        "refused": list(source.refused),
     }
     return {"input.json": document, **files}
 
 
-def _take(origin: str, ctx: Context) -> _Taken:
+def _take(origin: str, ctx: Context) -> tuple[Source, Fetched | None]:
+    from phases.paper.intake import Limits, take_in
+    from phases.paper.kinds import REQUIREMENT
+    from phases.paper.reading import BROKEN, Unreadable
+    from phases.paper.sources import Source
+
+    if origin.startswith(TYPED):
+        return Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}), None
+    limits = Limits(
+        bytes=ctx.settings["max_source_mb"] * 2**20,
+        seconds=ctx.settings["download_seconds"],
+        arxiv=ctx.settings["arxiv"],
+        private=ctx.settings["private_addresses"] == "allowed",
+    )
     try:
-        if origin.startswith(TYPED):
-            return _Taken(Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}))
-        if not os.path.lexists(origin) and (paper := arxiv_id(origin)):
-            return _from_arxiv(paper, ctx)
-        if "://" in origin:
-            return _download(origin, ctx)
-        return _Taken(source_on_disk(origin, ctx.settings["max_source_mb"] * 2**20))
-    except StorageError as error:
-        raise _broken(_disk_trouble(origin, error)) from error
+        return take_in(origin, limits, lambda what: ctx.progress(0, 1, what))
     except Unreadable as error:
-        raise _broken(f"{origin} {error.detail}", error.verdict) from error
+        raise PhaseError(f"{origin} {error.detail}", report={"input_verdict": error.verdict}) from error
+    except StorageError as error:
+        raise PhaseError(_disk_trouble(origin, error), report={"input_verdict": BROKEN}) from error
     except PipelineError as error:
-        raise _broken(str(error)) from error
+        raise PhaseError(str(error), report={"input_verdict": BROKEN}) from error
 
 
 def _disk_trouble(origin: str, error: StorageError) -> str:
@@ -64,39 +66,6 @@ def _disk_trouble(origin: str, error: StorageError) -> str:
     return f"{error}; check that you may read it"
 
 
-def _from_arxiv(paper: ArxivId, ctx: Context) -> _Taken:
-    """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
-    from phases.paper.fetch import DownloadError
-
-    base = str(ctx.settings["arxiv"]).rstrip("/")
-    try:
-        return _download(paper.source_url(base), ctx, paper.spelling)
-    except (DownloadError, Unreadable) as error:
-        if isinstance(error, DownloadError) and error.transient:
-            raise
-        return _download(paper.pdf_url(base), ctx, paper.spelling)
-
-
-def _download(url: str, ctx: Context, paper: str | None = None) -> _Taken:
-    import tempfile
-
-    from phases.paper.fetch import Limits, fetch
-    from pipeline.files import read_bytes
-
-    ctx.progress(0, 1, f"downloading {url}")
-    limits = Limits(ctx.settings["max_source_mb"] * 2**20, ctx.settings["download_seconds"], seconds_to_connect=20)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "download")
-        fetched = fetch(url, path, limits, private=ctx.settings["private_addresses"] == "allowed")
-        content = read_bytes(path, limit=limits.bytes)
-    row = {"url": fetched.url, "content_type": fetched.content_type, "arxiv": paper}
-    return _Taken(source_of(content), row)
-
-
-def _broken(message: str, verdict: str = BROKEN) -> PhaseError:
-    return PhaseError(message, report={"input_verdict": verdict})
-
-
 PHASE = Phase(
     number="01",
     name="intake",
@@ -104,4 +73,5 @@ PHASE = Phase(
     writes=("input.json", _FOLDER),
     settings=("source", "max_source_mb", "arxiv", "private_addresses", "download_seconds"),
     run=run,
+    version=2,
 )

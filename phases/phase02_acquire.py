@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from phases.paper.apart import read_apart
-from phases.paper.kinds import LATEX
-from phases.paper.markdown import paper_document
-from phases.paper.reading import OK, cure
 from pipeline.errors import PhaseError
 from pipeline.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
+    from phases.paper.apart import read_apart  # late: every command looks at every phase
+    from phases.paper.kinds import LATEX
+    from phases.paper.markdown import paper_document
+    from phases.paper.reading import OK, cure
+
     source = inputs["input.json"]
     first = source["files"][0]["path"]
     path = os.path.join(ctx.paths.root, first.partition("/")[0] if source["kind"] == LATEX else first)

@@ -210,7 +210,7 @@ def _told(error: Exception, limits: Limits, line: Line) -> Failed:
         case socket.gaierror(errno=socket.EAI_AGAIN):
             return Failed("names of hosts cannot be looked up now; check your network", transient=True)
         case socket.gaierror():
-            return Failed("there is no host of that name; check the address")
+            return Failed("there is no host of that name; check the address, and whether this machine is on a network")
         case OSError():
             reason = error.strerror or "the server closed the connection"
             return Failed(f"the connection failed ({reason}); {_LATER}", transient=True)

@@ -15,7 +15,7 @@ from phases.paper.requirements_rivals import rivals_in
 from phases.paper.terms import terms_of, weights_of
 
 LONGEST_QUOTE = 120
-_SHORTEST_QUOTE = 24
+_SHORTEST_QUOTE = 30
 _MOST_VALUES = 150
 
 
@@ -48,7 +48,7 @@ def _found(text: str, outline: dict[str, Any], kinds: dict[str, str]) -> list[Fo
     """All that the paper asks for, once. Where no section is one of method or experiment, all of them are read."""
     everywhere = {section["id"]: section for section in outline["sections"]}
     planned = planned_sections(outline["sections"], kinds)
-    found = [*artifacts_of(outline), *algorithms_of(text, outline, everywhere)]
+    found = [*artifacts_of(text, outline), *algorithms_of(text, outline, everywhere)]
     found += equations_of(outline, {section["id"]: section for section in planned})
     for section in planned:
         found += notes_in(text, section, kinds.get(section["id"], "other"))

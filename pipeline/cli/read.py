@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.errors import PhaseError
 
@@ -15,17 +16,16 @@ if TYPE_CHECKING:
     from pipeline.formats import Markdown
 
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
-_LARGEST = 1 << 30
 
 
 @click.command("read")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="SOURCE")
 @click.option("--html", metavar="OUT", help="Also write a page that puts the paper's pages beside the Markdown.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outline as JSON.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
 def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, password: str | None) -> None:
-    """Show what the reader makes of FILE (a PDF, LaTeX, HTML, Word, Markdown or plain text), and make no task of it.
+    """Show what the reader makes of SOURCE, which is what `run` takes, and make no task of it.
 
     \b
     pipeline read paper.pdf                     title, outline, counts, verdict
@@ -47,12 +47,15 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
 
 def _copied(file: str, folder: str) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
+    from phases.paper.intake import Limits, take_in
     from phases.paper.kinds import LATEX
     from phases.paper.reading import Unreadable
-    from phases.paper.sources import source_on_disk
 
+    settings = settings_from({})
+    private = settings.private_addresses == "allowed"
+    limits = Limits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
-        source = source_on_disk(file, _LARGEST)
+        source, _ = take_in(file, limits, tell)
     except Unreadable as error:
         raise PhaseError(f"{file} {error.detail}") from error
     for name, content in source.files.items():

@@ -187,7 +187,7 @@ def test_a_title_cannot_drive_the_terminal(command: Command) -> None:
         assert ended.code in (0, 3), ended.err
         for character in "\x1b\x07\x08\x9b\u202e":
             assert character not in ended.out + ended.err
-    assert "\\x1b[31mRed" in shown[2].out
+    assert "\\e[31mRed" in shown[2].out, "the front matter tells what the title is made of"
 
 
 # check, logs

@@ -396,7 +396,7 @@ BREACHES = [
     pytest.param("file_structure:", "file_structure: []\nleft_over:", id="no file is planned and a key is unknown"),
     pytest.param("plan_version: 1", "plan_version: 7", id="another version"),
     pytest.param("  kind: algorithm", "  kind: miracle", id="an unknown kind of requirement"),
-    pytest.param("    page: 1", "    page: first", id="words for a page"),
+    pytest.param("page: 1", "page: first", id="words for a page"),
 ]
 
 
