@@ -33,6 +33,7 @@ _TYPEWRITER = re.compile(
 )
 _TAGGED = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
 _SCRAP = 24
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
 _ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
 _MOST_STEPS = 120
 
@@ -144,7 +145,7 @@ def is_code(line: Line, body: Body) -> bool:
 def is_display(line: Line, body: Body) -> bool:
     """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
-    words = len(re.findall(r"[^\W\d_]{3,}", re.sub(r"\$[^$]*\$", " ", line.text)))
+    words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
     if left < 1.2 * body.size and not _TAGGED.search(line.text):
         return False
     if not words and len(line.text) <= _SCRAP and left > 0.1 * line.column.width:

@@ -9,6 +9,7 @@ _HYPHEN = re.compile(r"(?<=\w)[-‐]$")
 _LAST = re.compile(r"([^\W\d_]+(?:[-‐][^\W\d_]+)*)[-‐]$")
 _FIRST = re.compile(r"^[^\W\d_]+(?:[-‐][^\W\d_]+)*")
 _CJK = re.compile(r"[\u3000-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_HANGUL = re.compile(r"[\uac00-\ud7af]")
 _ADDRESS = re.compile(r"(?:https?:\S*|www\.\S*|doi:\S*)$")
 
 
@@ -39,6 +40,9 @@ class Words:
             return self._across(before, after, last.group(1).lower(), first.group().lower())
         if _ADDRESS.search(before[-300:]) and not before.endswith((".", ",")) and re.match(r"[\w/#?&=%~-]", after):
             return before + after if _continues(before, after) else f"{before} {after}"
+        if _HANGUL.match(before[-1]) and _HANGUL.match(after[0]):
+            whole = before[-40:].rpartition(" ")[2] + after[:40].partition(" ")[0]
+            return before + after if whole.rstrip(".,") in self._whole else f"{before} {after}"
         if _HYPHEN.search(before[-2:]) or (_CJK.match(before[-1]) and _CJK.match(after[0])):
             return before + after
         return f"{before} {after}"
