@@ -36,7 +36,7 @@ def _read(kind: str, path: str, password: str | None) -> Reading:
 
         return read_pdf(path, password, read_plainly)
     if kind == "tex":
-        from phases.paper.latex import read_latex
+        from phases.paper.latex.reader import read_latex
 
         return read_latex(_files(path))
     with open(path, "rb") as file:

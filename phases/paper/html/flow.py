@@ -78,9 +78,8 @@ class Flow:
 
     def _element(self, element: Element) -> None:
         classes = element.classes
-        if not _SKIPPED.isdisjoint(classes) or element.attributes.get("role") == "doc-backlink":
-            return
-        if element.tag in _BLOCKS and not _NAMES.isdisjoint(classes):
+        back = element.attributes.get("role") == "doc-backlink"
+        if back or not _SKIPPED.isdisjoint(classes) or (element.tag in _BLOCKS and not _NAMES.isdisjoint(classes)):
             return
         if is_equation(element):
             for tex, number in equations_of(element):
