@@ -95,7 +95,9 @@ def _numbered(headings: list[str]) -> list[tuple[str | None, str]]:
     behind = False
     for text, number in zip(headings, known, strict=True):
         letter = re.match(r"([A-Z])\s+(?=\S)", text)
-        if not number and letter and (behind or letter.group(1) in divided):
+        last = (rows[-1][0] or "") if rows else ""
+        goes_on = letter is not None and last[:1] == chr(ord(letter.group(1)) - 1)
+        if not number and letter and (behind or goes_on or letter.group(1) in divided):
             rows.append((letter.group(1), text[letter.end() :].strip()))
         else:
             rows.append((number or None, without_number(text)))

@@ -26,7 +26,10 @@ Words stand here, and there are enough of them to be a paper of sorts.
 We minimize the cross-entropy loss with a learning rate of 0.1.
 \\end{document}
 """
-PAGE = f"<!doctype html><html><head><title>Slow</title></head><body><h1>Slow</h1><h2>1 One</h2><p>{'Words. ' * 90}</p></body></html>"
+PAGE = (
+    "<!doctype html><html><head><title>Slow</title></head><body><h1>Slow</h1><h2>1 One</h2>"
+    f"<p>{'Words. ' * 90}</p></body></html>"
+)
 MIB = 2**20
 
 
@@ -123,7 +126,9 @@ def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
     assert ended.code in (1, 2)
 
 
-@pytest.mark.parametrize("out", ["nowhere/look.html", "in", "paper.md/look.html"], ids=["nowhere", "a folder", "a file"])
+@pytest.mark.parametrize(
+    "out", ["nowhere/look.html", "in", "paper.md/look.html"], ids=["nowhere", "a folder", "a file"]
+)
 def test_a_page_that_cannot_be_written_is_said_so(out: str, command: Command) -> None:
     paper(command.folder)
     ended = command("read", "paper.md", "--html", out)

@@ -189,7 +189,9 @@ def test_every_word_of_a_whole_paper_is_in_its_page() -> None:
         pytest.param("$$ y = x \\tag{3} $$", "<div class=equation>$$ y = x \\tag{3} $$</div>", id="an equation"),
         pytest.param("[^1]: note", "<p class=note>[^1]: note</p>", id="a footnote"),
         pytest.param("```algorithm\nAlgorithm 1: W\n  for\n```", "<pre>Algorithm 1: W\n  for</pre>", id="an algorithm"),
-        pytest.param("```\na\n\n\nb\n```\n\nafter", "<p>after</p>", id="what follows a listing with an empty line in it"),
+        pytest.param(
+            "```\na\n\n\nb\n```\n\nafter", "<p>after</p>", id="what follows a listing with an empty line in it"
+        ),
         pytest.param("```\na\n\n```\n\nafter", "<p>after</p>", id="what follows a listing that ends in an empty line"),
         pytest.param("```\n# no\n\n## heading\n```", "<pre># no\n\n## heading</pre>", id="a comment in a listing"),
     ],

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from phases.paper.headings import REFERENCES, plain
-from phases.paper.pdf.headings import Body, Heading
+from phases.paper.pdf.bookmarks import Heading
+from phases.paper.pdf.headings import Body
 from phases.paper.pdf.lines import Line, has_holes
 from phases.paper.pdf.references import reference_text, references_of
 from phases.paper.pdf.tables import Table
@@ -19,7 +20,7 @@ ALGORITHM, FOOTNOTE, ITEM, REFERENCE, PICTURE, CONTENTS, CODE = (
     "algorithm", "footnote", "item", "reference", "picture", "contents", "code",
 )  # fmt: skip
 _CAPTION = re.compile(
-    r"^(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*[0-9A-Z][0-9.]*\s*[:.|：]|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
+    r"^(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*)(?:\s*[:.|：]|$)|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
     re.IGNORECASE,
 )
 _BOLD_CAPTION = re.compile(r"^(?:figure|fig\.|table|tab\.)\s*[0-9A-Z][0-9.]*\s", re.IGNORECASE)
@@ -176,8 +177,9 @@ def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Mar
         return True
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
         return True
-    raised = kind == FOOTNOTE and index == first + 1  # the size of its first line may be that of its mark
-    if abs(line.size - start.size) > 0.8 and "$" not in line.text and not raised:
+    if kind == FOOTNOTE:
+        start = lines[first + 1]  # the size of its first line may be that of its mark
+    if abs(line.size - start.size) > 0.8 and "$" not in line.text:
         return True
     if kind == CAPTION and has_holes(line):
         return True  # the head of the table below

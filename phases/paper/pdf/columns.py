@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 
 from phases.paper.pdf.page import Box, Item, Page
 
@@ -15,6 +16,8 @@ _NARROWEST_GUTTER = 8.0
 _NARROWEST_LINE = 0.2
 _FEWEST_CELLS = 5
 _FEWEST_WIDE_ROWS = 3
+_STRIPE = 0.5
+_NEAR = 30.0
 _MOST_CROSSING = 0.6
 _SLACK = 6.0
 
@@ -25,9 +28,12 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
     gutters = [_gutter(page) for page in pages]
     seen = Counter(round(gutter / 4) * 4 for gutter in gutters if gutter)
     usual = float(seen.most_common(1)[0][0]) if seen and sum(seen.values()) * 3 >= len(pages) else None
+    if usual is not None:
+        usual = median(gutter for gutter in gutters if gutter and abs(gutter - usual) <= 4)
     found = []
     for page, own in zip(pages, gutters, strict=True):
-        gutter = usual if own is None and usual is not None and _is_gutter(page, usual, fewest=2) else own
+        near = usual is not None and (own is None or abs(own - usual) < _NEAR)
+        gutter = usual if near and usual is not None and _is_gutter(page, usual, fewest=2) else own
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
         beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
         found.append([*_columns(inside, gutter), *_columns(beside, None)])
@@ -69,7 +75,9 @@ def _gutter(page: Page) -> float | None:
     best = max(votes.values(), default=0)
     if best < _FEWEST_ROWS:
         return None
-    stripe = sorted(place for place, count in votes.items() if count >= 0.8 * best)
+    stripe = sorted(place for place, count in votes.items() if count >= _STRIPE * best)
+    crossed = {place: sum(item.box.x0 < place - 1 < place + 1 < item.box.x1 for item in page.items) for place in stripe}
+    stripe = [place for place in stripe if crossed[place] == min(crossed.values())]
     gutter = float(stripe[len(stripe) // 2])
     return gutter if _is_gutter(page, gutter, fewest=_FEWEST_ROWS) else None
 
@@ -143,7 +151,7 @@ def _bands(spanning: Sequence[Item]) -> list[Box]:
     """Stripes over the whole width, top to bottom: what spans the columns, close lines of it taken together."""
     bands: list[Box] = []
     for item in spanning:
-        if bands and item.box.y0 - bands[-1].y1 < 0.9 * item.box.height:
+        if bands and item.box.y0 - bands[-1].y1 < 1.5 * item.box.height:
             bands[-1] = bands[-1].around(item.box)
         else:
             bands.append(item.box)

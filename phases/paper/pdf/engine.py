@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from phases.paper.pdf.letters import mended
-from phases.paper.pdf.page import Bookmark, Box, Document, Item, Page
+from phases.paper.pdf.page import Bookmark, Box, Document, Page
+from phases.paper.pdf.pieces import ended, items_of
 from phases.paper.pdf.scan import Scan, open_pdf
 from phases.paper.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
 
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
-_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
-_SMALLEST_SIZE = 2.0
-_SIZE_OF_HEIGHT = 0.75
-"""A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
 
 
 def read_document(path: str, password: str | None) -> Document:
@@ -50,6 +45,7 @@ def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any
         output_format="text",
         quiet=True,
         include_complexity=True,
+        emit_word_boxes=True,
         extract_annotations=True,
         extract_text_metadata=pages is not None,
         target_pages=pages,
@@ -90,36 +86,11 @@ def _page(page: Any, scan: Scan) -> Page:
     turned = sideways * 2 > len(pieces)
     # The stamp that arXiv prints along the margin is turned; so is a table on a page of its own, and that is kept.
     kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
-    items = [_item(piece, page, turned) for piece in kept]
+    items = [item for piece in kept for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
-        items = [item for item in items if not looked.hides(item.box)]
-        items = [_ended(item, looked.font_at(item.box)) if item.bold else item for item in items]
+        items = [ended(item, looked.font_at) for item in items if not looked.hides(item.box)]
     size = (page.height, page.width) if turned else (page.width, page.height)
     return Page(page.page_num, *size, tuple(items))
-
-
-def _item(piece: Any, page: Any, turned: bool) -> Item:
-    box = Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
-    if turned and piece.rotation % 360 == 270:
-        box = Box(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
-    elif turned:
-        box = Box(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
-    size = piece.font_size or 0.0
-    size = size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT
-    font = piece.font_name or ""
-    bold = is_bold(font)
-    return Item(mended(piece.text), box, round(size, 1), font.rpartition("+")[2], bold, bold)
-
-
-def is_bold(font: str) -> bool:
-    """Whether a font's name says that it is bold."""
-    return bool(_BOLD.search(font))
-
-
-def _ended(item: Item, last_font: str | None) -> Item:
-    if last_font is None or is_bold(last_font):
-        return item
-    return Item(item.text, item.box, item.size, item.font, item.bold, bold_end=False)
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from phases.paper.headings import ABSTRACT, plain
 from phases.paper.pdf.blocks import (
@@ -54,6 +55,8 @@ def _is_label(block: Block, body: Body) -> bool:
     counts = [len(re.findall(r"[^\W\d_]{3,}", line.text)) for line in block.lines]
     as_text = all(line.font == body.font and abs(line.size - body.size) < 0.3 for line in block.lines)
     prose = sum(count >= _WORDS_OF_PROSE for count in counts)
+    if block.kind == FOOTNOTE and max(counts) >= _WORDS_OF_PROSE:
+        return False
     if len(block.lines) == 1 and not re.search(r"[.!?:;,]$", block.lines[0].text):
         return max(counts) < 2 * _WORDS_OF_PROSE
     return prose < 2 and not (as_text and max(counts) >= _WORDS_OF_PROSE // 2)
@@ -93,5 +96,5 @@ def _with_abstract(blocks: Sequence[Block]) -> Iterator[Block]:
         if match and block.page <= 2:
             named = True
             yield Block(HEADING, block.page, text=match.group().rstrip(" .:—–-"), level=1)
-            block.text = block.lines[0].text[match.end() :]
+            block.lines[0] = replace(block.lines[0], text=block.lines[0].text[match.end() :])
         yield block

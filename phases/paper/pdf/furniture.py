@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 
 from phases.paper.pdf.page import Item, Page
@@ -39,7 +39,7 @@ def without_furniture(pages: Sequence[Page]) -> list[Page]:
 
 def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
-    edge = [item for item in page.items if _outermost(item, page)]
+    edge = [item for item in page.items if _outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
     for item in edge:
         middle = (item.box.y0 + item.box.y1) / 2
         others = [
@@ -94,15 +94,29 @@ def _at_usual_heights(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -
 
 
 def _line_numbers(page: Page) -> Iterator[Item]:
-    """Numbers that count the lines, in the margin of a manuscript."""
-    for side in (0, 1):
-        numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
-        texts = [item for item in page.items if item.box.width > 60]
-        if len(numbers) < _FEWEST_LINE_NUMBERS or not texts:
-            return
-        edge = min(item.box.x0 for item in texts) if side == 0 else max(item.box.x1 for item in texts)
-        outside = [item for item in numbers if (item.box.x1 < edge if side == 0 else item.box.x0 > edge)]
-        outside.sort(key=lambda item: item.box.y0)
-        steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(outside))
-        if len(outside) >= _FEWEST_LINE_NUMBERS and steps[1] + steps[5] >= 0.8 * (len(outside) - 1):
-            yield from outside
+    """Numbers that count the lines of a manuscript: one below the other, and hardly a line of text where they stand."""
+    numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
+    texts = [item.box for item in page.items if item.box.width > 60]
+    for edge in (lambda item: item.box.x0, lambda item: item.box.x1):
+        for column in _aligned(sorted(numbers, key=edge), edge):
+            x0, x1 = min(item.box.x0 for item in column), max(item.box.x1 for item in column)
+            column.sort(key=lambda item: item.box.y0)
+            steps = Counter(int(after.text) - int(before.text) for before, after in pairwise(column))
+            over = sum(box.x0 < x1 - 1 and box.x1 > x0 + 1 for box in texts)
+            counted = steps[1] + 5 * steps[5]
+            near = len({round(box.y0 / 4) for box in texts if column[0].box.y0 <= box.y0 <= column[-1].box.y1})
+            if steps[1] + steps[5] >= 0.8 * (len(column) - 1) and over <= 0.1 * len(texts) and counted >= 0.35 * near:
+                yield from column
+
+
+def _aligned(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
+    """Stacks of items whose edges stand below each other."""
+    stack: list[Item] = []
+    for item in items:
+        if stack and edge(item) - edge(stack[-1]) > 1.0:
+            if len(stack) >= _FEWEST_LINE_NUMBERS:
+                yield stack
+            stack = []
+        stack.append(item)
+    if len(stack) >= _FEWEST_LINE_NUMBERS:
+        yield stack

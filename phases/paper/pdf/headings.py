@@ -6,31 +6,27 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from phases.paper.headings import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain
+from phases.paper.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.paper.pdf.lines import Line, has_holes
 from phases.paper.pdf.numbering import longest_run
 from phases.paper.pdf.page import Bookmark
 from phases.paper.pdf.words import Words
 
-_LONGEST = 160
-_MOST_LINES = 4
 _LARGER = 0.4
+_HOLE, _SPREAD = 1.6, 3.2
 _FEWEST_BOOKMARKS = 3
-_ALIKE = 0.86
-_NEAR = 30.0
+_CHAPTER = re.compile(
+    r"^(?:chapter|appendix|part|kapitel|anhang|chapitre|annexe)\s+([0-9]{1,2}|[A-Z])\.?$", re.IGNORECASE
+)
+_NO_HEADING = re.compile(
+    r"(?:figure|fig\.|table|algorithm|abbildung|tabelle|listing|theorem|lemma|proof\b|corollary|definition"
+    r"|proposition|remark|example|assumption|claim|conjecture)\s*[0-9A-Z.]*[.:\s]",
+    re.IGNORECASE,
+)
+_ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 Style = tuple[str, float, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """Lines `first` up to `first + count` are one heading. `level` counts from 1."""
-
-    first: int
-    count: int
-    text: str
-    level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     by_rules = _by_rules(lines, body_of(lines), words, outside)
     if len(bookmarks) < _FEWEST_BOOKMARKS:
         return by_rules
-    marked = _by_bookmarks(lines, bookmarks, words, outside)
+    marked = headings_by_bookmarks(lines, bookmarks, words, outside)
     if len(marked) * 2 < len(bookmarks):
         return by_rules
     taken = {index for heading in marked for index in range(heading.first, heading.first + heading.count)}
@@ -77,54 +73,10 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
     return plain(heading.text) in UNNUMBERED or _style(line) in styles
 
 
-def _by_bookmarks(
-    lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]
-) -> list[Heading]:
-    pages: dict[int, list[int]] = defaultdict(list)
-    for index, line in enumerate(lines):
-        if index not in outside:
-            pages[line.page].append(index)
-    found: dict[int, Heading] = {}
-    for mark in bookmarks:
-        places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in found]
-        best = max(
-            (match for index in places if (match := _match(lines, index, mark, words))),
-            default=None,
-            key=lambda match: match[0],
-        )
-        if best:
-            found[best[1].first] = best[1]
-    return [found[first] for first in sorted(found)]
-
-
-def _match(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:
-    """How well a heading that begins at a line is what the bookmark says, and the heading."""
-    wanted = plain(mark.title)
-    best: tuple[float, Heading] | None = None
-    line = lines[first]
-    away = abs(line.box.y0 - mark.y) if mark.y is not None and line.page == mark.page else 2 * _NEAR
-    if not wanted or len(line.text) > 2 * _LONGEST:
-        return None
-    for count in range(1, _MOST_LINES + 1):
-        if first + count > len(lines) or lines[first + count - 1].page != line.page:
-            break
-        text = words.join([each.text for each in lines[first : first + count]])
-        given = plain(text)
-        if len(given) > len(wanted) + 12:
-            break
-        if given != wanted and (away >= _NEAR or abs(len(given) - len(wanted)) > 0.3 * len(wanted)):
-            continue
-        likeness = 1.0 if given == wanted else SequenceMatcher(None, given, wanted, autojunk=False).ratio() - 0.05
-        if likeness >= _ALIKE:
-            score = 10 * likeness - min(away, 300.0) / 100 + (0.5 if line.bold else 0.0)
-            if best is None or score > best[0]:
-                best = (score, Heading(first, count, text, mark.level + 1))
-    return best
-
-
 def _by_rules(lines: Sequence[Line], body: Body, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
-    run = longest_run([lines[index].text for index in candidates])
+    titles = {index: _titled(lines, index) for index in candidates}
+    run = longest_run(list(titles.values()))
     numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
@@ -149,12 +101,22 @@ def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
     return [heading for heading in headings if heading.first >= begin or plain(heading.text) in UNNUMBERED]
 
 
+def _titled(lines: Sequence[Line], index: int) -> str:
+    """The text of a heading's first line; "Chapter 3" with a line of larger letters below is the number of what that says."""
+    chapter = _CHAPTER.match(lines[index].text)
+    below = lines[index + 1] if index + 1 < len(lines) else None
+    if chapter and below and below.size > lines[index].size - _LARGER and below.page == lines[index].page:
+        return f"{chapter.group(1)} {below.text}"
+    return lines[index].text
+
+
 def _may_head(lines: Sequence[Line], index: int, body: Body) -> bool:
     line = lines[index]
     letters = [character for character in line.text if character.isalpha()]
-    if not letters or len(line.text) > _LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
+    if not letters or len(line.text) > LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
         return False
-    if not _differs(line, body) or has_holes(line, after=1 if number_of(line.text) else 0):
+    numbered = number_of(line.text) is not None  # in a narrow column the words of a heading may be spread out
+    if not _differs(line, body) or has_holes(line, after=int(numbered), widest=_SPREAD if numbered else _HOLE):
         return False
     return _stands_alone(lines, index) or plain(line.text) in UNNUMBERED
 
@@ -163,7 +125,14 @@ def _differs(line: Line, body: Body) -> bool:
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
     other_font = _family(line.font) != _family(body.font) and line.size >= body.size - 1.5
-    return line.bold or line.size > body.size + _LARGER or other_font or (capitals > 3 and capitals > 2 * small)
+    italic = _ITALIC.search(line.font) and not _ITALIC.search(body.font) and number_of(line.text)
+    return (
+        line.bold
+        or bool(italic)
+        or line.size > body.size + _LARGER
+        or other_font
+        or (capitals > 3 and capitals > 2 * small)
+    )
 
 
 def _stands_alone(lines: Sequence[Line], index: int) -> bool:
@@ -192,19 +161,24 @@ def _level_without_number(lines: Sequence[Line], index: int, body: Body, styles:
     depths = styles.get(_style(line))
     if depths and (line.bold or line.size > body.size + _LARGER):
         return min(depths)
-    if not styles and line.size > body.size + _LARGER and len(line.text) < _LONGEST // 2:
+    if not styles and line.size > body.size + _LARGER and len(line.text) < LONGEST // 2:
         return 1 if line.size > body.size + 1.5 else 2
-    if not styles and line.bold and line.gap > 0.5 * line.size and len(line.text) < _LONGEST // 2:
+    if not styles and line.bold and line.gap > 0.5 * line.size and len(line.text) < LONGEST // 2:
         return 2 if line.size <= body.size + _LARGER else 1
     return 0
 
 
 def _whole(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
     """A heading with the lines that it runs on to."""
+    chapter = _CHAPTER.match(lines[first].text)
+    if chapter and _titled(lines, first) != lines[first].text:
+        title = _whole(lines, first + 1, level, words, run_on=True)
+        return Heading(first, title.count + 1, f"{chapter.group(1)} {title.text}", level)
     count = 1
-    while count < _MOST_LINES and first + count < len(lines):
+    while count < MOST_LINES and first + count < len(lines):
         before, line = lines[first + count - 1], lines[first + count]
-        same = _style(line) == _style(lines[first]) and line.bold == lines[first].bold
+        bold = lines[first].bold or (lines[first].bold_start and "$" in lines[first].text)
+        same = _style(line)[:2] == _style(lines[first])[:2] and line.bold == bold
         close = not line.fresh and line.page == before.page and line.gap < 0.55 * line.size
         if not (same and close and run_on) or number_of(line.text) or plain(line.text) in UNNUMBERED:
             break
@@ -212,12 +186,6 @@ def _whole(lines: Sequence[Line], first: int, level: int, words: Words, *, run_o
             break
         count += 1
     return Heading(first, count, words.join([line.text for line in lines[first : first + count]]), level)
-
-
-_NO_HEADING = re.compile(
-    r"(?:figure|fig\.|table|algorithm|abbildung|tabelle|listing|theorem|lemma|proof\b|corollary|definition)\s*[0-9A-Z.]*[.:\s]",
-    re.IGNORECASE,
-)
 
 
 def _style(line: Line) -> Style:

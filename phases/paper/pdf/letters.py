@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 _ODD_SPACES = re.compile(r"[\x00-\x1f\x7f\u00a0\u2000-\u200b\u2028\u2029\u202f\u3000\ufeff\ufffe\uffff]+")
 _LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-", "\x88": "•"}
 )
 _ACCENTS = {
     "´": "\u0301",
@@ -24,9 +24,24 @@ _ACCENT = re.compile(r"([´`¨ˆ˜ˇ˚¯])([A-Za-zı])")
 
 def mended(text: str) -> str:
     """The text with whole letters and plain blanks."""
-    return _ACCENT.sub(_accented, _ODD_SPACES.sub(" ", text).translate(_LIGATURES)).strip()
+    return _ACCENT.sub(_accented, _ODD_SPACES.sub(" ", text.translate(_LIGATURES))).strip()
 
 
 def _accented(match: re.Match[str]) -> str:
     """A letter with the accent that old fonts print before it."""
     return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
+
+
+def is_accent(text: str) -> bool:
+    """Whether it is an accent without its letter."""
+    return text in _ACCENTS
+
+
+def with_accent(word: str, share: float, accent: str) -> str:
+    """The word with an accent on the letter that stands at this share of its width, or on one near it that can have it."""
+    wanted = share * len(word) - 0.5
+    for place in sorted(range(len(word)), key=lambda place: abs(place - wanted)):
+        letter = normalize("NFC", word[place].replace("ı", "i") + _ACCENTS[accent])
+        if len(letter) == 1:
+            return word[:place] + letter + word[place + 1 :]
+    return word

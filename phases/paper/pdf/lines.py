@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phases.paper.pdf.columns import columns_of_pages, rows_of
+from phases.paper.pdf.letters import mended
 from phases.paper.pdf.page import Box, Item, Page
 
 _SPACE = 0.12
@@ -71,7 +72,7 @@ def _line(row: Sequence[Item], page: int, column: Box, above: Box | None) -> Lin
         box=box,
         size=longest.size,
         font=longest.font,
-        bold=all(item.bold and item.bold_end for item in lettered),
+        bold=_is_bold(lettered),
         bold_start=row[0].bold,
         page=page,
         column=column,
@@ -81,6 +82,12 @@ def _line(row: Sequence[Item], page: int, column: Box, above: Box | None) -> Lin
     )
 
 
+def _is_bold(items: Sequence[Item]) -> bool:
+    """All of it is bold but the mathematics in it, which has fonts of its own."""
+    words = [item for item in items if not item.text.startswith("$")]
+    return bool(words) and all(item.bold and (item.bold_end or item.text.endswith("$")) for item in words)
+
+
 def joined(row: Sequence[Item]) -> str:
     """The text of items side by side."""
     text = row[0].text
@@ -88,10 +95,10 @@ def joined(row: Sequence[Item]) -> str:
         gap = right.box.x0 - left.box.x1
         close = gap < _SPACE * min(left.size, right.size) and not ("$" in left.text[-1:] and "$" in right.text[:1])
         text += right.text if close or _CLOSING.match(right.text) else f" {right.text}"
-    return text
+    return mended(text)  # an accent may stand at the end of one item, its letter at the start of the next
 
 
-def has_holes(line: Line, *, after: int = 0) -> bool:
+def has_holes(line: Line, *, after: int = 0, widest: float = _HOLE) -> bool:
     """Wide white between the words, from the gap `after` on: a row of a table."""
     gaps = [right.box.x0 - left.box.x1 for left, right in zip(line.items, line.items[1:], strict=False)]
-    return any(gap > _HOLE * line.size for gap in gaps[after:])
+    return any(gap > widest * line.size for gap in gaps[after:])

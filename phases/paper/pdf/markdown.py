@@ -19,7 +19,7 @@ from phases.paper.pdf.blocks import (
 )
 from phases.paper.pdf.words import Words
 
-_LABEL = re.compile(r"^((?:[^\W\d_]+\.?)\s*[0-9A-Z][0-9.]*?)\s*[:.|：]?\s+(?=\S)")
+_LABEL = re.compile(r"^((?:[^\W\d_]+\.?)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*?))\s*[:.|：]?\s+(?=\S)")
 _TAG = re.compile(r"\s*\(([0-9A-Z.]{1,6}[a-z]?)\)$")
 _MARKER = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s*")
 _ORDERED = re.compile(r"^\(?([0-9]{1,2})[.)]\s+")

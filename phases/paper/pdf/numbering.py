@@ -42,18 +42,30 @@ def _paths(titles: Sequence[str]) -> dict[int, Path]:
     """Index -> path, (3, 1) for 3.1; where sections have Roman numbers, a lone letter is a subsection."""
     numbers = {index: number for index, title in enumerate(titles) if (number := _number(title))}
     romans = [index for index, number in numbers.items() if re.fullmatch(r"[IVX]+", number)]
-    roman = len(romans) >= _FEWEST_ROMANS and not any(number == "2" for number in numbers.values())
+    roman = _counted_in_romans([numbers[index] for index in romans]) >= _FEWEST_ROMANS
     paths: dict[int, Path] = {}
     chapter: Path = ()
+    section = 0
     for index, number in numbers.items():
         if roman and index in romans and _roman(number) == (chapter[0] if chapter else 0) + 1:
             chapter = (_roman(number),)
-            paths[index] = chapter
+            paths[index], section = chapter, 0
         elif roman and chapter and re.fullmatch(r"[A-Z]", number):
-            paths[index] = (*chapter, ord(number) - ord("A") + 1)
+            section = ord(number) - ord("A") + 1
+            paths[index] = (*chapter, section)
+        elif roman and chapter and number.isdigit():
+            paths[index] = (*chapter, section, int(number))
         else:
             paths[index] = tuple(_count(part) for part in number.split("."))
     return paths
+
+
+def _counted_in_romans(numbers: Sequence[str]) -> int:
+    """How far I, II, III counts among these, in their order."""
+    reached = 0
+    for number in numbers:
+        reached += _roman(number) == reached + 1
+    return reached
 
 
 def _number(title: str) -> str | None:
@@ -81,7 +93,7 @@ def _follows(before: Path, after: Path) -> bool:
     if after == (_FIRST_LETTER + 1,) and before[0] < _FIRST_LETTER:
         return True
     if len(after) == len(before) + 1:
-        return after[:-1] == before and after[-1] in (0, 1)
+        return after[:-1] == before and after[-1] <= _WIDEST_HOLE
     if len(after) > len(before):
-        return False
+        return after == (*before, 1, 1)
     return after[:-1] == before[: len(after) - 1] and 1 <= after[-1] - before[len(after) - 1] <= _WIDEST_HOLE

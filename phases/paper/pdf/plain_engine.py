@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from phases.paper.pdf.engine import MOST_PAGES, is_bold
+from phases.paper.pdf.engine import MOST_PAGES
 from phases.paper.pdf.letters import mended
 from phases.paper.pdf.page import Document, Item, Page
+from phases.paper.pdf.pieces import is_bold
 from phases.paper.pdf.scan import Scan, open_pdf
 from phases.paper.reading import NO_TEXT, OK
 

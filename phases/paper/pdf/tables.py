@@ -12,7 +12,9 @@ from phases.paper.headings import number_of
 from phases.paper.pdf.lines import Line, joined
 from phases.paper.pdf.page import Item
 
-CAPTION = re.compile(r"^(?:table|tab\.|tabelle|表|표)\s*\.?\s*[0-9A-Z]", re.IGNORECASE)
+CAPTION = re.compile(
+    r"^(?:table|tab\.|tabelle|表|表|표)\s*\.?\s*(?:[0-9]|[A-Z]\.?[0-9]|[IVX]{1,6}\b|[A-Z]\b)", re.IGNORECASE
+)
 _CELL_GAP = 0.8
 """White of more than this share of the letters' size parts two cells."""
 _WIDE_GAP = 1.2

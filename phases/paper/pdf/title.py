@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phases.paper.headings import ABSTRACT, plain
-from phases.paper.pdf.lines import Line
+from phases.paper.pdf.lines import Line, has_holes
+from phases.paper.pdf.tables import CAPTION
 from phases.paper.pdf.words import Words
 
 _FEWEST_LETTERS = 8
@@ -67,6 +68,10 @@ def _runs(lines: Sequence[Line], size: float) -> list[range]:
 
 def _tells(lines: Sequence[Line], run: range) -> bool:
     text = "".join(lines[index].text for index in run)
+    if CAPTION.match(lines[run[0]].text) or (
+        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
+    ):
+        return False
     letters = [character for character in text if character.isalpha()]
     wide = sum(ord(character) > 0x2E80 for character in letters)
     spaced = sum(len(word) == 1 for word in text.split()) > len(text.split()) / 2 and not wide
