@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 OVERHEAD = 110
 """Characters that a requirement costs beside its text: its id, kind, place and quote."""
 LONGEST_TEXT = 800
-FIRST_STRETCH = 12_000
+FIRST_STRETCH = 14_000
 """A reader with little room sees the beginning of the plan: what fits here is chosen first, then twice as much, and so on."""
 MOST_CHARACTERS = 36_000
 _JOINT = 2

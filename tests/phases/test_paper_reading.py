@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from phases.paper.apart import read_apart
 from phases.paper.kinds import kind_of
 from phases.paper.markdown import PAGE_MARK, paper_document
+from phases.paper.pdf.letters import is_language
 from phases.paper.reading import Reading, cure
 from phases.paper.text import read_text
 from pipeline.contract import Contracts
@@ -127,6 +128,24 @@ def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
     assert (reading.title or "").startswith("Averaged Perceptrons with Lazy Updates")
     assert len(reading.pages) >= 4
     assert all(page.strip() for page in reading.pages)
+
+
+ENGLISH = "the scheduler of the model is trained for a while and then it is kept as it was in the run before " * 9
+GERMAN = "der Lauf wird mit einem Plan begonnen und die Zahlen sind nicht für das Modell von gestern gemacht " * 9
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(ENGLISH, True, id="English"),
+        pytest.param(GERMAN, True, id="German"),
+        pytest.param("I ) / 9 9 %&!&1 6 / %&(=1 L M ) D 4 5 / 4 5 4 51 6 4 " * 20, False, id="wrong letters"),
+        pytest.param("wkh vfkhgxohu ri wkh prgho lv wudlqhg iru d zkloh " * 20, False, id="letters that are shifted"),
+        pytest.param("the of and", False, id="too few words to tell"),
+    ],
+)
+def test_a_text_layer_is_garbled_only_if_no_common_word_is_in_it(text: str, expected: bool) -> None:
+    assert is_language(text) is expected
 
 
 # paper.md

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
+from phases.paper.pdf.letters import is_language
 from phases.paper.pdf.page import Bookmark, Box, Document, Page
 from phases.paper.pdf.pieces import ended, items_of
 from phases.paper.pdf.scan import Scan, open_pdf
@@ -70,14 +71,16 @@ def drawn(path: str, password: str | None, number: int, dots_per_inch: int) -> b
 
 
 def _verdict(pages: list[Any]) -> str:
-    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters."""
+    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters, and no common word of any language."""
     reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
-    if 2 * sum("garbled" in found for found in reasons) > len(pages):
+    garbled = 2 * sum("garbled" in found for found in reasons) > len(pages)
+    blank = 2 * sum(bool(found & {"no-text", "scanned"}) for found in reasons) > len(pages)
+    text = " ".join(page.text or "" for page in pages)
+    if (garbled or blank) and is_language(text):
+        return OK  # letters drawn as pictures look suspicious, and read well
+    if garbled:
         return GARBLED
-    blank = sum(bool(found & {"no-text", "scanned"}) for found in reasons)
-    if 2 * blank > len(pages) or not any(character.isalnum() for page in pages for character in page.text or ""):
-        return NO_TEXT
-    return OK
+    return NO_TEXT if blank or not any(map(str.isalnum, text)) else OK
 
 
 def _page(page: Any, scan: Scan) -> Page:

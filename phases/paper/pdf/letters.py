@@ -19,7 +19,19 @@ _ACCENTS = {
     "˚": "\u030a",
     "¯": "\u0304",
 }
+_LITTLE = (
+    "the of and to in is for that with are der die und das den von ist mit für nicht les des est une dans que pour "
+    "los las del una por con el la le de che di il per non"
+)
+_LITTLE_WORDS = frozenset(_LITTLE.split())
+_FEWEST_WORDS, _LITTLE_SHARE = 100, 0.08
 _ACCENT = re.compile(r"([´`¨ˆ˜ˇ˚¯])([A-Za-zı])")
+
+
+def is_language(text: str) -> bool:
+    """Whether enough of the words are the little ones that every text of their language has."""
+    words = text.lower().split()
+    return len(words) >= _FEWEST_WORDS and sum(word in _LITTLE_WORDS for word in words) > _LITTLE_SHARE * len(words)
 
 
 def mended(text: str) -> str:
