@@ -22,6 +22,8 @@ LARGEST_RATIO, RATIO_COUNTS_FROM = 200, 16 << 20
 LONGEST_NAME, DEEPEST_NAME = 200, 20
 ONLY_FILE = "main.tex"
 """What a lone compressed file is called: arXiv serves papers of one file so."""
+_LONGEST_PART = 200
+"""Bytes: disks have room for 255, and a name may still get an ending."""
 _CHUNK = 1 << 20
 _XZ_MEMORY = 128 << 20
 _GZIP, _BZIP2, _XZ, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", (b"PK\x03\x04", b"PK\x05\x06")
@@ -58,6 +60,7 @@ def _gathered(members: Iterator[Member], compressed: int) -> Unpacked:
     files: dict[str, bytes] = {}
     refused: list[str] = []
     twins: set[str] = set()
+    folders: set[str] = set()
     total = 0
     for count, member in enumerate(members, 1):
         if count > MOST_MEMBERS:
@@ -65,15 +68,30 @@ def _gathered(members: Iterator[Member], compressed: int) -> Unpacked:
         if member.refusal == "folder":
             continue
         name = _normal(member.name)
-        reason = member.refusal or _fault(member.name, name) or ("twin of another name" * (name.casefold() in twins))
+        reason = member.refusal or _fault(member.name, name) or _clash(name.casefold(), twins, folders)
         if reason:
             refused.append(f"{member.name[:LONGEST_NAME]!r}: {reason}")
             continue
         content = member.content(min(LARGEST_FILE, _allowed(compressed) - total))
         total += len(content)
         twins.add(name.casefold())
+        folders.update(_parents(name.casefold()))
         files[name] = content
     return Unpacked(files, tuple(refused))
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _clash(name: str, twins: set[str], folders: set[str]) -> str:
+    """Why a name cannot stand beside those that were taken; empty if it can."""
+    if name in twins:
+        return "twin of another name"
+    if name in folders or not twins.isdisjoint(_parents(name)):
+        return "a file and a folder of one name"
+    return ""
 
 
 def _allowed(compressed: int) -> int:
@@ -94,7 +112,8 @@ def _fault(name: str, normal: str) -> str:
         return "an absolute name"
     if ".." in parts:
         return "a name that climbs out"
-    if len(normal) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
+    longest = max(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+    if len(normal) > LONGEST_NAME or longest > _LONGEST_PART or len(parts) > DEEPEST_NAME:
         return "a name that is too long or too deep"
     return "" if normal else "no name"
 

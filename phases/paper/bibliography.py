@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_START = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[^\]]{1,24}\]|[0-9]{1,3}\.)\s+", re.MULTILINE)
+_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
 _COUNTED = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
 _YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
 _ASIDE = ("|", ">", "[^")

@@ -7,9 +7,12 @@ import os
 import sys
 from dataclasses import asdict
 
-from phases.paper.kinds import PDF, PLAIN_PDF
+from phases.paper.kinds import DOCX, HTML, LATEX, MARKDOWN, PDF, PLAIN_PDF, REQUIREMENT
 from phases.paper.limits import set_limits
-from phases.paper.reading import BROKEN, Reading, Unreadable
+from phases.paper.reading import BROKEN, ENCRYPTED, WRONG_WORD, Reading, Unreadable
+
+TOO_LARGE = 3
+"""The exit code where the text is more than a paper may give."""
 
 
 def main() -> None:
@@ -19,10 +22,15 @@ def main() -> None:
     try:
         reading = _read(sys.argv[1], sys.argv[2], password or None)
     except Unreadable as error:
-        reading = Reading(error.verdict, "none", detail=error.detail)
+        wrong = password and error.verdict == ENCRYPTED
+        reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
     except (MemoryError, RecursionError):
         reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
-    json.dump(asdict(reading), sys.stdout)
+    try:
+        json.dump(asdict(reading), sys.stdout)
+        sys.stdout.flush()
+    except (OSError, MemoryError):
+        sys.exit(TOO_LARGE)
 
 
 def _read(kind: str, path: str, password: str | None) -> Reading:
@@ -35,25 +43,25 @@ def _read(kind: str, path: str, password: str | None) -> Reading:
         from phases.paper.pdf.reader import read_pdf
 
         return read_pdf(path, password, read_plainly)
-    if kind == "tex":
+    if kind == LATEX:
         from phases.paper.latex.reader import read_latex
 
         return read_latex(_files(path))
     with open(path, "rb") as file:
         content = file.read()
-    if kind == "html":
+    if kind == HTML:
         from phases.paper.html.reader import read_html
 
         return read_html(content)
-    if kind == "docx":
+    if kind == DOCX:
         from phases.paper.docx.reader import read_docx
 
         return read_docx(content)
     from phases.paper.text import read_requirement, read_text
 
-    if kind == "requirement":
+    if kind == REQUIREMENT:
         return read_requirement(content)
-    return read_text(content, markdown=kind == "md")
+    return read_text(content, markdown=kind == MARKDOWN)
 
 
 def _files(folder: str) -> dict[str, bytes]:

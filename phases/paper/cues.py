@@ -16,7 +16,7 @@ _KINDS = {
         r"|Datens[aä]tz|数据集|데이터셋"
     ),
     "loss": (
-        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]+ loss\b|(?:^|\bwe )(?:mini|maxi"
+        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]{2,40} loss\b|(?:^|\bwe )(?:mini|maxi"
         r"|opti)mi[sz]e"
         r"|Verlustfunktion|Zielfunktion|损失|目标函数|손실"
     ),

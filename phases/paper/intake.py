@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phases.paper.arxiv import ArxivId, arxiv_id
+from phases.paper.kinds import LATEX, PDF
 from phases.paper.reading import Unreadable
 from phases.paper.sources import Source, source_of, source_on_disk
 from pipeline.files import read_bytes
@@ -56,11 +57,13 @@ def _from_arxiv(paper: ArxivId, limits: Limits, progress: Callable[[str], None])
 
     base = limits.arxiv.rstrip("/")
     try:
-        return _download(paper.source_url(base), limits, progress, paper.spelling)
+        source, fetched = _download(paper.source_url(base), limits, progress, paper.spelling)
+        if source.kind in (LATEX, PDF):  # not a page that says why there is no source
+            return source, fetched
     except (DownloadError, Unreadable) as error:
         if isinstance(error, DownloadError) and error.transient:
             raise
-        return _download(paper.pdf_url(base), limits, progress, paper.spelling)
+    return _download(paper.pdf_url(base), limits, progress, paper.spelling)
 
 
 def _download(

@@ -19,11 +19,15 @@ ENDINGS = {
     REQUIREMENT: ".txt",
 }
 READ = "a PDF, LaTeX source (a folder, .tex or .tar.gz), HTML, a Word file (.docx), Markdown or plain text"
+_JUDGED = 1 << 18
+"""So many bytes tell what a text is: a source may be large, and an archive may hold many."""
 _LFS = b"version https://git-lfs"
-_HTML = re.compile(
-    rb"^(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype html|html|head|body)\b", re.DOTALL
-)
-_LATEX = re.compile(r"^[^%\n]*\\(?:documentclass|documentstyle|begin\{document\}|section\*?\{|input\{)", re.MULTILINE)
+_BOM = b"\xef\xbb\xbf"
+_HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b")
+_WORD = re.compile(rb"PK\x01\x02.{42}word/document\.xml", re.DOTALL)
+_LATEX = re.compile(r"^[^%\n]{0,200}\\(?:documentclass|documentstyle|begin ?\{document\})", re.MULTILINE)
+_LATEX_PIECE = re.compile(r"^[^%\n]{0,200}\\(?:section\*?|chapter\*?|input|begin) ?\{", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 _TAR = (257, b"ustar")
 _REFUSED = {
@@ -34,7 +38,9 @@ _REFUSED = {
     b"{\\rtf": "an RTF file",
     b"\x7fELF": "a program",
 }
-_PAPER = re.compile(r"^\s*(?:abstract|references|bibliography|[1-9]\.?\s+introduction)\b", re.IGNORECASE | re.MULTILINE)
+_PAPER = re.compile(
+    r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE
+)
 _LONGEST_REQUIREMENT = 20_000
 
 
@@ -48,41 +54,69 @@ class Kind:
 
 def kind_of(content: bytes) -> Kind:
     """The kind of these bytes. An archive may turn out to be LaTeX source or a Word file."""
-    start = content[:4096].lstrip().lower()
-    if not content.strip():
+    start = content[:_JUDGED]
+    if not start.strip() and not content.strip():
         return Kind(None, "is empty; fetch the file again")
-    if b"%PDF-" in content[:1024]:
+    if content.startswith(b"PK\x03\x04"):
+        return Kind(DOCX if _WORD.search(content) else ARCHIVE)
+    if content.startswith(_PACKED) or content[_TAR[0] : _TAR[0] + 5] == _TAR[1]:
+        return Kind(ARCHIVE)
+    if _is_pdf(content[:1029]):
         return Kind(PDF)
     if content.startswith(_LFS):
         return Kind(None, "is a Git LFS pointer, not the file itself; run `git lfs pull` where it comes from")
-    if _HTML.match(start):
-        return Kind(HTML)
-    if content.startswith(b"PK\x03\x04"):
-        return Kind(DOCX if b"word/" in content[:4096] or b"word/document.xml" in content else ARCHIVE)
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         return Kind(DOCX)
-    if content.startswith(_PACKED) or content[_TAR[0] : _TAR[0] + 5] == _TAR[1]:
-        return Kind(ARCHIVE)
+    if _HTML.match(_without_comments(start.removeprefix(_BOM).lower())):
+        return Kind(HTML)
     for magic, name in _REFUSED.items():
         if content.startswith(magic):
             return Kind(None, f"is {name}; give the paper as {READ}")
-    return _text_kind(content)
+    if not re.search(rb"[0-9A-Za-z\x80-\xff]", content):
+        return Kind(None, f"has no words in it; give the paper as {READ}")
+    return _text_kind(start, whole=len(content) <= _JUDGED)
 
 
-def _text_kind(content: bytes) -> Kind:
+def _is_pdf(start: bytes) -> bool:
+    """A PDF may begin behind some bytes of rubbish, but a text that speaks of PDFs is none."""
+    before, mark, after = start.partition(b"%PDF-")
+    strange = any(byte < 9 or byte > 126 for byte in before + after[:200])
+    return bool(mark) and (strange or not before.removeprefix(_BOM).strip())
+
+
+def _without_comments(start: bytes) -> bytes:
+    """The beginning of a page without white space and comments."""
+    place = 0
+    while True:
+        while place < len(start) and start[place : place + 1].isspace():
+            place += 1
+        declaration = start.startswith(b"<?xml", place)
+        if not declaration and not start.startswith(b"<!--", place):
+            return start[place : place + 4096]
+        end = start.find(b"?>" if declaration else b"-->", place)
+        if end < 0:
+            return b""
+        place = end + 3
+
+
+def _text_kind(start: bytes, *, whole: bool) -> Kind:
+    """The kind of a text by its first stretch, whose last character may be cut."""
     try:
-        text = content.decode("utf-8-sig")
+        text = start.decode("utf-8-sig") if whole else start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if _LATEX.search(content.decode("latin-1")):
+        old = start.decode("latin-1")
+        if _LATEX.search(old) or _LATEX_PIECE.search(old):
             return Kind(LATEX)
         return Kind(None, f"is not a paper that can be read (byte {error.start} is no UTF-8); give {READ}")
     if "\x00" in text:
         return Kind(None, f"is not a paper that can be read (it holds NUL bytes); give {READ}")
-    if not any(character.isalnum() for character in text):
+    if whole and not re.search(r"[^\W_]", text):
         return Kind(None, f"has no words in it; give the paper as {READ}")
-    if _LATEX.search(text):
+    headed = bool(_HEADING.search(text)) or text.startswith("---\n")
+    if _LATEX.search(text) and not headed:
         return Kind(LATEX)
-    headings = sum(bool(re.match(r"#{1,6}\s", line)) for line in text.splitlines()[:2000])
-    if headings or text.startswith("---\n"):
+    if headed:
         return Kind(MARKDOWN)
-    return Kind(TEXT if _PAPER.search(text) or len(text) > _LONGEST_REQUIREMENT else REQUIREMENT)
+    if _LATEX_PIECE.search(text):
+        return Kind(LATEX)
+    return Kind(TEXT if not whole or len(text) > _LONGEST_REQUIREMENT or _PAPER.search(text) else REQUIREMENT)

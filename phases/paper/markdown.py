@@ -17,20 +17,25 @@ def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
     pages = [_unmarked(page) for page in reading.pages]
     body = "".join(f"<!-- page {number} -->\n\n{page}\n\n" for number, page in enumerate(pages, 1))
     front = {
-        "title": reading.title,
-        "authors": list(reading.authors),
+        "title": _whole(reading.title) if reading.title else None,
+        "authors": [_whole(author) for author in reading.authors],
         "kind": kind,
         "reader": reading.reader,
         "pages": len(pages),
         "verdict": reading.verdict,
         "source_sha256": source_sha256,
         "characters": len(body),
-        "links": [{"url": link.url, "page": link.page, "text": link.text} for link in reading.links],
-        "hidden_text": [{"text": row.text, "page": row.page, "how": row.how} for row in reading.hidden],
+        "links": [{"url": _whole(row.url), "page": row.page, "text": _whole(row.text)} for row in reading.links],
+        "hidden_text": [{"text": _whole(row.text), "page": row.page, "how": row.how} for row in reading.hidden],
     }
     return compose_markdown(front, body)
 
 
+def _whole(text: str) -> str:
+    """The text without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _unmarked(page: str) -> str:
     """A page mark in the source is the author's text, not ours; control characters are nobody's."""
-    return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", page)).strip(_BLANK)
+    return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _whole(page))).strip(_BLANK)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import groupby, pairwise
 
 from phases.paper.apart import run_apart
 from phases.paper.markdown import PAGE_MARK
@@ -28,7 +28,17 @@ table { border-collapse: collapse; font-size: 85%; } td, th { border: 1px solid 
 .note { font-size: 85%; color: #666; } .hidden { color: #a00; }
 @media (max-width: 60rem) { .page { grid-template-columns: 1fr; } }
 """
-_BLOCK = re.compile(r"\n{2,}")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_STARTS = (
+    ("heading", re.compile(r"#{1,6} ")),
+    ("table", re.compile(r"\|")),
+    ("equation", re.compile(r"\$\$")),
+    ("quote", re.compile(r"> ")),
+    ("item", re.compile(r"- ")),
+    ("note", re.compile(r"\[\^")),
+)
+_RULE = re.compile(r"\|[-:| ]+\|?\s*$")
+_CELL = re.compile(r"(?<!\\)\|")
 
 
 def pictures_of(path: str, password: str | None) -> dict[int, bytes]:
@@ -50,7 +60,7 @@ def preview_of(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
     pages = [
         _page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures)
-        for mark, after in itertools.pairwise(marks)
+        for mark, after in pairwise(marks)
         if mark
     ]
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -79,40 +89,52 @@ def _page(number: int, text: str, pictures: Mapping[int, bytes]) -> str:
 
 
 def _blocks(text: str) -> str:
+    """The lines of a page as HTML; lines of one kind, one below the other, are one block."""
     shown: list[str] = []
-    fence: list[str] | None = None
-    for block in _BLOCK.split(text.strip("\n")):
-        if fence is not None:
-            fence.append(block)
-        elif block.startswith("```"):
-            fence = [block]
+    for kind, group in groupby(_kinds(text), key=lambda row: row[0]):
+        lines = [line for _, line in group]
+        if kind[0] == "fence":
+            shown.append(f"<pre>{escape(chr(10).join(lines))}</pre>")
+        elif kind[0] == "table":
+            shown.append(_table(lines))
+        elif kind[0] == "text":
+            shown.append(f"<p>{escape(chr(10).join(lines))}</p>")
         else:
-            shown.append(_block(block))
-        if fence is not None and fence[-1].rstrip().endswith("```") and fence[-1] != "```":
-            inside = "\n\n".join(fence).split("\n")[1:-1]
-            shown.append(f"<pre>{escape(chr(10).join(inside))}</pre>")
-            fence = None
-    return "\n".join([*shown, *(f"<pre>{escape(piece)}</pre>" for piece in fence or ())])
+            shown += [_single(kind[0], line) for line in lines]
+    return "\n".join(shown)
 
 
-def _block(block: str) -> str:
-    heading = re.match(r"(#{1,6}) +(.*)", block)
-    if heading:
-        level = len(heading.group(1))
-        return f"<h{level}>{escape(heading.group(2))}</h{level}>"
-    if block.startswith("|"):
-        return _table(block)
-    if block.startswith("$$"):
-        return f"<div class=equation>{escape(block)}</div>"
-    for mark, tag in (("> ", "blockquote"), ("- ", "li"), ("[^", "p class=note")):
-        if block.startswith(mark):
-            return f"<{tag}>{escape(block.removeprefix(mark) if tag != 'p class=note' else block)}</{tag.split()[0]}>"
-    return f"<p>{escape(block)}</p>"
+def _kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
+    """Each line with its kind, and a number that tells one block from the next of that kind; the lines of fences are left out."""
+    fence, block = "", 0
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence and match and match.group(1).startswith(fence) and not match.group(2).strip():
+            fence, block = "", block + 1
+        elif fence:
+            yield ("fence", block), line
+        elif match:
+            fence, block = match.group(1), block + 1
+            if match.group(2).strip() not in ("", "algorithm"):
+                yield ("fence", block), match.group(2).strip()
+        elif not line.strip():
+            block += 1
+        else:
+            yield (next((kind for kind, start in _STARTS if start.match(line)), "text"), block), line
 
 
-def _table(block: str) -> str:
-    rows = [
-        re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in block.split("\n") if not line.startswith("|---")
-    ]
+def _single(kind: str, line: str) -> str:
+    if kind == "heading":
+        marks, _, words = line.partition(" ")
+        return f"<h{len(marks)}>{escape(words)}</h{len(marks)}>"
+    if kind == "equation":
+        return f"<div class=equation>{escape(line)}</div>"
+    tag, attribute = {"quote": ("blockquote", ""), "item": ("li", ""), "note": ("p", " class=note")}[kind]
+    words = line if kind == "note" else line[2:]
+    return f"<{tag}{attribute}>{escape(words)}</{tag}>"
+
+
+def _table(lines: Sequence[str]) -> str:
+    rows = [_CELL.split(line.strip().removeprefix("|").removesuffix("|")) for line in lines if not _RULE.match(line)]
     cells = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in rows)
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -9,6 +9,8 @@ from shlex import quote
 from pipeline.errors import PipelineError
 
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
+WRONG_WORD = "the password is wrong"
+"""The detail of an encrypted paper for which a password was given."""
 CURES = {
     NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
     GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
@@ -16,6 +18,7 @@ CURES = {
         "is encrypted; give the password of a PDF with --password, or save a copy without one "
         "(qpdf --decrypt --password=… {name} {open})"
     ),
+    WRONG_WORD: "is encrypted, and that password is wrong; give the right one with --password, or leave it out to be asked",
     BROKEN: "cannot be read ({detail}); download it again, or give another format",
 }
 
@@ -66,4 +69,5 @@ class Unreadable(PipelineError):
 def cure(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
-    return CURES[reading.verdict].format(name=quote(name), detail=reading.detail or "no detail", **made)
+    key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict
+    return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", **made)

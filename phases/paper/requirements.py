@@ -16,7 +16,7 @@ from phases.paper.terms import terms_of, weights_of
 
 LONGEST_QUOTE = 120
 _SHORTEST_QUOTE = 30
-_MOST_VALUES = 150
+_MOST_VALUES = 1000
 
 
 def requirements_of(text: str, outline: dict[str, Any], segments: list[dict[str, Any]]) -> list[dict[str, Any]]:

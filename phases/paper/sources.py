@@ -1,4 +1,4 @@
-"""Takes a paper in from the disk or from the net: which files it is made of, and of what kind they are."""
+"""Takes a paper in from the disk: which files it is made of, and of what kind they are."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ from pipeline.errors import StorageError
 from pipeline.files import read_bytes, sha256
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
+_MAIN = (".tex", ".ltx", ".latex")
 _MOST_FILES = 2000
+_MOST_NAMES = 20_000
 _MOST_REFUSED = 100
 _DEEPEST = 8
+_SHELL_OF_A_PDF = 3000
+"""LaTeX of fewer bytes that includes a PDF is no more than its wrapping."""
 _NAMES = re.compile(
-    r"\\(?:input|include|subfile|subfileinclude|bibliography|addbibresource|usepackage|documentclass|import\s*\{[^{}]{0,200}\})"
-    r"\s*(?:\[[^\]]{0,300}\])?\s*\{([^{}]{1,2000})\}|\\input\s+([^\s{}\\%]{1,200})"
+    r"\\(?:input|include|subfile|subfileinclude|bibliography|addbibresource|usepackage|documentclass)"
+    r"\s{0,9}(?:\[[^\]\\]{0,300}\]\s{0,9})?\{([^{}\\]{1,2000})\}"
+    r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
+    r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
 
 
@@ -37,12 +43,13 @@ def source_on_disk(path: str, limit: int) -> Source:
     """The paper in a file or a folder. Raises StorageError, or Unreadable for what is no paper."""
     real = os.path.realpath(path)
     if os.path.isdir(real):
-        return _latex(_walked(real, limit), nothing=f"holds no LaTeX source (no .tex file); give {READ}")
+        files, left = _walked(real, limit)
+        return _latex(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
     content = read_bytes(real, limit=limit)
-    source = source_of(content)
-    if source.kind == LATEX and len(source.files) == 1 and kind_of(content).name == LATEX:
-        return _latex(_reachable(real, limit), nothing="")
-    return source
+    if kind_of(content).name == LATEX:
+        files, left = _reachable(real, content, limit)
+        return _latex(files, left, nothing=f"holds no LaTeX source; give {READ}")
+    return source_of(content)
 
 
 def source_of(content: bytes) -> Source:
@@ -53,81 +60,13 @@ def source_of(content: bytes) -> Source:
     if kind.name != ARCHIVE:
         return Source(kind.name, {f"paper{ENDINGS[kind.name]}": content})
     opened = unpack(content)
-    papers = [name for name in sorted(opened.files) if kind_of(opened.files[name]).name in (PDF, DOCX)]
-    if not any(kind_of(member).name == LATEX for member in opened.files.values()) and len(papers) == 1:
+    kinds = {name: kind_of(member).name for name, member in opened.files.items()}
+    papers = [name for name, found in kinds.items() if found in (PDF, DOCX)]
+    latex = [opened.files[name] for name, found in kinds.items() if found == LATEX]
+    wrapped = sum(map(len, latex)) < _SHELL_OF_A_PDF and any(rb"\includepdf" in member for member in latex)
+    if len(papers) == 1 and (not latex or wrapped):
         return source_of(opened.files[papers[0]])
-    found = _latex(opened.files, nothing=f"is an archive without LaTeX source in it; give {READ}")
-    return Source(found.kind, found.files, (*found.refused, *opened.refused)[:_MOST_REFUSED])
-
-
-def _latex(files: Mapping[str, bytes], *, nothing: str) -> Source:
-    """LaTeX source out of these files: its texts. Pictures and the like are left out, and told."""
-    texts = {name: content for name, content in files.items() if name.lower().endswith(LATEX_FILES)}
-    if not texts:
-        texts = {f"{name}.tex": content for name, content in files.items() if kind_of(content).name == LATEX}
-    if not any(kind_of(content).name == LATEX for content in texts.values()):
-        raise Unreadable(BROKEN, nothing)
-    left = [
-        f"{name}: not part of the text" for name in sorted(files) if name not in texts and f"{name}.tex" not in texts
-    ]
-    return Source(LATEX, dict(sorted(texts.items())), tuple(left[:_MOST_REFUSED]))
-
-
-def _walked(folder: str, limit: int) -> dict[str, bytes]:
-    """The files of a folder by their paths in it. Links and hidden folders are not followed."""
-    found: dict[str, bytes] = {}
-    total = 0
-    for base, folders, names in os.walk(folder):
-        inside = os.path.relpath(base, folder)
-        depth = 0 if inside == "." else inside.count(os.sep) + 1
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST else []
-        for name in sorted(names):
-            path = os.path.join(base, name)
-            if not name.lower().endswith(LATEX_FILES) or os.path.islink(path):
-                continue
-            content = read_bytes(path, limit=limit)
-            total += len(content)
-            if total > limit or len(found) >= _MOST_FILES:
-                raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
-            found[posixpath.normpath(os.path.relpath(path, folder).replace(os.sep, "/"))] = content
-    return found
-
-
-def _reachable(path: str, limit: int) -> dict[str, bytes]:
-    """A .tex file and what it names, directly or not, in its own folder and below it."""
-    folder, name = os.path.split(path)
-    todo, found, total = [name], dict[str, bytes](), 0
-    while todo and len(found) < _MOST_FILES:
-        name = todo.pop()
-        if name in found:
-            continue
-        try:
-            content = read_bytes(_inside(folder, name), limit=limit - total)
-        except StorageError:
-            if not found:
-                raise
-            continue
-        found[name] = content
-        total += len(content)
-        todo += [other for other in _named_in(content, name) if os.path.isfile(_inside(folder, other))]
-    return found
-
-
-def _inside(folder: str, name: str) -> str:
-    """The path of a name in a folder; a name that leads out of it, by dots or by links, leads nowhere."""
-    real = os.path.realpath(os.path.join(folder, name))
-    return real if real.startswith(folder.rstrip(os.sep) + os.sep) else os.path.join(folder, ".nowhere", name)
-
-
-def _named_in(content: bytes, name: str) -> Iterator[str]:
-    text = content.decode("utf-8", "replace")
-    yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
-    for match in _NAMES.finditer(text):
-        for part in (match.group(1) or match.group(2)).split(","):
-            base = posixpath.normpath(part.strip())
-            for ending in ("", ".tex", ".bib", ".sty", ".cls"):
-                if not base.startswith(("/", "..")) and f"{base}{ending}".lower().endswith(LATEX_FILES):
-                    yield f"{base}{ending}"
+    return _latex(opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}")
 
 
 def digest_of(source: Source) -> str:
@@ -135,4 +74,110 @@ def digest_of(source: Source) -> str:
     contents = list(source.files.values())
     if len(contents) == 1:
         return sha256(contents[0])
-    return sha256("".join(f"{sha256(data)}  {name}\n" for name, data in sorted(source.files.items())).encode())
+    return sha256("".join(f"{sha256(data)} {name}\0" for name, data in sorted(source.files.items())).encode())
+
+
+def _latex(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
+    """LaTeX source out of these files: its texts. Pictures and the like are left out, and told."""
+    texts: dict[str, bytes] = {}
+    found = False
+    for name, content in sorted(files.items()):
+        known = name.lower().endswith(LATEX_FILES)
+        latex = (not known or name.lower().endswith(_MAIN)) and kind_of(content).name == LATEX
+        found = found or latex
+        if known or (latex and f"{name}.tex" not in files):
+            texts[name if known else f"{name}.tex"] = content
+        else:
+            left.append(f"{name}: not part of the text")
+    if not found:
+        raise Unreadable(BROKEN, nothing)
+    return Source(LATEX, texts, tuple(left[:_MOST_REFUSED]))
+
+
+def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a folder by their paths in it, and what is left out. Links and hidden folders are not followed."""
+    found: dict[str, bytes] = {}
+    left: list[str] = []
+    total = 0
+    for base, folders, names in os.walk(
+        folder, onerror=lambda error: left.append(f"{_told(error.filename)}: {error.strerror}")
+    ):
+        inside = os.path.relpath(base, folder)
+        depth = 0 if inside == "." else inside.count(os.sep) + 1
+        if depth >= _DEEPEST and folders:
+            left.append(f"{_told(inside)}: folders deeper than {_DEEPEST}")
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST else []
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            inner = posixpath.normpath(os.path.relpath(path, folder).replace(os.sep, "/"))
+            if not name.lower().endswith(LATEX_FILES):
+                continue
+            if os.path.islink(path) or _told(inner) != inner:
+                left.append(f"{_told(inner)}: a link, or a name that is no text")
+                continue
+            content = read_bytes(path, limit=limit)
+            total += len(content)
+            if total > limit or len(found) >= _MOST_FILES:
+                raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
+            found[inner] = content
+    return found, left
+
+
+def _told(name: str) -> str:
+    """A name that can be written down, whatever its bytes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _reachable(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """A .tex file and what it names, directly or not, in its own folder and below it; and what is left out."""
+    folder, name = os.path.split(path)
+    main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
+    main = main if _told(main) == main else "main.tex"
+    found = {main: content}
+    left: list[str] = []
+    total, todo = len(content), list(_named_in(content, main))
+    seen = {main, *todo}
+    while todo:
+        name = todo.pop()
+        real = _inside(folder, name)
+        if real is None:
+            continue
+        if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
+            raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
+        try:
+            found[name] = read_bytes(real, limit=limit - total)
+        except StorageError as error:
+            if "over the limit" in str(error):
+                raise
+            left.append(f"{_told(name)}: {_told(str(error))}")
+            continue
+        total += len(found[name])
+        fresh = [other for other in _named_in(found[name], name) if other not in seen]
+        seen.update(fresh)
+        todo += dict.fromkeys(fresh)
+    return found, left
+
+
+def _inside(folder: str, name: str) -> str | None:
+    """The path of a file in a folder; None for none, and for a name that leads out, by dots or by links."""
+    real = os.path.realpath(os.path.join(folder, name)) if "\0" not in name else ""
+    return real if real.startswith(folder.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
+
+
+def _named_in(content: bytes, name: str) -> Iterator[str]:
+    """What a file may mean by the names in it: relative to the main file, and to its own folder."""
+    text = content.decode("utf-8", "replace")
+    yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
+    own = posixpath.dirname(name)
+    given: set[str] = set()
+    for match in _NAMES.finditer(text):
+        listed, base, imported, bare = match.groups()
+        given.update([posixpath.join(base, imported)] if base else (listed or bare).split(","))
+        if len(given) > _MOST_NAMES:
+            break
+    for part in sorted(given):
+        for place in dict.fromkeys(("", own)):
+            inner = posixpath.normpath(posixpath.join(place, part.strip()))
+            for ending in ("", ".tex", ".bib", ".sty", ".cls"):
+                if not inner.startswith(("/", "..")) and f"{inner}{ending}".lower().endswith(LATEX_FILES):
+                    yield f"{inner}{ending}"

@@ -14,7 +14,7 @@ NUMBER = (
     rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
     rf"|{_POWER}|{_LOST_POWER}|{_PLAIN}|\.[0-9]+)"
 )
-_SEVERAL = rf"\$?\\?[{{\[]? ?({NUMBER}(?:(?:,|;|,? and|,? or|/)? ?{NUMBER}){{0,11}})"
+_SEVERAL = rf"\$?\\?[{{\[]? ?((?>{NUMBER}(?:(?:,|;|,? and|,? or|/) ?{NUMBER}| {NUMBER}){{0,11}}))"
 _HEADS = (
     "learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?|dimensions?"
     "|dimensionality|heads"

@@ -10,8 +10,8 @@ from phases.paper.requirements_blocks import PROSE, blocks_of
 from phases.paper.sentences import sentences_of
 from phases.paper.values import values_in
 
-_MOST = 200
-_LONGEST_TEXT, _LONGEST_QUOTE = 600, 120
+_MOST = 5000
+_LONGEST_TEXT, _LONGEST_QUOTE = 2000, 120
 _FEWEST_LETTERS = 3
 
 
@@ -24,7 +24,7 @@ def wishes_of(body: str) -> list[dict[str, Any]]:
 def _rows(body: str) -> Iterator[dict[str, Any]]:
     for block in blocks_of(body):
         for sentence in sentences_of(block.text) if block.kind == PROSE else [block.text]:
-            line = " ".join(sentence.split())
+            line = " ".join(sentence.split())[:_LONGEST_TEXT]
             if sum(map(str.isalpha, line)) < _FEWEST_LETTERS:
                 continue
             kind = kind_of_statement(line, "other")

@@ -69,7 +69,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
     if taken["fetched"] or not os.path.lexists(source):
         return False
     try:
-        if len(taken["files"]) == 1 and not os.path.isdir(source):
+        if taken["kind"] != "tex" and not os.path.isdir(source):
             same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
             if same:
                 return False  # the usual case, without a look at what kinds of source there are
@@ -138,24 +138,26 @@ def _absolute(source: str) -> str:
         raise UsageError(
             f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first"
         ) from error
-    if source.startswith(TYPED) or re.match(r"^[A-Za-z][A-Za-z0-9+.-]*://", source):
+    if source.startswith(TYPED):
         return source
-    return source if not os.path.lexists(source) and _arxiv_name(source) else os.path.abspath(source)
+    if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*://", source):
+        return _arxiv(source) or source
+    return (_arxiv(source) if not os.path.lexists(source) else None) or os.path.abspath(source)
 
 
-def _arxiv_name(source: str) -> str | None:
-    """What an arXiv id is called, in every spelling; None for anything else."""
+def _arxiv(source: str) -> str | None:
+    """An arXiv id in the one spelling that tasks know it by; None for anything else."""
     from phases.paper.arxiv import arxiv_id
 
     paper = arxiv_id(source)
-    return f"arxiv-{paper.spelling}" if paper else None
+    return f"arXiv:{paper.spelling}" if paper else None
 
 
 def _stem(source: str) -> str:
     if source.startswith(TYPED):
         return " ".join(source.removeprefix(TYPED).split()[:6])
-    if not os.path.lexists(source) and (name := _arxiv_name(source)):
-        return name
+    if not os.path.lexists(source) and (paper := _arxiv(source)):
+        return paper.replace("arXiv:", "arxiv-")
     base = os.path.basename(
         source.partition("?")[0].partition("#")[0].rstrip("/") if "://" in source else source.rstrip("/")
     )

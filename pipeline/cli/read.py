@@ -10,10 +10,11 @@ import click
 
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
-from pipeline.errors import PhaseError
+from pipeline.errors import PhaseError, UsageError
 
 if TYPE_CHECKING:
     from pipeline.formats import Markdown
+    from pipeline.settings import Settings
 
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
@@ -31,8 +32,10 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
     pipeline read paper.pdf                     title, outline, counts, verdict
     pipeline read paper.pdf --html look.html    the pages beside what was read
     """
+    settings = settings_from({"password": password})
+    password = settings.password or None
     with tempfile.TemporaryDirectory() as folder:
-        kind, path = _copied(file, folder)
+        kind, path = _copied(file, folder, settings)
         paper = _read(file, kind, path, password)
         outline = _outline(paper)
         if html:
@@ -45,13 +48,12 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
         _show(file, paper, outline)
 
 
-def _copied(file: str, folder: str) -> tuple[str, str]:
+def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
     from phases.paper.intake import Limits, take_in
     from phases.paper.kinds import LATEX
     from phases.paper.reading import Unreadable
 
-    settings = settings_from({})
     private = settings.private_addresses == "allowed"
     limits = Limits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
@@ -87,9 +89,20 @@ def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, 
     from phases.paper.preview import pictures_of, preview_of
     from pipeline.files import write_durable
 
+    if os.path.isfile(out) and not _is_preview(out):
+        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
     pictures = pictures_of(path, password) if kind == "pdf" else {}
     write_durable(os.path.abspath(out), preview_of(paper, pictures).encode())
     tell(f"wrote {out}")
+
+
+def _is_preview(path: str) -> bool:
+    """Whether a file is a page that was written here before; anything else is never written over."""
+    try:
+        with open(path, "rb") as page:
+            return page.read(200).startswith(b"<!doctype html>\n<html><head><meta charset=")
+    except OSError:
+        return False
 
 
 def _show(file: str, paper: Markdown, outline: dict[str, Any]) -> None:

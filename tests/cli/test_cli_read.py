@@ -353,7 +353,7 @@ def test_half_a_character_in_a_web_page_breaks_nothing(half: str, command: Comma
 # Passwords
 
 
-@pytest.mark.parametrize("word", ["", "wrong", "päss wörd", "a\nb", "--json", "x" * 5000])
+@pytest.mark.parametrize("word", ["", "mistaken", "päss wörd", "a\nb", "--json", "x" * 5000])
 def test_a_password_that_does_not_fit_is_said_in_one_line(word: str, command: Command) -> None:
     (command.folder / "paper.pdf").write_bytes(pdf([["a b"]], locked=True))
     ended = command("read", "paper.pdf", f"--password={word}")

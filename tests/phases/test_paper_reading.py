@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,15 @@ from pipeline.formats import Markdown, parse_markdown
 from tests.papers import EXAMPLE, PAPER, good_pdf, pdf, scan
 from tests.strategies import QUICK
 
+
+def zipped(name: str) -> bytes:
+    """A zip with an empty file of that name."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(name, b"")
+    return packed.getvalue()
+
+
 KINDS = [
     pytest.param(b"%PDF-1.7\n...", "pdf", id="a PDF"),
     pytest.param(b"\xef\xbb\xbf\r\n%PDF-1.4\n", "pdf", id="a PDF behind a few bytes"),
@@ -32,8 +43,8 @@ KINDS = [
     pytest.param(b"<HTML><body>", "html", id="HTML without a doctype"),
     pytest.param(b"%c\n\\documentclass{article}\n", "tex", id="LaTeX"),
     pytest.param("\\documentclass{article} é".encode("latin-1"), "tex", id="LaTeX of old encoding"),
-    pytest.param(b"PK\x03\x04word/document.xml", "docx", id="a Word file"),
-    pytest.param(b"PK\x03\x04main.tex", "archive", id="a zip archive"),
+    pytest.param(zipped("word/document.xml"), "docx", id="a Word file"),
+    pytest.param(zipped("main.tex"), "archive", id="a zip archive"),
     pytest.param(b"\x1f\x8b\x08", "archive", id="a gzip archive"),
     pytest.param(b"# About\n\n<html> is a tag", "md", id="Markdown about HTML"),
 ]
