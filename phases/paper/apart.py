@@ -9,7 +9,6 @@ import tempfile
 import time
 from typing import Any
 
-from phases.paper.child import TOO_LARGE
 from phases.paper.kinds import PDF, PLAIN_PDF
 from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading
 
@@ -61,8 +60,6 @@ def run_apart(
 
 
 def _why(code: int) -> str:
-    if code == TOO_LARGE:
-        return "there is more text in it than in a paper"
     if code > 0:
         return "the reader has a fault that this file brings out, please report it"
     return f"reading it ended with signal {-code}, as damage or a trap in a file makes it end"

@@ -11,8 +11,8 @@ from phases.paper.kinds import DOCX, HTML, LATEX, MARKDOWN, PDF, PLAIN_PDF, REQU
 from phases.paper.limits import set_limits
 from phases.paper.reading import BROKEN, ENCRYPTED, WRONG_WORD, Reading, Unreadable
 
-TOO_LARGE = 3
-"""The exit code where the text is more than a paper may give."""
+LARGEST_TEXT = 10_000_000
+"""Characters; the longest books have a third of that."""
 
 
 def main() -> None:
@@ -26,11 +26,9 @@ def main() -> None:
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
     except (MemoryError, RecursionError):
         reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
-    try:
-        json.dump(asdict(reading), sys.stdout)
-        sys.stdout.flush()
-    except (OSError, MemoryError):
-        sys.exit(TOO_LARGE)
+    if sum(map(len, reading.pages)) > LARGEST_TEXT:
+        reading = Reading(BROKEN, reading.reader, detail="there is more text in it than in a paper")
+    json.dump(asdict(reading), sys.stdout)
 
 
 def _read(kind: str, path: str, password: str | None) -> Reading:

@@ -24,7 +24,7 @@ from phases.paper.latex.tables import TABLE_ENVIRONMENTS, TABLES
 from phases.paper.latex.text import TEXT
 from phases.paper.latex.tokens import tokenise
 from phases.paper.latex.walk import Rules, Walk, shielded
-from phases.paper.reading import BROKEN, OK, Link, Reading, Unreadable
+from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
 
 READER = "latex 1"
 _PREAMBLE = {**COUNTERS, **THEOREMS, "\\addbibresource": REFERENCES["\\addbibresource"]}
@@ -53,6 +53,7 @@ _AUTHOR_AND_YEAR = (
     "jmlr",
 )
 """How packages are called that cite by author and year, where no option says otherwise."""
+_MOST_HIDDEN = 200
 _FEWEST_LETTERS = 40
 
 
@@ -74,7 +75,8 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
         raise Unreadable(BROKEN, "its LaTeX source holds no text")
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
-    return Reading(OK, READER, (text,), title, authors, links)
+    hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
+    return Reading(OK, READER, (text,), title, authors, links, hidden)
 
 
 def _halves(tokens: list[str]) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from phases.paper.latex.tokens import BLOCK_CODE, INLINE_CODE, tokenise
 from phases.paper.reading import BROKEN, Unreadable
 
-LARGEST_SOURCE = 3_000_000
+LARGEST_SOURCE = 12_000_000
 """Characters of a single file; what is behind them is not read."""
 _TEXT = (".tex", ".ltx", ".latex", ".sty", ".bbl", ".bib", ".tikz", ".txt", ".md", ".def", ".cfg")
 _PREFERRED = ("main", "ms", "paper")
@@ -23,6 +23,10 @@ _SCAN = re.compile(
     r"\\begin ?\{(" + _CODE.replace("*", r"\*") + r")\}"
     r"|\\(verb|lstinline|mintinline|url|href|nolinkurl|path)(?![A-Za-z@])\*?|\\[\s\S]|%"
 )
+_LONGEST_WHITE = 300
+_WHITE = re.compile(  # right behind another brace it stands in a coloured box
+    r"(?<!\{)\\textcolor ?(?:\[HTML\] ?\{[fF]{6}\}|\{white\}) ?\{([^{}]{1,5000})\}|\{ ?\\color ?\{white\} ?([^{}]{1,5000})\}"
+)
 _NOISE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 _LONGEST_ADDRESS, _DEEPEST_ADDRESS = 2000, 8
 
@@ -35,6 +39,8 @@ class Sources:
         self._tokens: dict[str, list[str]] = {}
         self._folded = {name.casefold(): name for name in sorted(files, reverse=True)}
         self.code: list[str] = []
+        self.white: list[str] = []
+        """Words set in white on the page, which nobody sees."""
         self.main = _main_file({name: decoded(files[name]) for name in sorted(files) if _is_tex(name)})
         self.folder = posixpath.dirname(self.main)
 
@@ -56,8 +62,12 @@ class Sources:
             text = decoded(self._files[name])
             if _BEGIN.search(text) and name != self.main:
                 text = text.partition("\\begin{document}")[2].partition("\\end{document}")[0]
-            self._tokens[name] = tokenise(cleaned(text, self.code))
+            self._tokens[name] = tokenise(_WHITE.sub(self._set_aside, cleaned(text, self.code)))
         return self._tokens[name]
+
+    def _set_aside(self, match: re.Match[str]) -> str:
+        self.white.append(" ".join((match.group(1) or match.group(2)).split())[:_LONGEST_WHITE])
+        return " "
 
     def text(self, name: str) -> str:
         """A file's text as it stands."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from phases.paper.pdf.lines import Line
 
-_LEADERS = re.compile(r"(?:\.\s?){4,}\s*[0-9ivxlc]{1,4}$")
+_LEADERS = re.compile(r"(?:\. ?){4,300} ?[0-9ivxlc]{1,4}$")
 _FEWEST = 4
 _WIDEST_HOLE = 2
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from phases.paper.pdf.letters import is_language
+from phases.paper.pdf.letters import is_language, mended
 from phases.paper.pdf.page import Bookmark, Box, Document, Page
 from phases.paper.pdf.pieces import ended, items_of
 from phases.paper.pdf.scan import Scan, open_pdf
@@ -14,12 +14,17 @@ from phases.paper.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, 
 
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
+_MARGIN = 0.08
 
 
 def read_document(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
     parsed = _parsed(path, password)
+    if parsed.total_pages > MOST_PAGES:
+        raise Unreadable(
+            BROKEN, f"it has {parsed.total_pages} pages, more than the {MOST_PAGES} that are read; cut it first"
+        )
     verdict = _verdict(parsed.pages)
     if verdict != OK:
         return Document(verdict, name)
@@ -93,7 +98,14 @@ def _page(page: Any, scan: Scan) -> Page:
     with scan.page(page.page_num) as looked:
         items = [ended(item, looked.font_at) for item in items if not looked.hides(item.box)]
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items))
+    return Page(page.page_num, *size, tuple(items), _aside(page, pieces, turned))
+
+
+def _aside(page: Any, pieces: list[Any], turned: bool) -> str:
+    """The words that stand in the other direction, but for the stamp along the margin."""
+    others = [piece for piece in pieces if (piece.rotation % 180 != 0) != turned]
+    inner = [piece for piece in others if _MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width]
+    return " ".join(mended(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -33,7 +33,7 @@ def without_furniture(pages: Sequence[Page]) -> list[Page]:
         beside = {item for _, item in edge if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
         dropped = beside | set(_line_numbers(page))
         items = tuple(item for item in page.items if item not in dropped)
-        kept.append(Page(page.number, page.width, page.height, items))
+        kept.append(Page(page.number, page.width, page.height, items, page.aside))
     return kept
 
 

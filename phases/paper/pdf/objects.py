@@ -27,28 +27,27 @@ class Objects:
         self._left, self._bottom, self._right, self._top = page.get_bbox()
         self._text_page: Any = None
         self._suspects: list[tuple[Box, Any, int, str]] = []
-        others: list[tuple[int, Any]] = []
-        for kind, item, depth in pdfium.objects_of(page):
+        others: list[tuple[int, Any, pdfium.Matrix | None]] = []
+        for kind, item, matrix in pdfium.objects_of(page):
             if kind == pdfium.TEXT:
-                self._look(item, depth, len(others))
+                self._look(item, self._box(item, matrix), len(others))
             elif kind != pdfium.FORM:
-                others.append((kind, item))
+                others.append((kind, item, matrix))
         if self._suspects:
             self._judge(others)
 
-    def _box(self, item: Any) -> Box:
-        left, bottom, right, top = pdfium.bounds_of(item)
+    def _box(self, item: Any, matrix: pdfium.Matrix | None) -> Box:
+        left, bottom, right, top = pdfium.bounds_of(item, matrix)
         return Box(left - self._left, self._top - top, right - self._left, self._top - bottom)
 
-    def _look(self, item: Any, depth: int, before: int) -> None:
+    def _look(self, item: Any, box: Box, before: int) -> None:
         """Takes in a text object. `before` counts the shapes and pictures that were drawn earlier."""
-        box = self._box(item)
         self.texts.append((box, item))
         if pdfium.is_never_shown(item):
             self._suspects.append((box, item, before, "invisible"))
-        elif depth == 0 and (box.x1 < 0 or box.y1 < 0 or box.x0 > self._width or box.y0 > self._height):
+        elif box.x1 < 0 or box.y1 < 0 or box.x0 > self._width or box.y0 > self._height:
             self._tell(item, box, "off_page")
-        elif depth == 0 and box.height < _TINIEST and (pdfium.size_of(item) or _TINIEST) < _TINIEST:
+        elif box.height < _TINIEST and (pdfium.size_of(item) or _TINIEST) < _TINIEST:
             self._tell(item, box, "tiny")
         else:
             colour = pdfium.fill_of(item)
@@ -65,17 +64,17 @@ class Objects:
     def _height(self) -> float:
         return float(self._top - self._bottom)
 
-    def _judge(self, others: list[tuple[int, Any]]) -> None:
+    def _judge(self, others: list[tuple[int, Any, pdfium.Matrix | None]]) -> None:
         """White words are seen on what is dark below them; invisible ones belong to a scan if it fills the page."""
-        boxes = [self._box(item) for _, item in others]
-        pictures = [kind == pdfium.IMAGE for kind, _ in others]
+        boxes = [self._box(item, matrix) for _, item, matrix in others]
+        pictures = [kind == pdfium.IMAGE for kind, _, _ in others]
         area = self._width * self._height
         scans = [
             box
             for box, picture in zip(boxes, pictures, strict=True)
             if picture and box.width * box.height > _SCAN * area
         ]
-        dark = [self._is_dark(kind, item) for kind, item in others]
+        dark = [self._is_dark(kind, item) for kind, item, _ in others]
         for box, item, before, how in self._suspects:
             if how == "white":
                 below = zip(boxes[:before], dark[:before], strict=True)

@@ -55,6 +55,8 @@ class Page:
     width: float
     height: float
     items: tuple[Item, ...]
+    aside: str = ""
+    """What stands on it in another direction, as it comes: the cells of a turned table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pypdfium2.raw as raw
 from phases.paper.reading import BROKEN, Unreadable
 
 PdfiumError = pypdfium2.PdfiumError
+Matrix = tuple[float, float, float, float, float, float]
 TEXT, PATH, IMAGE, FORM = raw.FPDF_PAGEOBJ_TEXT, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM
 _NEVER_SHOWN = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
 _DEEPEST_FORM = 4
@@ -28,29 +29,59 @@ def open_document(path: str, password: str | None) -> Any:
         raise Unreadable(BROKEN, " ".join(str(error).split())) from error
 
 
-def objects_of(page: Any) -> Iterator[tuple[int, Any, int]]:
-    """Kind, object and depth of all that is on a page, forms looked into, in the order of drawing."""
-    todo = [(raw.FPDFPage_GetObject(page, index), 0) for index in _downwards(raw.FPDFPage_CountObjects(page))]
+def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
+    """Kind and object of all that is on a page, in the order of drawing; forms are looked into.
+
+    What stands in a form comes with the matrix that takes the form's coordinates to the page's.
+    """
+    whole: list[tuple[Any, int, Matrix | None]] = []
+    todo = whole + [
+        (raw.FPDFPage_GetObject(page, index), 0, None) for index in _downwards(raw.FPDFPage_CountObjects(page))
+    ]
     for _ in range(_MOST_OBJECTS):
         if not todo:
             return
-        item, depth = todo.pop()
+        item, depth, matrix = todo.pop()
         kind = raw.FPDFPageObj_GetType(item)
-        yield kind, item, depth
+        yield kind, item, matrix
         if kind == FORM and depth < _DEEPEST_FORM:
+            inner = _matrix_of(item, matrix)
             inside = _downwards(raw.FPDFFormObj_CountObjects(item))
-            todo += [(raw.FPDFFormObj_GetObject(item, index), depth + 1) for index in inside]
+            todo += [(raw.FPDFFormObj_GetObject(item, index), depth + 1, inner) for index in inside]
+
+
+def _matrix_of(form: Any, outer: Matrix | None) -> Matrix | None:
+    """The matrix of a form, and of what it stands in."""
+    own = raw.FS_MATRIX()
+    if not raw.FPDFPageObj_GetMatrix(form, own):
+        return outer
+    if outer is None:
+        return own.a, own.b, own.c, own.d, own.e, own.f
+    a, b, c, d, e, f = outer
+    return (
+        own.a * a + own.b * c,
+        own.a * b + own.b * d,
+        own.c * a + own.d * c,
+        own.c * b + own.d * d,
+        own.e * a + own.f * c + e,
+        own.e * b + own.f * d + f,
+    )
 
 
 def _downwards(count: int) -> range:
     return range(min(count, _MOST_OBJECTS) - 1, -1, -1)
 
 
-def bounds_of(item: Any) -> tuple[float, float, float, float]:
+def bounds_of(item: Any, matrix: Matrix | None) -> tuple[float, float, float, float]:
     """Left, bottom, right and top of an object, in points from the page's bottom left."""
     left, bottom, right, top = _BOUNDS
     raw.FPDFPageObj_GetBounds(item, left, bottom, right, top)
-    return left.value, bottom.value, right.value, top.value
+    if matrix is None:
+        return left.value, bottom.value, right.value, top.value
+    a, b, c, d, e, f = matrix
+    corners = [(x, y) for x in (left.value, right.value) for y in (bottom.value, top.value)]
+    across, up = [a * x + c * y + e for x, y in corners], [b * x + d * y + f for x, y in corners]
+    return min(across), min(up), max(across), max(up)
 
 
 def fill_of(item: Any) -> tuple[int, int, int, int] | None:

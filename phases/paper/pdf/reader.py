@@ -47,6 +47,9 @@ def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
         found[1].append(f"# {title}")
     for block in in_flow(blocks_of(lines, marks, words), marks.body):
         found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
+    for page in pages:
+        if page.aside:
+            found[page.number].append(f"> In another direction: {page.aside}")
     return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages]
 
 
