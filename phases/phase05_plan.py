@@ -10,7 +10,9 @@ INDEX = "document_segments/document_index.json"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.paper.plan import plan_by_rules  # late: every command looks at every phase, and few of them plan
+    from phases.paper.planning.plan import (
+        plan_by_rules,  # late: every command looks at every phase, and few of them plan
+    )
 
     requests = [row["text"] for row in inputs["plan_requests.json"]["requests"]]
     return {"initial_plan.txt": plan_by_rules(inputs["outline.json"], _requirements(inputs), requests)}
@@ -18,8 +20,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _requirements(inputs: Documents) -> list[dict[str, Any]]:
     from phases.paper.kinds import REQUIREMENT
-    from phases.paper.requirements import requirements_of
-    from phases.paper.wishes import wishes_of
+    from phases.paper.planning.requirements import requirements_of
+    from phases.paper.planning.wishes import wishes_of
 
     paper = inputs["paper.md"]
     if paper.front["kind"] == REQUIREMENT:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from phases.paper.markdown import paper_document
 from phases.paper.outline import outline_of
 from phases.paper.pdf.reader import read_pdf
-from phases.paper.plan import plan_by_rules
-from phases.paper.requirements import requirements_of
+from phases.paper.planning.plan import plan_by_rules
+from phases.paper.planning.requirements import requirements_of
 from phases.paper.segments import segments_of
 from phases.paper.text import read_text
 from pipeline.formats import Markdown

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from phases.agent.offline import file_text
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
-from phases.paper.plan import plan_by_rules
+from phases.paper.planning.plan import plan_by_rules
 from tests.papers import PAPER, Read, example_paper, read
 from tests.strategies import QUICK
 

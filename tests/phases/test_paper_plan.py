@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from phases.paper.markdown import PAGE_MARK, paper_document
 from phases.paper.pdf.reader import read_pdf
-from phases.paper.plan import VERIFY, package_name
+from phases.paper.planning.choice import LONGEST_TEXT, MOST_CHARACTERS
+from phases.paper.planning.plan import VERIFY, package_name
+from phases.paper.planning.sentences import sentences_of, statement_of
 from phases.paper.reading import Reading
-from phases.paper.requirements_choice import LONGEST_TEXT, MOST_CHARACTERS
-from phases.paper.sentences import sentences_of, statement_of
 from pipeline.contract import Contracts
 from tests.papers import EXAMPLE, MARKDOWN, PAPER, SHARED, Read, example_paper, read, read_on
 from tests.strategies import QUICK

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.paper.planning.wishes import wishes_of
 from phases.paper.reading import BROKEN, OK, Unreadable
 from phases.paper.text import read_requirement, read_text
-from phases.paper.wishes import wishes_of
 from tests.papers import MARKDOWN, PAPER, ROOT
 from tests.strategies import QUICK
 
@@ -238,4 +238,4 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
     ],
 )
 def test_to_find_the_wishes_takes_time_in_proportion_to_the_text(text: str) -> None:
-    in_time("import sys\nfrom phases.paper.wishes import wishes_of\nwishes_of(sys.stdin.read())", text)
+    in_time("import sys\nfrom phases.paper.planning.wishes import wishes_of\nwishes_of(sys.stdin.read())", text)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from phases.paper.cues import FIRM, NONE, firmness_of, is_built, kind_of_statement
 from phases.paper.outline import pages_of
-from phases.paper.requirements_blocks import CAPTION, PROSE, TABLE, Block, blocks_of
-from phases.paper.requirements_tables import cells_of, grid_of, settings_in
-from phases.paper.sentences import clauses_of, sentences_of, statement_of
-from phases.paper.values import Value, values_in
+from phases.paper.planning.blocks import CAPTION, PROSE, TABLE, Block, blocks_of
+from phases.paper.planning.cues import FIRM, NONE, firmness_of, is_built, kind_of_statement
+from phases.paper.planning.sentences import clauses_of, sentences_of, statement_of
+from phases.paper.planning.tables import cells_of, grid_of, settings_in
+from phases.paper.planning.values import Value, values_in
 
 UNPLANNED = frozenset({"references", "front", "related", "conclusion"})
 MOST_NOTES = 2_000

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from phases.paper.requirements_notes import Found
+from phases.paper.planning.notes import Found
 
 _STEP = re.compile(
     r"[ \t*]*(?:[0-9]{1,3}[:.)]|for\b|while\b|if\b|else|end\b|input|output|require|ensure|return|initiali[sz]"

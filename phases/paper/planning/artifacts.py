@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from phases.paper.headings import REFERENCES, plain
 from phases.paper.places import Places
-from phases.paper.requirements_notes import Found
+from phases.paper.planning.notes import Found
 
 _CODE = re.compile(r"git|huggingface|kaggle|zenodo|figshare|osf\.io|drive\.google|dropbox", re.IGNORECASE)
 _NEVER = re.compile(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from phases.paper.cues import kind_of_statement
-from phases.paper.requirements_blocks import PROSE, blocks_of
-from phases.paper.sentences import sentences_of
-from phases.paper.values import values_in
+from phases.paper.planning.blocks import PROSE, blocks_of
+from phases.paper.planning.cues import kind_of_statement
+from phases.paper.planning.sentences import sentences_of
+from phases.paper.planning.values import values_in
 
 _MOST = 5000
 _LONGEST_TEXT, _LONGEST_QUOTE = 2000, 120

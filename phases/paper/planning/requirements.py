@@ -7,12 +7,12 @@ from typing import Any
 
 from phases.paper.markdown import PAGE_MARK
 from phases.paper.outline import own_text
-from phases.paper.requirements_algorithms import algorithms_of, equations_of
-from phases.paper.requirements_artifacts import artifacts_of
-from phases.paper.requirements_choice import Note, chosen
-from phases.paper.requirements_notes import MOST_NOTES, Found, notes_in, planned_sections
-from phases.paper.requirements_rivals import rivals_in
-from phases.paper.terms import terms_of, weights_of
+from phases.paper.planning.algorithms import algorithms_of, equations_of
+from phases.paper.planning.artifacts import artifacts_of
+from phases.paper.planning.choice import Note, chosen
+from phases.paper.planning.notes import MOST_NOTES, Found, notes_in, planned_sections
+from phases.paper.planning.rivals import rivals_in
+from phases.paper.planning.terms import terms_of, weights_of
 
 LONGEST_QUOTE = 120
 _SHORTEST_QUOTE = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from phases.paper.values import NUMBER, Value, number_of, symbol_of
+from phases.paper.planning.values import NUMBER, Value, number_of, symbol_of
 
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")

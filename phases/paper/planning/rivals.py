@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from phases.paper.requirements_notes import Found, notes_in
+from phases.paper.planning.notes import Found, notes_in
 
 _NAME = re.compile(r"\b[A-Z][A-Za-z0-9]*(?:[A-Z0-9]|[+-][A-Z])[A-Za-z0-9+-]*\b")
 _MOST_NAMES = 60

@@ -7,9 +7,9 @@ import re
 import sys
 from typing import Any
 
-from phases.paper.requirements import shorten
-from phases.paper.requirements_names import LONGEST_NAME, symbols_of, telling_words
-from phases.paper.sentences import sentences_of
+from phases.paper.planning.names import LONGEST_NAME, symbols_of, telling_words
+from phases.paper.planning.requirements import shorten
+from phases.paper.planning.sentences import sentences_of
 
 PYTHON = ">=3.11"
 VERIFY = "python -m unittest discover -s tests -t ."
