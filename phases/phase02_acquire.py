@@ -18,7 +18,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     source = inputs["input.json"]
     first = source["files"][0]["path"]
     path = os.path.join(ctx.paths.root, first.partition("/")[0] if source["kind"] == LATEX else first)
-    reading = read_apart(source["kind"], path, ctx.secrets.get("password"))
+    address = source["fetched"]["url"] if source["fetched"] else ""
+    reading = read_apart(source["kind"], path, ctx.secrets.get("password"), address)
     if reading.verdict != OK:
         raise PhaseError(
             f"{source['origin']} {cure(reading, source['origin'])}", report={"input_verdict": reading.verdict}

@@ -16,19 +16,22 @@ SECONDS = 20
 """The longest that a paper may take. A long book takes two."""
 
 
-def read_apart(kind: str, path: str, password: str | None = None) -> Reading:
-    """The reading of a file, or of a folder of LaTeX source. Never raises for what is in it: the verdict says it."""
+def read_apart(kind: str, path: str, password: str | None = None, address: str = "") -> Reading:
+    """The reading of a file, or of a folder of LaTeX source; `address` is where it was downloaded from.
+
+    Never raises for what is in it: the verdict says it.
+    """
     began = time.monotonic()
-    reading, crashed = _attempt(kind, path, password, SECONDS)
+    reading, crashed = _attempt(kind, path, password, SECONDS, address)
     if crashed and kind == PDF and (left := SECONDS - (time.monotonic() - began)) > SECONDS / 2:
         again, _ = _attempt(PLAIN_PDF, path, password, left)
         return again if again.verdict == OK else reading
     return reading
 
 
-def _attempt(kind: str, path: str, password: str | None, seconds: float) -> tuple[Reading, bool]:
+def _attempt(kind: str, path: str, password: str | None, seconds: float, address: str = "") -> tuple[Reading, bool]:
     """The reading, and whether the child crashed over it."""
-    code, output = run_apart("phases.paper.child", [kind, path], (password or "").encode(), seconds)
+    code, output = run_apart("phases.paper.child", [kind, path, address], (password or "").encode(), seconds)
     if code is None:
         return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s"), False
     try:

@@ -16,11 +16,11 @@ LARGEST_TEXT = 10_000_000
 
 
 def main() -> None:
-    """Reads the paper of the kind and path on the command line; its password comes from standard input."""
+    """Reads the paper whose kind, path and address are on the command line; its password comes from standard input."""
     set_limits()
     password = sys.stdin.read()
     try:
-        reading = _read(sys.argv[1], sys.argv[2], password or None)
+        reading = _read(sys.argv[1], sys.argv[2], sys.argv[3], password or None)
     except Unreadable as error:
         wrong = password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
@@ -31,7 +31,7 @@ def main() -> None:
     json.dump(asdict(reading), sys.stdout)
 
 
-def _read(kind: str, path: str, password: str | None) -> Reading:
+def _read(kind: str, path: str, address: str, password: str | None) -> Reading:
     if kind == PDF:
         from phases.paper.pdf.reader import read_pdf
 
@@ -50,7 +50,7 @@ def _read(kind: str, path: str, password: str | None) -> Reading:
     if kind == HTML:
         from phases.paper.html.reader import read_html
 
-        return read_html(content)
+        return read_html(content, address or None)
     if kind == DOCX:
         from phases.paper.docx.reader import read_docx
 

@@ -41,10 +41,6 @@ _FONTS = {
     "SANS-SERIF": "mathsf",
     "MONOSPACE": "mathtt",
 }
-_FUNCTION_NAMES = (
-    "arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log max min "
-    "Pr sec sin sinh sup tan tanh"
-)
 _ACCENTS = {
     "\u0302": "hat", "^": "hat", "ˆ": "hat", "\u0303": "tilde", "~": "tilde", "˜": "tilde", "\u0304": "bar", "\u0305": "overline",
     "¯": "bar", "‾": "overline", "\u0307": "dot", "˙": "dot", "\u0308": "ddot", "¨": "ddot", "\u20d7": "vec", "→": "vec",

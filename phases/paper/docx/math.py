@@ -31,7 +31,6 @@ _LIMITS = {
     "arg max",
     "arg min",
 }
-_PROPERTIES = ("m:rPr", "w:rPr", "m:ctrlPr", "m:argPr")
 
 
 def omml_tex(formula: Node) -> str:
