@@ -103,10 +103,15 @@ def _docstring(requirement: dict[str, Any], indent: int) -> str:
     import textwrap
 
     pad = " " * indent
-    text = f"{_source(requirement)}: '{_plain(requirement['source']['quote'])}'"
-    body = textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
-    title = _plain(requirement["text"])[:_WIDTH].rstrip(". ")
-    return f'{pad}"""{_escaped(title)}.\n\n{_escaped(body)}\n{pad}"""\n'
+
+    def wrapped(text: str) -> str:
+        return textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
+
+    said = _plain(requirement["text"])
+    title = said.rstrip(". ") if len(said) <= _WIDTH else f"{said[:_WIDTH].rpartition(' ')[0] or said[:_WIDTH]} …"
+    whole = f"{_escaped(wrapped(said))}\n\n" if len(said) > _WIDTH else ""
+    body = wrapped(f"{_source(requirement)}: '{_plain(requirement['source']['quote'])}'")
+    return f'{pad}"""{_escaped(title)}.\n\n{whole}{_escaped(body)}\n{pad}"""\n'
 
 
 def _source(requirement: dict[str, Any]) -> str:
