@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-OVERHEAD = 110
+OVERHEAD = 90
 """Characters that a requirement costs beside its text: its id, kind, place and quote."""
 LONGEST_TEXT = 800
 FIRST_STRETCH = 14_000
