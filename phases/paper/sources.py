@@ -18,6 +18,7 @@ LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def",
 _MAIN = (".tex", ".ltx", ".latex")
 _MOST_FILES = 2000
 _MOST_NAMES = 20_000
+_MOST_VISITED = 200_000
 _MOST_REFUSED = 100
 _DEEPEST = 8
 _SHELL_OF_A_PDF = 3000
@@ -98,10 +99,13 @@ def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
     """The files of a folder by their paths in it, and what is left out. Links and hidden folders are not followed."""
     found: dict[str, bytes] = {}
     left: list[str] = []
-    total = 0
+    total = visited = 0
     for base, folders, names in os.walk(
         folder, onerror=lambda error: left.append(f"{_told(error.filename)}: {error.strerror}")
     ):
+        visited += len(names) + len(folders)
+        if visited > _MOST_VISITED:
+            raise Unreadable(BROKEN, f"holds more than {_MOST_VISITED:,} files; name the folder of the paper alone")
         inside = os.path.relpath(base, folder)
         depth = 0 if inside == "." else inside.count(os.sep) + 1
         if depth >= _DEEPEST and folders:

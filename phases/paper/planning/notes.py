@@ -70,7 +70,8 @@ def notes_in(text: str, section: dict[str, Any], kind: str) -> Iterator[Found]:
 
 
 def _of_prose(block: Block, section: dict[str, Any], page: int, kind: str) -> Iterator[Found]:
-    text = _LABEL.sub("", block.text, count=1) if block.kind == CAPTION else block.text
+    label = _LABEL.match(block.text) if block.kind == CAPTION else None
+    text = block.text[label.end() :] if label else block.text
     for sentence in sentences_of(text[:_LONGEST_BLOCK]):
         firmness = firmness_of(sentence)
         if firmness == NONE or (firmness < FIRM and kind in _MOTIVATING and not _OWN.search(sentence)):
