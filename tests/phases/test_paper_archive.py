@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from phases.paper.archive import LARGEST_FILE, MOST_MEMBERS, unpack
 from phases.paper.reading import BROKEN, Unreadable
+from tests.papers import HANGS
 
 PAPER = b"\\documentclass{article}"
 Pack = Callable[[bytes], bytes]
@@ -152,7 +153,7 @@ def test_a_bomb_or_a_ruin_ends_fast_and_in_words(make: Callable[[], bytes], reas
     with pytest.raises(Unreadable, match=reason) as caught:
         unpack(data)
     assert caught.value.verdict == BROKEN
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < HANGS
 
 
 SOUND = [

@@ -16,6 +16,7 @@ from phases.paper.docx.math import omml_tex
 from phases.paper.docx.reader import read_docx
 from phases.paper.docx.xml import parse_xml
 from phases.paper.reading import BROKEN, ENCRYPTED, OK, Reading, Unreadable
+from tests.papers import HANGS
 from tests.strategies import QUICK
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -465,7 +466,7 @@ def test_hostile_parts_are_refused_at_once(
     with pytest.raises(Unreadable, match=words) as refused:
         read_docx(data)
     assert refused.value.verdict == BROKEN
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < HANGS
 
 
 @pytest.mark.parametrize(
@@ -498,7 +499,7 @@ def test_a_document_that_wants_to_do_harm_costs_seconds_and_no_more(body: str) -
     data = docx(body)
     start = time.process_time()
     assert len(read_docx(data).pages[0]) < 20_000_000
-    assert time.process_time() - start < 6
+    assert time.process_time() - start < HANGS
 
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512)

@@ -27,6 +27,7 @@ from phases.paper import connection
 from phases.paper.addresses import LONGEST_URL, Forbidden, permitted, refusal, shown, target_of
 from phases.paper.fetch import DownloadError, Fetched, Limits, fetch
 from pipeline.errors import Interrupted, StorageError
+from tests.papers import HANGS
 from tests.strategies import QUICK
 from tests.web import Script, Server, floods, head, redirects, resets, says, sends, serving
 
@@ -459,7 +460,7 @@ def test_a_server_that_dawdles_is_left_at_the_cap(start: bytes, piece: bytes, gr
         server.scripts = [server.trickle(start, piece)]
         began = time.monotonic()
         error = ground.fails(server.base, "longer than 0.4 s", limits=SHORT)
-        assert time.monotonic() - began < 1.5, "it went on after the cap"
+        assert time.monotonic() - began < HANGS
     assert error.transient
     assert ground.pauses == [], "no time was left for another try"
 
@@ -481,7 +482,7 @@ def test_a_resolver_that_hangs_is_left_at_the_cap(ground: Ground) -> None:
 
     began = time.monotonic()
     ground.fails("https://a.example/", "longer than 0.4 s", limits=SHORT, resolve=resolve)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < HANGS
     over.set()
 
 
@@ -489,7 +490,7 @@ def test_a_secure_server_that_says_nothing_is_left_at_the_cap(ground: Ground) ->
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         ground.fails(f"https://127.0.0.1:{silent.getsockname()[1]}", "in time", limits=Limits(9, 20, 0.2))
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < HANGS
 
 
 # Trying again

@@ -16,7 +16,7 @@ from phases.paper.archive import unpack
 from phases.paper.latex.bibtex import bib_entries, formatted
 from phases.paper.latex.reader import RULES, read_latex
 from phases.paper.reading import BROKEN, OK, Link, Reading, Unreadable
-from tests.papers import SHARED
+from tests.papers import HANGS, SHARED
 
 FILLER = "Waiting is old, and has been studied by many people for a very long time."
 
@@ -57,7 +57,7 @@ def test_a_real_paper_keeps_its_title_headings_numbers_and_references(paper: str
     files = real(paper)
     start = time.perf_counter()
     reading = read_latex(files)
-    assert time.perf_counter() - start < 2, "it takes a twentieth of a second on an idle machine"
+    assert time.perf_counter() - start < HANGS
     text = reading.pages[0]
     headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
     wanted = [f"{section['number']} {section['title']}".strip() for section in gold["sections"]]
@@ -406,7 +406,7 @@ BOMBS = {
 def test_a_bomb_of_macros_or_of_depth_ends_fast(bomb: str) -> None:
     start = time.perf_counter()
     text = read(bomb).pages[0]
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < HANGS
     assert len(text) < 10_000_000
 
 
@@ -418,7 +418,7 @@ def test_files_that_include_each_other_twice_end() -> None:
     }
     start = time.perf_counter()
     page("\\input{a}", **others)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < HANGS
 
 
 PIECES = st.sampled_from([

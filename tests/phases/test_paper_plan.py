@@ -21,7 +21,7 @@ from phases.paper.planning.plan import VERIFY, package_name
 from phases.paper.planning.sentences import sentences_of, statement_of
 from phases.paper.reading import Reading
 from pipeline.contract import Contracts
-from tests.papers import EXAMPLE, MARKDOWN, PAPER, SHARED, Read, example_paper, read, read_on
+from tests.papers import EXAMPLE, HANGS, MARKDOWN, PAPER, SHARED, Read, example_paper, read, read_on
 from tests.strategies import QUICK
 
 PAGE_1 = "# Waiting\n\n# 1 Method\n\nThe waiter is good.\n\n" + "Nothing is said here. " * 20
@@ -221,7 +221,7 @@ def test_a_real_paper_is_planned_soon_with_every_quote_from_its_place(name: str)
     made = read_on(document)
     began = time.process_time()
     read_on(document)
-    assert time.process_time() - began < 2.0, "a plan is a matter of a moment"
+    assert time.process_time() - began < HANGS
     pages = pages_of(document.text)
     assert len(made.requirements) > 20
     for row in made.requirements:

@@ -22,7 +22,7 @@ from pipeline.errors import PipelineError
 from tests.papers import MARKDOWN, PAPER, ROOT, good_pdf, pdf
 from tests.strategies import QUICK
 
-PATIENCE = 6.0
+PATIENCE = 60.0
 PNG = b"\x89PNG\r\n\x1a\n"
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<a href=javascript:alert(3)>"
 NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "input", "svg", "a", "video", "audio")

@@ -42,7 +42,7 @@ MAIN = TEX % b""
 SECRET = b"\\section{Secret} nobody may read this"
 PAGE = b"<!DOCTYPE html><html><body><h1>A paper</h1><p>Words.</p></body></html>"
 PDF_FILE = good_pdf()
-PATIENCE = 6.0
+PATIENCE = 60.0
 """Seconds, a start of Python and all. What is linear takes a tenth of it; what is not takes a lifetime."""
 
 

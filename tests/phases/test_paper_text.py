@@ -16,7 +16,7 @@ from phases.paper.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER, ROOT
 from tests.strategies import QUICK
 
-PATIENCE = 6.0
+PATIENCE = 60.0
 
 
 def body(text: str, *, markdown: bool) -> str:
