@@ -12,8 +12,8 @@ from typing import Any
 from phases.paper.kinds import PDF, PLAIN_PDF
 from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading
 
-SECONDS = 20
-"""The longest that a paper may take. A long book takes two."""
+SECONDS = 19
+"""The longest that a paper may take, so that a verdict is there within 20. A long book takes two."""
 
 
 def read_apart(kind: str, path: str, password: str | None = None, address: str = "") -> Reading:
