@@ -1,4 +1,4 @@
-.PHONY: setup run test check drills bench
+.PHONY: setup run demo test check drills bench
 
 setup: .venv/ready ## a virtual environment in .venv, and the system packages where that is allowed
 
@@ -7,6 +7,9 @@ setup: .venv/ready ## a virtual environment in .venv, and the system packages wh
 
 run: setup ## the main job on the project's own example paper; exit code 3 (incomplete) is the honest end of an offline run
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
+
+demo: setup ## the agent at work on the example paper, from recorded replies: a failing test, a repair, acceptance
+	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl
 
 test: check ## everything that must hold, in minutes
 	@.venv/bin/python -m pytest -n auto -m "not drill" -rs

@@ -8,12 +8,13 @@ import shutil
 import subprocess
 
 from phases.agent.model import opened
-from phases.agent.sandbox import probe
+from phases.agent.sandbox.commands import probe
 from pipeline.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     model = opened(ctx)
+    check = model.check()  # only told: what needs no model goes on, and what does ends with its own words
     return {
         "environment.json": {
             "version": 1,
@@ -21,7 +22,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             "platform": platform.platform(),
             "free_mb": shutil.disk_usage(ctx.paths.root).free // 2**20,
             "tools": {"git": _git_version(), "sandbox": probe().detail if probe().usable else None},
-            "model": {"name": model.name, "reachable": True, "detail": model.detail},
+            "model": {"name": model.name, "reachable": check.reachable, "detail": check.detail},
             "limits": {"max_source_mb": ctx.settings["max_source_mb"]},
         }
     }

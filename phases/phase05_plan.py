@@ -1,21 +1,36 @@
-"""Phase 05: the plan. The offline model plans by rules; nothing else invents one."""
+"""Phase 05: the plan. The offline model plans by rules, any other model plans itself; nothing else invents one."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
 
-from pipeline.phase import Context, Documents, Phase
+from pipeline.errors import ContractError
+from pipeline.files import read_bytes, set_aside, sha256
+from pipeline.phase import Context, Documents, Phase, require
 
-INDEX = "document_segments/document_index.json"
+if TYPE_CHECKING:
+    from phases.agent.asking import Conversation
+    from phases.agent.model import Model
+    from phases.agent.planner.material import Paper
+    from phases.agent.planner.prompt import Wanted
+
+INDEX, PLAN, REQUESTS = "document_segments/document_index.json", "initial_plan.txt", "plan_requests.json"
+# What is imported late is imported late because every command looks at every phase, and few of them plan.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.paper.planning.plan import (
-        plan_by_rules,  # late: every command looks at every phase, and few of them plan
-    )
+    if (ctx.settings["plan_model"] or ctx.settings["model"]) != "offline":
+        return {PLAN: _planned_by_model(inputs, ctx)}
+    from phases.paper.planning.plan import plan_by_rules
 
-    requests = [row["text"] for row in inputs["plan_requests.json"]["requests"]]
-    return {"initial_plan.txt": plan_by_rules(inputs["outline.json"], _requirements(inputs), requests)}
+    return {PLAN: plan_by_rules(inputs["outline.json"], _requirements(inputs), _requests(inputs))}
+
+
+def _requests(inputs: Documents) -> list[str]:
+    return [row["text"] for row in inputs[REQUESTS]["requests"]]
 
 
 def _requirements(inputs: Documents) -> list[dict[str, Any]]:
@@ -31,12 +46,128 @@ def _requirements(inputs: Documents) -> list[dict[str, Any]]:
     return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"])
 
 
+def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
+    from phases.agent.model import opened
+    from phases.agent.planner.planning import PlanningTask, PlanRefused, plan_with_model
+
+    model = opened(ctx)
+    wanted, conversation = _begun(inputs, ctx, model)
+    task = PlanningTask(_material(inputs), wanted, ctx.progress, lambda: _in_time(ctx))
+    try:
+        return plan_with_model(task, conversation, ctx.contracts)
+    except PlanRefused as error:
+        # Its replies must not be taken again: the next run asks anew.
+        ctx.in_place()
+        kept = os.path.basename(set_aside(ctx.paths.plan_journal))
+        raise PlanRefused(f"{error}; what it said is kept in {kept}") from error
+
+
+def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conversation]:
+    """The conversation of before where it was about the same, else a new one; and what people want, as it was told there."""
+    from phases.agent.asking import Conversation
+    from phases.agent.journal import Journal, goes_on
+    from phases.agent.ledger import Ledger
+
+    path, requests = ctx.paths.plan_journal, _requests(inputs)
+    header = {
+        "thread": "plan",
+        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        "version": PHASE.version,
+        "model": model.name,
+        "window": model.window,
+    }
+    present = (
+        read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
+    )
+    ledger = Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place)
+    ctx.in_place()
+    if not goes_on(
+        path, header, lambda rows: present == rows[0].get("begun", {}).get("present") or _is_result(present, rows, ctx)
+    ):
+        set_aside(path)
+    journal = Journal(path, header, ledger.next_run("plan"), ctx.in_place, begun={"present": present})
+    return _wanted(requests, journal.begun.get("present", ""), ctx), Conversation(model, journal, ledger, "plan")
+
+
+def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:
+    from phases.agent.planner.prompt import Wanted
+
+    if not present:
+        return Wanted(tuple(requests))
+    try:
+        plan = ctx.contracts.parse(PLAN, present.encode("utf-8"), writer="an earlier run, or a person")
+    except ContractError as error:
+        raise ContractError(
+            f"{error}; a change was asked for, and this is the plan to be changed: mend it in {ctx.paths.root}, or remove it to "
+            "plan from nothing"
+        ) from error
+    return Wanted(tuple(requests), present, plan)
+
+
+def _is_result(plan: str, rows: list[dict[str, Any]], ctx: Context) -> bool:
+    """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
+    that was noted. It must not plan from its own result."""
+    from phases.agent.planner.replies import NoPlan, plan_in_reply
+
+    try:
+        result = plan_in_reply(str(rows[-1].get("result", {}).get("text", "")), ctx.contracts, "the model")
+        return bool(result == ctx.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05"))
+    except (NoPlan, ContractError):
+        return False
+
+
+def _material(inputs: Documents) -> Paper:
+    from phases.agent.planner.material import Paper, Segment
+    from phases.paper.headings import REFERENCES, plain
+
+    paper, outline = inputs["paper.md"], inputs["outline.json"]
+    segments, left_out = [], []
+    for row in inputs[INDEX]["segments"]:
+        # The front matter is the reader's note to the machine; it quotes hidden text, which nobody is to be told.
+        text = paper.text[max(row["start"], paper.body_start) : row["end"]]
+        if row["kind"] == "references" and plain(row["title"]) in REFERENCES:
+            left_out.append(row["title"])
+        elif text.strip():
+            place = f"{row['number'] or ''} {row['title']}".strip()[:120] or "before the first section"
+            segments.append(Segment(row["id"], f"{place}, page {row['page']}, {row['kind']}", row["relevance"], text))
+    return Paper(
+        outline["title"] or "",
+        outline["abstract"] or "",
+        tuple(_outline_line(row) for row in outline["sections"]),
+        tuple(segments),
+        tuple(_pages(paper.text[paper.body_start :])),
+        tuple(dict.fromkeys(left_out)),
+        tuple(dict.fromkeys(row["url"] for row in outline["links"])),
+        len(outline["hidden_text"]),
+    )
+
+
+def _outline_line(row: dict[str, Any]) -> str:
+    return f"{'  ' * (row['level'] - 1)}{row['number'] or '-'} {' '.join(row['title'].split())} (page {row['page']})"
+
+
+def _pages(text: str) -> list[tuple[int, str]]:
+    from phases.paper.markdown import PAGE_MARK
+
+    marks = list(PAGE_MARK.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return [(int(mark.group(1)), text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)] or [(1, text)]
+
+
+def _in_time(ctx: Context) -> None:
+    require(
+        ctx.deadline is None or time.monotonic() <= ctx.deadline,
+        "the time for this phase is used up; what the model said is kept; go on with: pipeline resume",
+    )
+
+
 PHASE = Phase(
     number="05",
     name="plan",
-    reads=("paper.md", "outline.json", INDEX, "plan_requests.json"),
-    writes=("initial_plan.txt",),
-    settings=("model",),
+    reads=("paper.md", "outline.json", INDEX, REQUESTS),
+    writes=(PLAN,),
+    settings=("model", "plan_model"),
+    owns=("plan_journal.jsonl",),
     run=run,
-    version=2,
+    version=3,
 )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from phases.agent.implement import Assignment, implement, requirement_counts
+from phases.agent.assignment import Assignment, Places
+from phases.agent.implement import implement
 from phases.agent.model import opened
+from phases.agent.outcome import requirement_counts
+from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.phase import Context, Documents, Phase, require
+
+_VERSION = 2
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -15,21 +21,37 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         inputs["plan_review.json"]["plan_sha256"] == digest,
         "the plan was approved as another text; review it again with: pipeline review",
     )
-    assignment = Assignment(
-        inputs["initial_plan.txt"],
-        digest,
-        ctx.paths.workspace,
-        ctx.paths.journal,
-        str(ctx.settings["sandbox"]),
-        deadline=ctx.deadline,
-        in_place=ctx.in_place,
-    )
-    made = implement(assignment, opened(ctx), ctx.progress)
+    made = implement(_assignment(inputs["initial_plan.txt"], digest, ctx), opened(ctx), ctx.progress)
     return {
         "implementation.json": made["implementation"],
         "implement_code_summary.md": made["summary"],
         "traceability.json": made["traceability"],
     }
+
+
+def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
+    paths = ctx.paths
+    places = Places(
+        paths.workspace,
+        paths.journal,
+        paths.explorations,
+        os.path.join(paths.root, "before_command"),
+        paths.ledger,
+        paths.plan_versions,
+        os.path.join(paths.root, "paper.md"),
+    )
+    return Assignment(
+        plan,
+        digest,
+        places,
+        kind_of_sandbox(str(ctx.settings["sandbox"])),
+        ctx.limits,
+        ctx.contracts.breach,
+        lambda data: dict(ctx.contracts.parse("initial_plan.txt", data, writer="an earlier review")),
+        _VERSION,
+        deadline=ctx.deadline,
+        in_place=ctx.in_place,
+    )
 
 
 def _report(documents: Documents) -> dict[str, Any]:
@@ -43,7 +65,6 @@ def _report(documents: Documents) -> dict[str, Any]:
             "missing": done["missing"],
         },
         "requirements": requirement_counts(documents["traceability.json"]),
-        "usage": done["usage"],
         "verified": done["verification"]["verified"],
         "sandbox": done["verification"]["sandbox"],
     }
@@ -54,8 +75,9 @@ PHASE = Phase(
     name="implement",
     reads=("initial_plan.txt", "plan_review.json", "indexes/index.json"),
     writes=("implementation.json", "implement_code_summary.md", "traceability.json", "generate_code/"),
-    settings=("model", "sandbox"),
-    owns=("generate_code", "journal.jsonl"),
+    settings=("model", "code_model", "sandbox", "install"),
+    owns=("generate_code", "journal.jsonl", "explorations"),
     report=_report,
     run=run,
+    version=_VERSION,
 )

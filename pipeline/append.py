@@ -11,6 +11,15 @@ _TAIL = 4096
 
 def append_durable(path: str, line: bytes) -> None:
     """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
+    _append(path, line, sync=True)
+
+
+def append_soon(path: str, line: bytes) -> None:
+    """The same without waiting for the disk: what a power cut may take, because it can be had again."""
+    _append(path, line, sync=False)
+
+
+def _append(path: str, line: bytes, *, sync: bool) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -19,7 +28,8 @@ def append_durable(path: str, line: bytes) -> None:
     size = os.fstat(descriptor).st_size
     try:
         write_all(descriptor, line + b"\n")
-        os.fdatasync(descriptor)
+        if sync:
+            os.fdatasync(descriptor)
         if size == 0:
             sync_folder(os.path.dirname(path))
     except OSError as error:

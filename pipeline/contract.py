@@ -7,7 +7,7 @@ jsonschema, whose import is dear, is asked only to explain a breach.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from pipeline import formats, plain_yaml
@@ -34,6 +34,7 @@ class Contracts:
         self._folders = (*folders, BUILT_IN)
         self._schemas: dict[str, dict[str, Any]] = {}
         self._validators: dict[str, Any] = {}
+        self._others: dict[int, tuple[Mapping[str, Any], Any]] = {}  # holds each schema, so that no id is used twice
 
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
         """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
@@ -80,6 +81,16 @@ class Contracts:
             raise ContractError(f"{name}: {error} (written by {writer})") from error
         if not valid:
             _explain(name, schema, checked, writer, data)
+
+    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
+        """Why a value does not fit a schema that no document has, in one line, or None. One object is compiled once."""
+        if id(schema) not in self._others:
+            self._others[id(schema)] = (schema, fast_validator(dict(schema)))
+        validator = self._others[id(schema)][1]
+        if validator.is_valid(value):
+            return None
+        worst = explanations(dict(schema), value)
+        return f"at {worst[0].json_path}: {_shorten(worst[0].message)}" if worst else "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:

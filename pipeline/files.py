@@ -110,9 +110,7 @@ def set_aside(path: str) -> str:
 
     One that is not there is fine.
     """
-    target, number = f"{path}.prev", 2
-    while os.path.lexists(target):
-        target, number = f"{path}.prev{number}", number + 1
+    target = next_aside(path)
     try:
         os.rename(path, target)
         sync_folder(os.path.dirname(path))
@@ -120,6 +118,14 @@ def set_aside(path: str) -> str:
         return target
     except OSError as error:
         raise failure("set aside", path, error) from error
+    return target
+
+
+def next_aside(path: str) -> str:
+    """The first of `<path>.prev`, `.prev2`, … that is free."""
+    target, number = f"{path}.prev", 2
+    while os.path.lexists(target):
+        target, number = f"{path}.prev{number}", number + 1
     return target
 
 

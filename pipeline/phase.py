@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pipeline.errors import PhaseError
 from pipeline.files import sha256
@@ -52,6 +52,37 @@ class WorkflowContext(NamedTuple):
     def journal(self) -> str:
         return os.path.join(self.root, "journal.jsonl")
 
+    @property
+    def plan_journal(self) -> str:
+        return os.path.join(self.root, "plan_journal.jsonl")
+
+    @property
+    def explorations(self) -> str:
+        """The journals of sub-agents."""
+        return os.path.join(self.root, "explorations")
+
+    @property
+    def summary(self) -> str:
+        return os.path.join(self.root, "implement_code_summary.md")
+
+    @property
+    def ledger(self) -> str:
+        """What every call to a model cost."""
+        return os.path.join(self.root, "logs", "llm.jsonl")
+
+
+class Checker(Protocol):
+    """The contracts, as far as a phase needs them: for values that come from a model."""
+
+    def parse(self, name: str, data: bytes, *, writer: str) -> Any:
+        """The checked value of a document's bytes. Raises ContractError with line, column and rule."""
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """The schema that governs a document."""
+
+    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
+        """Why a value does not fit a schema, in one line, or None."""
+
 
 class Context(NamedTuple):
     """What a running phase may use beside its documents."""
@@ -61,10 +92,13 @@ class Context(NamedTuple):
     """Exactly the settings that the phase named."""
     secrets: Mapping[str, str]
     """Settings that no file may hold: they make nothing stale, and a phase keeps them to itself."""
+    limits: Mapping[str, Any]
+    """Settings that say how far the phase may go; they make nothing stale either."""
+    contracts: Checker
     digests: Mapping[str, str]
     """The sha256 of each document that the phase reads, as it was read."""
     open_model: Callable[[], object]
-    """Opens the model that the settings name. Opaque to the machine; phases/agent/model.py says what it can do."""
+    """Opens the model that the settings name for this phase. Opaque to the machine; phases/agent/model.py says what it can do."""
     review: Callable[[str, str], Decision]
     """Asks for a verdict on a plan: (the plan's text, its sha256). Raises Paused or Rejected."""
     progress: Callable[[int, int, str], None]

@@ -25,7 +25,7 @@ _EMPTY: dict[str, Any] = {
     "input_verdict": None,
     "files": {"planned": 0, "written": 0, "missing": []},
     "requirements": {"total": 0, "implemented": 0, "stubbed": 0, "missing": []},
-    "usage": {"calls": 0, "tokens_in": 0, "tokens_out": 0, "usd": 0.0},
+    "usage": {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0},
     "verified": None,
     "sandbox": None,
 }
@@ -69,13 +69,16 @@ def outcome_of_phases(store: TaskStore) -> Outcome:
     return Outcome(COMPLETED, reason or "every phase is done", 0)
 
 
-def build_report(store: TaskStore, settings: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, Any], Outcome]:
+def build_report(
+    store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, spent: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], Outcome]:
     """The document, and the outcome that it tells: facts from the phases that have a result, and one row a phase.
 
     Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
     """
     facts, _ = _facts(store)
-    report = _document(store, settings, outcome, {**_EMPTY, **facts, **outcome.report})
+    usage = {"usage": dict(spent)} if spent else {}
+    report = _document(store, settings, outcome, {**_EMPTY, **facts, **usage, **outcome.report})
     try:
         store.contracts.serialise("report.json", report, writer="the runner")
     except ContractError as error:

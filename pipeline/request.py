@@ -25,10 +25,13 @@ class Run(NamedTuple):
     """What is asked of one run."""
 
     settings: Mapping[str, Any]
-    open_model: Callable[[], object]
+    open_model: Callable[[str], object]
+    """The model for the phase of that name."""
     review: Callable[[str, str], Decision]
     record: Callable[[str, str], None]
     """Tells the catalog the task's status and the reason."""
+    spent: Callable[[], Mapping[str, Any]] = dict
+    """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
     watch: Callable[[Event], None] = lambda event: None
     stop_at: Phase | None = None
     until: Phase | None = None

@@ -24,7 +24,7 @@ from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
 from pipeline.request import Event, Run, stale_phases
-from pipeline.settings import SECRET
+from pipeline.settings import LIMITS, SECRET
 from pipeline.stamps import DONE, RUNNING
 from pipeline.store import TaskStore
 
@@ -181,8 +181,10 @@ class _Runner:
             paths=WorkflowContext(self._store.root),
             settings=run.settings_of(phase),
             secrets={name: str(run.settings.get(name, "")) for name in SECRET},
+            limits={name: run.settings.get(name, 0) for name in LIMITS},
+            contracts=self._store.contracts,
             digests=self._running[phase.number],
-            open_model=run.open_model,
+            open_model=partial(run.open_model, phase.name),
             review=run.review,
             in_place=self._store.assert_in_place,
             progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
@@ -205,7 +207,7 @@ def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:
             store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was at work")
-    report, outcome = build_report(store, run.settings, outcome)
+    report, outcome = build_report(store, run.settings, outcome, run.spent())
     story(f"ended {outcome.status}: {outcome.reason}")
     steps = (
         store.save,

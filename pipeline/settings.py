@@ -11,11 +11,14 @@ from pipeline.errors import FormatError, UsageError
 from pipeline.files import read_bytes
 
 PREFIX = "PIPELINE_"
-STORED = ("mode", "model", "review", "sandbox")
+LIMITS = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+"""The settings that say how far a run may go. Another limit makes nothing stale."""
+STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *LIMITS)
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
-SECRET = ("password",)
+SECRET = ("password", "api_key")
 """The settings that are written down nowhere."""
 _CHOICES = {
+    "install": ("refused", "allowed"),
     "mode": ("fast", "full"),
     "private_addresses": ("refused", "allowed"),
     "review": ("", "auto", "ask", "file"),
@@ -31,7 +34,25 @@ class Settings(NamedTuple):
     mode: str = "full"
     """fast writes placeholders for the optional phases 06-08; full runs them."""
     model: str = "offline"
-    """offline (rules, no network, no key) or replay:FILE (recorded replies)."""
+    """offline (rules, no network, no key), replay:PATH (recorded replies), or PROVIDER:NAME (`pipeline models` lists both)."""
+    plan_model: str = ""
+    """The model that plans. Empty: the same as model."""
+    code_model: str = ""
+    """The model that writes the code. Empty: the same as model."""
+    base_url: str = ""
+    """Where an OpenAI-compatible server answers. No task remembers it: a task directory of a stranger sends no key anywhere."""
+    api_key: str = ""
+    """The key for the model. Empty: the provider's own variable (OPENAI_API_KEY, …). It is kept in no file of a task."""
+    context_tokens: int = 0
+    """How much the model can read at once; 0: what is known of it."""
+    max_usd: float = 0.0
+    """No call is made once this much money is spent on a task; 0 means no limit."""
+    max_tokens: int = 0
+    """The same in tokens, read and written together."""
+    max_turns: int = 400
+    """The same in turns of the agent."""
+    max_minutes: int = 0
+    """The same in minutes that models and tools were at work."""
     review: str = ""
     """Who approves the plan: auto, ask (in the terminal) or file (`pipeline review`). Empty: ask where it makes sense."""
     stop_at: str = ""
@@ -54,6 +75,8 @@ class Settings(NamedTuple):
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
     """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    install: str = "refused"
+    """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 
 
 def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
@@ -111,6 +134,10 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
+    if isinstance(Settings._field_defaults[name], float):
+        if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", str(value)):
+            raise UsageError(f"{where}: {name} is {value!r}, and it must be an amount, like 2 or 0.50")
+        return float(value)
     if isinstance(Settings._field_defaults[name], int):
         if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value)):
             raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")

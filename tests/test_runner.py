@@ -67,7 +67,7 @@ class Machine:
         phases = {name: store.graph.find(number) for name, number in asked.items()}
         return Run(
             settings=self.settings,
-            open_model=lambda: None,
+            open_model=lambda phase: None,
             review=lambda text, digest: Decision("approve", "auto", "2026-01-31T12:00:00.000Z", digest),
             record=lambda status, reason: self.recorded.append((status, reason)),
             watch=self._seen,

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from phases.agent.sandbox import NONE, run_command
+from phases.agent.commands import Commands
+from phases.agent.sandbox.commands import NONE
 from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.files import sha256
 
 MOST_CONTINUES = 3
 NOT_VERIFIED: dict[str, Any] = {"verified": None, "tree_sha256": None, "sandbox": NONE, "commands": []}
+_SECONDS = 300
 _TAIL = 1500
 _TIMING = re.compile(r"\b[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 
 
-def judge(workspace: Workspace, plan: dict[str, Any], sandbox: str) -> dict[str, Any]:
-    """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model."""
-    problems = file_problems(workspace, plan)
-    verification = {**NOT_VERIFIED, "tree_sha256": tree_digest(workspace), "sandbox": sandbox}
-    if not problems and sandbox != NONE:
-        verification = _verify(workspace, plan, sandbox)
+def judge(
+    workspace: Workspace, plan: dict[str, Any], commands: Commands, untouched: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
+
+    `untouched`: files that this work was to change and that are as they were.
+    """
+    problems = [
+        *file_problems(workspace, plan),
+        *(f"{path} is as it was, and the plan changed it" for path in untouched),
+    ]
+    verification = {**NOT_VERIFIED, "tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind}
+    if not problems and commands.box.kind != NONE:
+        verification = _verify(workspace, plan, commands)
         problems = [
             f"`{row['command']}` ended with {row['exit_code']}:\n{row['tail']}"
             for row in verification["commands"]
@@ -33,18 +44,20 @@ def judge(workspace: Workspace, plan: dict[str, Any], sandbox: str) -> dict[str,
 def file_problems(workspace: Workspace, plan: dict[str, Any]) -> list[str]:
     """What is wrong with the planned files: not there, empty, or not Python."""
     problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
-    for row in plan["file_structure"]:
-        path = row["path"]
-        try:
-            text = workspace.read(path)
-        except WorkspaceError as error:
-            problems.append(f"{path} is planned and not there ({error})")
-            continue
-        if not text.strip():
-            problems.append(f"{path} is empty")
-        elif path.endswith(".py") and (fault := syntax_fault(text)):
-            problems.append(f"{path} does not parse: {fault}")
-    return problems
+    faults = ((row["path"], fault_of(workspace, row["path"])) for row in plan["file_structure"])
+    return problems + [f"{path} {fault}" for path, fault in faults if fault]
+
+
+def fault_of(workspace: Workspace, path: str) -> str | None:
+    """Why a planned file is no file yet, or None."""
+    try:
+        text = workspace.read(path)
+    except WorkspaceError as error:
+        return f"is planned and not there ({error})"
+    if not text.strip():
+        return "is empty"
+    fault = syntax_fault(text) if path.endswith(".py") else None
+    return f"does not parse: {fault}" if fault else None
 
 
 def syntax_fault(text: str) -> str | None:
@@ -62,12 +75,13 @@ def tree_digest(workspace: Workspace) -> str:
     return sha256(lines.encode("utf-8", "surrogateescape"))
 
 
-def _verify(workspace: Workspace, plan: dict[str, Any], sandbox: str) -> dict[str, Any]:
+def _verify(workspace: Workspace, plan: dict[str, Any], commands: Commands) -> dict[str, Any]:
     rows = []
-    for command in plan["validation_approach"]["verify_commands"]:
-        finished = run_command(command, workspace.root, sandbox)
+    for number, command in enumerate(plan["validation_approach"]["verify_commands"]):
+        finished = commands.run(command, _SECONDS, f"-{number}")
         # Timings would make two equal runs differ, in the journal and in what a model is told.
         tail = _TIMING.sub("… s", finished.output[-_TAIL:])
-        rows.append({"command": command, "exit_code": finished.exit_code, "tail": tail})
+        limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
+        rows.append({"command": command, "exit_code": finished.exit_code, "tail": tail + limit})
     passed = all(row["exit_code"] == 0 for row in rows) if rows else None
-    return {"verified": passed, "tree_sha256": tree_digest(workspace), "sandbox": sandbox, "commands": rows}
+    return {"verified": passed, "tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "commands": rows}

@@ -1,102 +1,146 @@
-"""journal.jsonl: everything that was paid for or done, on the disk before it is acted on.
+"""Journals: everything that was paid for or done, on the disk before it is acted on.
 
-The loop is run again from its beginning on resume; as long as the journal has an answer, that answer is taken and nothing
-is asked or done a second time. So a resumed run is the same program, not another one.
+The work is walked again from its beginning on resume; as long as the journal has an answer, that answer is taken and
+nothing is asked or done a second time. So a resumed run is the same program, not another one.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipeline.append import append_durable, repair_tail
-from pipeline.errors import FormatError, PhaseError, StorageError
-from pipeline.files import read_bytes
-from pipeline.formats import parse_json
+from phases.agent.lines import append_row, read_rows
+from pipeline.append import repair_tail
+from pipeline.errors import PhaseError, StorageError
 
-_AFRESH = "start phase 09 afresh with --redo implement"
+_APART = ("run", "begun")
+"""Keys of the header that say how the work was begun. They are no part of what the work is."""
 
 
 class Journal:
-    """The record of one run of the agent. `header` says what it is a record of; another header is another run."""
+    """The record of one conversation with a model. `header` says what it is a record of; another header is another run."""
 
-    def __init__(self, path: str, header: Mapping[str, Any], in_place: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        path: str,
+        header: Mapping[str, Any],
+        run: int = 1,
+        in_place: Callable[[], None] = lambda: None,
+        *,
+        begun: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay."""
         self._path, self._in_place = path, in_place
         repair_tail(path)
         self._rows = _read(path)
         self._next = 1
         if not self._rows:
+            self._rows = [{"kind": "header", **header, "run": run, "begun": dict(begun or {})}]
             in_place()
-            append_durable(path, _line({"kind": "header", **header}))
-        elif self._rows[0] != {"kind": "header", **header}:
+            append_row(path, self._rows[0])
+        elif _identity(self._rows[0]) != {"kind": "header", **header}:
             raise StorageError(f"{path} is the record of another run; it must be moved aside first")
+        self._recorded = len(self._rows)
+
+    @property
+    def run(self) -> int:
+        """How often this work was begun, this time included."""
+        return int(self._rows[0].get("run", 1))
+
+    @property
+    def begun(self) -> dict[str, Any]:
+        """What the header says of how the work was begun."""
+        return dict(self._rows[0].get("begun", {}))
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next step is answered from the disk."""
+        return self._next < self._recorded
+
+    @property
+    def cut_here(self) -> bool:
+        """Whether the next step is the one that an earlier run may have been cut off in: done in part, and not recorded."""
+        return self._next == self._recorded > 1
 
     def rows(self) -> list[dict[str, Any]]:
         """What was recorded before this run, in order."""
+        return self._rows[1 : self._recorded]
+
+    def all_rows(self) -> list[dict[str, Any]]:
+        """What is recorded by now, in order."""
         return self._rows[1:]
 
-    def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def once(
+        self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]], *, durable: bool = True
+    ) -> dict[str, Any]:
         """The recorded result of this step, or the result of doing it now, recorded before it is returned.
 
+        `durable` is False for what changed nothing: a power cut may take its record until the next step is recorded.
         `key` names the step; a record that names another one means that the journal and the program have parted ways.
         """
-        if self._next < len(self._rows):
+        if self.replaying:
             row = self._rows[self._next]
             if row["kind"] != kind or row["key"] != dict(key):
                 raise PhaseError(
                     f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
-                    f"{kind} {dict(key)}; {_AFRESH}"
+                    f"{kind} {dict(key)}; {_afresh(self._path)}"
                 )
             result = row["result"]
         else:
             self._in_place()  # what is done now writes into the task folder, and so does the record of it
             result = do()
             self._in_place()
-            append_durable(self._path, _line({"kind": kind, "key": dict(key), "result": result}))
+            self._rows.append({"kind": kind, "key": dict(key), "result": result})
+            append_row(self._path, self._rows[-1], durable=durable)
         self._next += 1
         return dict(result)
 
 
-def belongs_to(path: str, header: Mapping[str, Any]) -> bool:
-    """Whether the journal on the disk, if there is one, is a record of this run."""
+def recorded_rows(path: str) -> list[dict[str, Any]]:
+    """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
+    return _read(path)
+
+
+def goes_on(
+    path: str, header: Mapping[str, Any], same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True
+) -> bool:
+    """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
     repair_tail(path)
     rows = _read(path)
-    return not rows or rows[0] == {"kind": "header", **header}
+    return not rows or (_identity(rows[0]) == {"kind": "header", **header} and same(rows))
 
 
-def request_digest(before: str, added: str) -> str:
-    """The digest of a transcript that grew by `added`: each turn costs what it adds, not what came before."""
-    return hashlib.sha256(f"{before}\n{added}".encode()).hexdigest()
+def digest_of(part: str | bytes) -> bytes:
+    """The digest of one part of a request."""
+    return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
+
+
+def _identity(header: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in header.items() if name not in _APART}
+
+
+def _afresh(path: str) -> str:
+    return f"start afresh with --redo {'plan' if os.path.basename(path).startswith('plan') else 'implement'}"
 
 
 def _read(path: str) -> list[dict[str, Any]]:
-    if not os.path.exists(path):
-        return []
-    rows = []
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
-        if line.strip():
-            try:
-                row = parse_json(line)
-            except FormatError as error:
-                raise PhaseError(f"{path}, line {number}: {error}; {_AFRESH}") from error
-            if not _is_record(row):
-                raise PhaseError(f"{path}, line {number}: not a record of a run; {_AFRESH}")
-            rows.append(row)
-    return rows
+    return read_rows(path, _is_record, "a record of a run", _afresh(path))
 
 
-def _is_record(row: Any) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
+def _is_record(row: dict[str, Any]) -> bool:
+    if not isinstance(row.get("kind"), str):
         return False
     key, result = row.get("key"), row.get("result")
     if row["kind"] == "header" or not isinstance(key, dict) or not isinstance(result, dict):
         return bool(row["kind"] == "header")
-    wanted = {"reply": ("turn", "calls"), "result": ("turn", "call", "failed"), "verdict": ("turn", "verification")}
-    return all(name in key or name in result for name in wanted.get(row["kind"], ("no such record",)))
+    return all(name in key or name in result for name in _WANTED.get(row["kind"], ("no such record",)))
 
 
-def _line(row: dict[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+_WANTED = {
+    "reply": ("thread", "turn", "request", "calls", "model"),
+    "result": ("turn", "call", "failed"),
+    "verdict": ("turn", "verification"),
+    "ending": ("turn", "stop_reason"),
+}

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance import MOST_CONTINUES, NOT_VERIFIED, judge
-from phases.agent.journal import Journal, request_digest
-from phases.agent.model import Message, Model, Reply, ToolCall, reply_from_json, reply_to_json
-from phases.agent.tools import Tools
-from phases.agent.workspace import Workspace
-from pipeline.errors import PhaseError
+from phases.agent.acceptance import MOST_CONTINUES
+from phases.agent.asking import Conversation
+from phases.agent.hands import Hands
+from phases.agent.memory import Memory
+from phases.agent.model import OK, Reply
+from pipeline.errors import Paused, PhaseError
 
-MOST_TURNS = 400
-OK = "ok"
+_TOLD, _STUCK = 3, 10
+"""After so many equal turns in a row the model is told; after so many the work ends."""
+ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
 _GO_ON = "what is written is kept; go on with: pipeline resume"
 
 
 @dataclass
 class Run:
-    """What the loop works with, and the transcript as it grows."""
+    """What the loop works with."""
 
-    model: Model
-    tools: Tools
-    workspace: Workspace
-    journal: Journal
-    plan: dict[str, Any]
-    sandbox: str
-    messages: list[Message]
+    conversation: Conversation
+    memory: Memory
+    hands: Hands
+    judge: Callable[[int], dict[str, Any]]
+    """The verdict on the files as they are in that turn: `block` is None, or what must be mended, in words for the model."""
+    most_turns: int
     deadline: float | None = None
     """time.monotonic() after which no further turn begins."""
-    on_turn: Callable[[], None] = lambda: None
-    usage: dict[str, Any] = field(default_factory=lambda: {"calls": 0, "tokens_in": 0, "tokens_out": 0, "usd": 0.0})
+    on_turn: Callable[[str], None] = lambda what: None
+    """Told what was done in a turn; not of turns that the journal answered."""
+    todos: list[Mapping[str, Any]] = field(default_factory=list)
+    """The model's own list, as it wrote it last."""
 
 
 @dataclass(frozen=True)
@@ -43,86 +45,95 @@ class Ending:
     """How the loop ended."""
 
     stop_reason: str
-    """accepted, accept_continue_exhausted or turn_limit."""
+    """accepted, accept_continue_exhausted or stuck."""
     turns: int
     verification: dict[str, Any]
     detail: str = ""
 
 
 def work(run: Run) -> Ending:
-    """Drives the model until an ending. On resume the same steps are walked again, answered by the journal."""
-    _restore(run)
-    digest, told, continues = "", 0, 0
-    verdict: dict[str, Any] = {"block": None, "verification": {**NOT_VERIFIED, "sandbox": run.sandbox}}
-    for turn in range(1, MOST_TURNS + 1):
-        if run.deadline is not None and time.monotonic() > run.deadline:
-            raise PhaseError(f"the time for this phase is used up after {turn - 1} turns; {_GO_ON}")
-        digest, told = _digest_of_new(run, digest, told)
-        reply = _ask(run, turn, digest)
-        run.messages.append(Message("assistant", reply.text, reply.calls))
-        if reply.calls:
-            _act(run, turn, reply)
-            run.on_turn()
+    """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
+
+    Raises Paused at a limit, PhaseError where the model cannot go on.
+    """
+    continues, repeated, last = 0, 0, ""
+    while True:
+        reply = _ask(run)
+        if reply.outcome != OK:
+            run.memory.useless(reply)
             continue
-        verdict = run.journal.once("verdict", {"turn": turn}, lambda: judge(run.workspace, run.plan, run.sandbox))
+        run.memory.heard(reply)
+        if reply.calls:
+            turn = _act(run, reply)
+            repeated, last = (repeated + 1 if turn == last else 1), turn
+            if repeated >= _STUCK:
+                return _ended(
+                    run, STUCK, _verdict(run), f"the same call with the same result {repeated} times in a row"
+                )
+            if repeated >= _TOLD:
+                run.memory.told(
+                    f"That was the same call with the same result {repeated} times in a row. Do something else."
+                )
+            _tell(run, _in_words(reply))
+            continue
+        verdict = _verdict(run)
         if verdict["block"] is None:
-            return Ending("accepted", turn, verdict["verification"])
+            _tell(run, "accepted")
+            return _ended(run, ACCEPTED, verdict, "")
+        _tell(run, f"not accepted yet: {' '.join(verdict['block'].split())[:160]}")
         continues += 1
         if continues > MOST_CONTINUES:
-            return Ending("accept_continue_exhausted", turn, verdict["verification"], verdict["block"])
-        run.messages.append(Message("user", f"Not accepted yet. Mend this:\n{verdict['block']}"))
-    return Ending("turn_limit", MOST_TURNS, verdict["verification"], f"{MOST_TURNS} turns")
+            return _ended(run, EXHAUSTED, verdict, verdict["block"])
+        run.memory.told(f"Not accepted yet. Mend this:\n{verdict['block']}")
 
 
-def _ask(run: Run, turn: int, digest: str) -> Reply:
-    def ask() -> dict[str, Any]:
-        reply = run.model.ask(run.messages, run.tools.schemas())
-        if reply.outcome != OK:  # raised, not recorded: the next run asks again
-            raise PhaseError(
-                f"the model gave no usable reply in turn {turn} ({reply.outcome}: {reply.detail}); {_GO_ON}"
-            )
-        return reply_to_json(reply)
-
-    reply = reply_from_json(run.journal.once("reply", {"turn": turn, "request": digest}, ask))
-    run.usage["calls"] += 1
-    for name in ("tokens_in", "tokens_out", "usd"):
-        run.usage[name] += getattr(reply, name)
-    if len({call.id for call in reply.calls}) != len(reply.calls):
-        raise PhaseError(f"turn {turn}: the model gave two tool calls the same id")
-    return reply
+def _ask(run: Run) -> Reply:
+    turns = run.conversation.turn
+    if turns >= run.most_turns:
+        raise Paused(f"the limit max_turns = {run.most_turns} is reached; {_GO_ON} --max-turns {2 * run.most_turns}")
+    if run.deadline is not None and time.monotonic() > run.deadline:
+        raise PhaseError(f"the time for this phase is used up after {turns} turns; {_GO_ON}")
+    messages = run.memory.messages()
+    run.hands.forget(run.memory.forgotten)
+    return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())
 
 
-def _act(run: Run, turn: int, reply: Reply) -> None:
+def _act(run: Run, reply: Reply) -> str:
+    """Does what a reply asks for, and returns what stands for the turn when turns are compared."""
+    journal, turn, results = run.conversation.journal, run.conversation.turn, []
+    for index, call in enumerate(reply.calls):
+        do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
+        result = journal.once("result", {"turn": turn, "call": call.id}, do, durable=run.hands.may_change(call))
+        run.hands.settled(result)
+        run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
+        if call.name == "TodoWrite" and not result["failed"]:
+            run.todos = list(call.arguments["todos"])
+        results.append([call.name, dict(call.arguments), result["text"]])
+    run.memory.turn_over()
+    return json.dumps(results, sort_keys=True)
+
+
+def _tell(run: Run, what: str) -> None:
+    if not run.conversation.journal.replaying:
+        run.on_turn(f"turn {run.conversation.turn}: {what}")
+
+
+def _in_words(reply: Reply) -> str:
+    said = []
     for call in reply.calls:
-        result = run.journal.once("result", {"turn": turn, "call": call.id}, partial(run.tools.answer, call))
-        prefix = "error: " if result["failed"] else ""
-        run.messages.append(Message("tool", prefix + result["text"], call_id=call.id))
+        first = next((str(value) for value in call.arguments.values() if isinstance(value, str)), "")
+        said.append(f"{call.name} {' '.join(first.split())[:80]}".strip())
+    return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
 
 
-def _restore(run: Run) -> None:
-    """Writes files again that a run before this one wrote and that are gone since, with what was written last."""
-    failed = {
-        (row["key"]["turn"], row["key"]["call"])
-        for row in run.journal.rows()
-        if row["kind"] == "result" and row["result"]["failed"]
-    }
-    last: dict[str, ToolCall] = {}
-    for row in run.journal.rows():
-        for call in reply_from_json(row["result"]).calls if row["kind"] == "reply" else ():
-            if call.name == "Write" and (row["key"]["turn"], call.id) not in failed:
-                last[str(call.arguments.get("path"))] = call
-    for path, call in last.items():
-        if not run.workspace.exists(path):
-            run.tools.answer(call)
+def _verdict(run: Run) -> dict[str, Any]:
+    turn = run.conversation.turn
+    verdict = run.conversation.journal.once("verdict", {"turn": turn}, partial(run.judge, turn))
+    run.hands.settled(verdict)
+    return verdict
 
 
-def _digest_of_new(run: Run, digest: str, told: int) -> tuple[str, int]:
-    for message in run.messages[told:]:
-        added = [
-            message.role,
-            message.text,
-            [[call.id, call.name, dict(call.arguments)] for call in message.calls],
-            message.call_id,
-        ]
-        digest = request_digest(digest, json.dumps(added, ensure_ascii=True, sort_keys=True))
-    return digest, len(run.messages)
+def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
+    turn = run.conversation.turn
+    run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
+    return Ending(stop_reason, turn, verdict["verification"], detail)

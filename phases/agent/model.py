@@ -1,12 +1,24 @@
-"""What a model is to the agent: messages and tools in, one reply out. Adapters live beside this module."""
+"""What a model is to the agent: a request in, one reply out. The adapters are in models/."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from pipeline.errors import PhaseError, UsageError
+from pipeline.errors import PhaseError
+
+OK = "ok"
+TRUNCATED, REFUSED, EMPTY, MALFORMED = "truncated", "refused", "empty", "malformed"
+OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL = "overflow", "rate_limited", "transient", "fatal"
+OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL)
+"""Architecture, section 6: every reply is one of these, and only ok becomes content."""
+MOST_TOKENS = 16_384
+UNKNOWN_WINDOW = 32_768
+_BYTES_A_TOKEN = 3
 
 
 @dataclass(frozen=True)
@@ -27,18 +39,61 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
 
+    @cached_property
+    def digest(self) -> bytes:
+        """The sha256 of all of it."""
+        calls = [[call.id, call.name, dict(call.arguments)] for call in self.calls]
+        return hashlib.sha256(json.dumps([self.role, self.text, calls, self.call_id], sort_keys=True).encode()).digest()
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it takes."""
+        calls = sum(tokens_of(json.dumps(dict(call.arguments))) + 10 for call in self.calls)
+        return tokens_of(self.text) + calls + 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model."""
+
+    messages: Sequence[Message]
+    tools: Sequence[Mapping[str, Any]] = ()
+    """name, description, parameters (a JSON schema) each."""
+    schema: Mapping[str, Any] | None = None
+    """The reply should be one JSON value that fits this schema; a server that cannot be told so is asked without it."""
+    most_tokens: int = MOST_TOKENS
+    """A longer reply is cut off, and then it is no content."""
+    thread: str = ""
+    """Which conversation this is: plan, implement, or explore-… for a sub-agent. Not sent."""
+    turn: int = 1
+    """Which turn of it. Not sent."""
+    on_text: Callable[[int], None] = lambda characters: None
+    """Called while the reply arrives, with the number of its characters so far."""
+
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said. `outcome` is ok, or the kind of failure (architecture.md, section 6); only ok becomes content."""
+    """What a model said. `outcome` is one of OUTCOMES; `detail` says what was wrong, in one line for a person."""
 
     outcome: str
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     tokens_in: int = 0
+    """All tokens of the request, those from the provider's cache among them."""
+    tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
     detail: str = ""
+    wait: float | None = None
+    """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
+
+
+class Check(NamedTuple):
+    """Whether a model can be asked now."""
+
+    reachable: bool
+    detail: str
+    """The server, or what is wrong with the setting and what to type."""
 
 
 @runtime_checkable
@@ -46,10 +101,26 @@ class Model(Protocol):
     """Anything that answers."""
 
     name: str
+    """As in the setting `model`."""
     detail: str
+    """For a person: what answers, and where."""
+    window: int
+    """Tokens that request and reply may have together."""
+    secrets: tuple[str, ...]
+    """What must be in no file: its key. Replies have lost it already; other texts have not."""
+    priced: bool
+    """Whether what a call costs is known; without that, no budget in money can be kept."""
 
-    def ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
-        """One reply to the transcript so far. A failure is a reply too, with its outcome."""
+    def ask(self, request: Request) -> Reply:
+        """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
+        ...
+
+    def check(self) -> Check:
+        """Whether it can be asked: tried without cost, within seconds."""
+        ...
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost, in US dollars; 0.0 where that is not known."""
         ...
 
 
@@ -60,19 +131,6 @@ class _Opens(Protocol):
     def open_model(self) -> Any: ...
 
 
-def open_model(name: str) -> Model:
-    """The adapter for a model's name. Raises UsageError for one that is not known."""
-    if name == "offline":
-        from phases.agent.offline import OfflineModel
-
-        return OfflineModel()
-    if name.startswith("replay:"):
-        from phases.agent.replay import ReplayModel
-
-        return ReplayModel(name.removeprefix("replay:"))
-    raise UsageError(f"there is no model '{name}'; known: offline, replay:FILE")
-
-
 def opened(ctx: _Opens) -> Model:
     """The model of a phase's context."""
     model = ctx.open_model()
@@ -81,12 +139,23 @@ def opened(ctx: _Opens) -> Model:
     return model
 
 
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has: on the high side, because the tokenizers differ and none is at hand."""
+    return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
+
+
+def most_tokens(window: int) -> int:
+    """How long a reply may be, where request and reply share a window."""
+    return min(MOST_TOKENS, window // 4)
+
+
 def reply_to_json(reply: Reply) -> dict[str, Any]:
     """A reply as the journal and recordings keep it."""
-    return asdict(reply)
+    calls = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in reply.calls]
+    return {**vars(reply), "calls": calls}
 
 
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
     """A reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
-    return Reply(**{**row, "calls": calls})
+    return Reply(**{**{name: value for name, value in row.items() if name != "model"}, "calls": calls})

@@ -4,103 +4,238 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
+from phases.agent.tools.syntax import tree_of
 from phases.agent.workspace import Workspace, WorkspaceError
 
 IMPLEMENTED, STUBBED, MISSING = "implemented", "stubbed", "missing"
-_Symbol = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_ID = re.compile(r"\bR[0-9]+\b")
+_ID_IN_NAME = re.compile(r"(?<![a-z0-9])r[0-9]+(?![0-9])")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Value = ast.Assign | ast.AnnAssign
+_CHECKS = ("raises", "warns", "fail")
+_SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
+
+
+class Place(NamedTuple):
+    """A definition that names a requirement: in its docstring, in a comment right above it, or behind a value."""
+
+    identifier: str
+    path: str
+    symbol: str
+    first: int
+    last: int
+    is_stub: bool
+    is_test: bool
+    value: ast.expr | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.symbol}"
+
+
+class _Definition(NamedTuple):
+    node: _Function | ast.ClassDef | _Value
+    symbol: str
+    after: int
+    """The line that what stands before it ends in: a comment is its own from there on."""
+    inside: type[ast.AST]
+    """What it is defined in: ast.Module, ast.ClassDef or a function."""
 
 
 def trace(workspace: Workspace, plan: dict[str, Any]) -> dict[str, Any]:
-    """traceability.json: for each requirement its places, its tests and its status.
+    """traceability.json: for each requirement its places, its tests and its status."""
+    places = all_places(workspace, plan)
+    return {"version": 1, "requirements": [_row(row, places) for row in plan["requirements"]]}
 
-    A symbol belongs to a requirement when its docstring, or the comment behind a value, names the requirement's id.
+
+def all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
+    """The places of the plan's requirements in all Python files, the planned ones first; what does not parse has none."""
+    identifiers = {row["id"] for row in plan["requirements"]}
+    planned = [row["path"] for row in plan["file_structure"]]
+    found = []
+    for path in dict.fromkeys([*planned, *workspace.paths()]):
+        if path.endswith(".py"):
+            try:
+                found += places_in(path, workspace.read(path), identifiers)
+            except WorkspaceError:
+                continue
+    return found
+
+
+def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
+    """The places of these requirements in one file, from top to bottom."""
+    tree = tree_of(source)
+    if tree is None:
+        return []
+    lines, in_tests = _LINE_END.split(source), _is_test_file(path)
+    places = []
+    for definition in sorted(_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
+        node, is_test = definition.node, in_tests and _is_test(definition)
+        named = [name for name in _named(definition, lines, is_test=is_test) if name in identifiers]
+        if in_tests and not (is_test and isinstance(node, _Function) and _checks_something(node)):
+            continue
+        value = node.value if isinstance(node, _Value) else None
+        span = (_first_line(node), node.end_lineno or node.lineno)
+        stub = not is_test and is_stub(node, inside_class=definition.inside is ast.ClassDef)
+        places += [Place(name, path, definition.symbol, *span, stub, is_test, value) for name in named]
+    return places
+
+
+def is_stub(node: _Function | ast.ClassDef | _Value, *, inside_class: bool = False) -> bool:
+    """Whether a definition does nothing: a function that passes, returns nothing, or raises NotImplementedError; a class
+    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
     """
-    places: dict[str, list[tuple[str, bool]]] = {row["id"]: [] for row in plan["requirements"]}
-    tests: dict[str, list[str]] = {row["id"]: [] for row in plan["requirements"]}
-    for row in plan["file_structure"]:
-        path = row["path"]
-        if not path.endswith(".py"):
-            continue
-        try:
-            source = workspace.read(path)
-            tree = ast.parse(source)
-        except (WorkspaceError, SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        if path.startswith("tests/"):
-            _collect_tests(tree, path, tests)
-        else:
-            _collect_places(tree, source, path, places)
-    return {
-        "version": 1,
-        "requirements": [_row(row, places[row["id"]], tests[row["id"]]) for row in plan["requirements"]],
-    }
-
-
-def is_stub(node: _Symbol) -> bool:
-    """Whether a function or class does nothing: a docstring, then raise NotImplementedError, pass or `...`."""
+    if isinstance(node, _Value):
+        if node.value is None:
+            return not inside_class  # a field that is filled in when an object is made
+        return isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
     if isinstance(node, ast.ClassDef):
-        methods = [child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        return all(is_stub(method) for method in methods) if methods else all(_is_nothing(child) for child in node.body)
-    return all(_is_nothing(child) for child in node.body)
+        methods = [child for child in node.body if isinstance(child, _Function)]
+        working = [method for method in methods if method.name not in _SETS_UP] or methods
+        return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
+    return all(_is_nothing(child) for child in node.body) or any(_gives_up(child) for child in node.body)
 
 
-def _row(requirement: dict[str, Any], places: list[tuple[str, bool]], tests: list[str]) -> dict[str, Any]:
-    status = STUBBED if all(stub for _, stub in places) else IMPLEMENTED
-    status = status if places else MISSING
+def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
+    """How the constants of a hyperparameter differ from the plan's value, in words; empty where none does, or nobody can tell."""
+    if requirement.get("kind") != "hyperparameter" or "value" not in requirement:
+        return ""
+    told = []
+    for place in places:
+        found = _literal(place.value) if place.identifier == requirement["id"] else None
+        if isinstance(found, (str, int, float)) and not _same(found, requirement["value"]):
+            told.append(f"the plan says {requirement['value']!r}, {place.name} is {found!r}")
+    return "; ".join(told)
+
+
+def _row(requirement: dict[str, Any], places: list[Place]) -> dict[str, Any]:
+    own = [place for place in places if place.identifier == requirement["id"]]
+    code = [place for place in own if not place.is_test]
+    status = STUBBED if all(place.is_stub for place in code) else IMPLEMENTED
     return {
         "id": requirement["id"],
         "text": requirement["text"],
-        "status": status,
-        "places": [place for place, _ in places],
-        "tests": tests,
+        "status": status if code else MISSING,
+        "places": list(dict.fromkeys(place.name for place in code)),
+        "tests": list(dict.fromkeys(place.name for place in own if place.is_test)),
     }
 
 
-def _collect_places(tree: ast.Module, source: str, path: str, places: dict[str, list[tuple[str, bool]]]) -> None:
-    lines = source.split("\n")
-    for node in tree.body:
-        if isinstance(node, _Symbol):
-            for symbol, name in _with_methods(node):
-                for identifier in _ids(ast.get_docstring(symbol) or ""):
-                    if identifier in places:
-                        places[identifier].append((f"{path}:{name}", is_stub(symbol)))
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            after = lines[(node.end_lineno or node.lineno) - 1].encode("utf-8")[node.end_col_offset or 0 :]
-            comment = after.decode("utf-8", "replace").partition("#")[2]
-            for identifier in _ids(comment):
-                if identifier in places and isinstance(target, ast.Name):
-                    places[identifier].append((f"{path}:{target.id}", False))
+def _definitions(tree: ast.Module) -> Iterator[_Definition]:
+    """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
+    todo: list[tuple[str, int, type[ast.AST], list[ast.stmt]]] = [("", 0, ast.Module, tree.body)]
+    while todo:
+        prefix, after, inside, body = todo.pop()
+        for node in body:
+            if isinstance(node, _Function | ast.ClassDef):
+                yield _Definition(node, prefix + node.name, after, inside)
+                todo.append((f"{prefix}{node.name}.", node.lineno, type(node), node.body))
+            elif isinstance(node, _Value):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                if isinstance(target, (ast.Name, ast.Attribute)):
+                    name = target.id if isinstance(target, ast.Name) else target.attr
+                    yield _Definition(node, prefix + name, after, inside)
+            else:
+                todo += [(prefix, node.lineno, inside, block) for block in _blocks(node)]
+            after = node.end_lineno or node.lineno
 
 
-def _collect_tests(tree: ast.Module, path: str, tests: dict[str, list[str]]) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
-            named = {part.upper() for part in re.findall(r"(?<![a-z0-9])r[0-9]+(?![0-9])", node.name)}
-            for identifier in sorted(named | set(_ids(ast.get_docstring(node) or ""))):
-                if identifier in tests:
-                    tests[identifier].append(f"{path}:{node.name}")
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for child in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            yield getattr(child, name, [])
 
 
-def _with_methods(node: _Symbol) -> Iterator[tuple[_Symbol, str]]:
-    yield node, node.name
-    if isinstance(node, ast.ClassDef):
-        for child in node.body:
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield child, f"{node.name}.{child.name}"
+def _named(definition: _Definition, lines: list[str], *, is_test: bool) -> list[str]:
+    """The ids that a definition names."""
+    node, text = definition.node, [*_comments_above(definition, lines)]
+    if isinstance(node, _Value):
+        text.append(_comment_behind(node, lines))
+    else:
+        text.append(ast.get_docstring(node, clean=False) or "")
+        if is_test:
+            text += [part.upper() for part in _ID_IN_NAME.findall(node.name)]
+    return list(dict.fromkeys(_ID.findall("\n".join(text))))
 
 
-def _ids(text: str) -> list[str]:
-    return list(dict.fromkeys(re.findall(r"\bR[0-9]+\b", text)))
+def _comments_above(definition: _Definition, lines: list[str]) -> Iterator[str]:
+    for number in range(_first_line(definition.node) - 1, definition.after, -1):
+        line = lines[number - 1].strip() if number <= len(lines) else ""
+        if not line.startswith("#"):
+            return
+        yield line
+
+
+def _comment_behind(node: _Value, lines: list[str]) -> str:
+    line = lines[(node.end_lineno or node.lineno) - 1].encode("utf-8", "replace")[node.end_col_offset or 0 :]
+    behind = line.decode("utf-8", "replace").strip()
+    return behind if behind.startswith("#") else ""
+
+
+def _first_line(node: _Function | ast.ClassDef | _Value) -> int:
+    decorators = [] if isinstance(node, _Value) else node.decorator_list
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _is_test_file(path: str) -> bool:
+    *folders, name = path.split("/")
+    return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
+
+
+def _is_test(definition: _Definition) -> bool:
+    return isinstance(definition.node, _Function) and definition.node.name.startswith("test")
+
+
+def _checks_something(node: _Function) -> bool:
+    """Whether a test can fail by its own words, and is not skipped."""
+    marks = (child for decorator in node.decorator_list for child in ast.walk(decorator))
+    if any(_word(mark).startswith("skip") for mark in marks):
+        return False
+    return any(_is_check(child) for child in ast.walk(node))
+
+
+def _is_check(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return not isinstance(node.test, ast.Constant)
+    name = _word(node.func) if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Raise) or name.startswith("assert") or name in _CHECKS
+
+
+def _word(node: ast.AST) -> str:
+    """The last word of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Return):
+        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
+    return _gives_up(node) or isinstance(
+        node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+    )
+
+
+def _gives_up(node: ast.stmt) -> bool:
     if isinstance(node, ast.Raise):
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-    return isinstance(node, ast.Pass)
+    return False
+
+
+def _literal(node: ast.expr | None) -> object:
+    try:
+        return ast.literal_eval(node) if node is not None else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _same(found: object, planned: object) -> bool:
+    try:
+        return float(str(found)) == float(str(planned))
+    except ValueError:
+        return str(found).strip().lower() == str(planned).strip().lower() or type(found) is not type(planned)

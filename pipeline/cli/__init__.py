@@ -28,6 +28,10 @@ COMMANDS = {
     "logs": ("pipeline.cli.logs", "Print a task's log."),
     "graph": ("pipeline.cli.graph", "Draw the phases and what flows between them."),
     "review": ("pipeline.cli.review", "Approve, edit or reject a task's plan."),
+    "cost": ("pipeline.cli.cost", "Tell what a task has cost, by phase and by file."),
+    "trace": ("pipeline.cli.trace", "Show which requirement of the paper is where in the code."),
+    "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
+    "models": ("pipeline.cli.models", "List the models that are set, and try each with one small call."),
     "doctor": ("pipeline.cli.doctor", "Tell what is installed, and what is missing."),
     "completion": ("pipeline.cli.completion", "Print the completion script for a shell."),
 }

@@ -25,8 +25,7 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         os.getcwd()
     except OSError as error:
         raise UsageError("the folder that you are in is gone; go to another one first") from error
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return load_settings(os.path.join(home, "pipeline", "config.yaml"), os.environ, flags)
+    return load_settings(os.path.join(_config_folder(), "config.yaml"), os.environ, flags)
 
 
 def discover(folder: str) -> Graph:
@@ -141,11 +140,43 @@ def stored(values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in STORED}
 
 
-def open_model(values: dict[str, Any]) -> object:
-    """The model that the settings name."""
-    from phases.agent.model import open_model as open_named
+def open_model(values: dict[str, Any], phase: str = "") -> object:
+    """The model that the settings name for a phase."""
+    from phases.agent.models.opening import Access
+    from phases.agent.models.opening import open_model as open_named
 
-    return open_named(str(values["model"]))
+    own = {"plan": "plan_model", "implement": "code_model"}.get(phase)
+    name = (values[own] if own else "") or values["model"]
+    access = Access(
+        str(values["base_url"]),
+        str(values["api_key"]),
+        os.environ,
+        int(values["context_tokens"]),
+        _prices(os.path.join(_config_folder(), "prices.yaml")),
+    )
+    return open_named(str(name), access)
+
+
+def _prices(path: str) -> dict[str, Any]:
+    """The user's own price table; empty where there is none."""
+    if not os.path.exists(path):
+        return {}
+    from pipeline.errors import FormatError
+    from pipeline.files import read_bytes
+    from pipeline.plain_yaml import parse_yaml
+
+    try:
+        table = parse_yaml(read_bytes(os.path.realpath(path)))
+    except FormatError as error:
+        raise UsageError(f"{path}, line {error.line}, column {error.column}: {error}") from error
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: prices are 'MODEL: {{in: …, out: …}}' lines, in dollars for a million tokens")
+    return table
+
+
+def _config_folder() -> str:
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(home, "pipeline")
 
 
 def _module_names(folder: str) -> list[str]:

@@ -52,7 +52,7 @@ def _libraries() -> list[dict[str, str]]:
 
 
 def _sandbox() -> dict[str, str]:
-    from phases.agent.sandbox import probe
+    from phases.agent.sandbox.commands import probe
 
     found = probe()
     if found.usable:

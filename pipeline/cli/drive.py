@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from pipeline.cli.closing import show_report
 from pipeline.cli.console import warn
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
-from pipeline.errors import UsageError
+from pipeline.errors import PipelineError, UsageError
 from pipeline.phase import Decision
 from pipeline.request import Run, missing_input, stale_phases
 from pipeline.runner import run_pipeline
@@ -22,7 +23,10 @@ from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _Command = Callable[..., Any]
-_PLAIN = ("tasks_dir", "model", "review", "stop_at", "until", "sandbox", "password")
+_PLAIN = (
+    *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
+    *("max_usd", "max_tokens", "max_turns", "max_minutes", "password"),
+)
 _ASK = "\x00"
 """No password: the flag stands by itself."""
 
@@ -38,7 +42,15 @@ def drive_options(command: _Command) -> _Command:
                 help="Leave out the reference phases 06-08, or run them (the default).",
             ),
             click.option("--tasks-dir", metavar="DIR", help="Where the task directories are."),
-            click.option("--model", metavar="NAME", help="offline (the default), or replay:FILE."),
+            click.option("--model", metavar="NAME", help="offline (the default), or PROVIDER:NAME: see pipeline models."),
+            click.option("--plan-model", metavar="NAME", help="The model that plans, where it is another one."),
+            click.option("--code-model", metavar="NAME", help="The model that writes the code, where it is another one."),
+            click.option("--base-url", metavar="URL", help="Where an OpenAI-compatible server answers."),
+            click.option("--max-usd", metavar="N", help="Make no call once N dollars are spent on the task."),
+            click.option("--add-usd", metavar="N", type=click.FloatRange(min=0), help="Raise that limit by N dollars."),
+            click.option("--max-tokens", metavar="N", help="Make no call once N tokens are used up."),
+            click.option("--max-turns", metavar="N", help="Stop the agent after N turns (400)."),
+            click.option("--max-minutes", metavar="N", help="Make no call after N minutes of work."),
             click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
             click.option("--stop-at", metavar="N", help="Stop before this phase (number or name)."),
             click.option("--until", metavar="N", help="Stop after this phase."),
@@ -51,6 +63,13 @@ def drive_options(command: _Command) -> _Command:
                 flag_value="off",
                 default=None,
                 help="Let the agent's commands run with your own rights.",
+            ),
+            click.option(
+                "--allow-install",
+                "install",
+                flag_value="allowed",
+                default=None,
+                help="Install the packages that the plan names, for the sandbox only.",
             ),
             click.option(
                 "--password",
@@ -84,8 +103,9 @@ def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings
         graph = discover(settings.phases)
         for name in named:
             graph.find(name)
-    if settings.model != Settings().model:
-        open_model(settings._asdict())
+    if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
+        for phase in ("", "plan", "implement"):
+            open_model(settings._asdict(), phase)
     return settings
 
 
@@ -98,7 +118,7 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
-        values = effective(settings, task, flags)
+        values = _with_more_money(effective(settings, task, flags), options["add_usd"])
         make_folder(store.path("logs"))
         with task_log(store.path("logs/system.jsonl")):
             if left:
@@ -130,9 +150,10 @@ def _run(
 
     run = Run(
         settings=values,
-        open_model=lambda: open_model(values),
+        open_model=lambda phase: open_model(values, phase),
         review=review,
         record=record,
+        spent=partial(_spent, store.path("logs/llm.jsonl")),
         watch=progress.show,
         stop_at=find(values["stop_at"]) if values["stop_at"] else None,
         until=find(values["until"]) if values["until"] else None,
@@ -143,6 +164,28 @@ def _run(
         return run_pipeline(store, run)
     finally:
         progress.close()
+
+
+def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, Any]:
+    if more is None:
+        return values
+    if not values["max_usd"]:
+        raise UsageError("--add-usd raises the limit max_usd, and this task has none; set one with --max-usd")
+    return {**values, "max_usd": round(values["max_usd"] + more, 6)}
+
+
+def _spent(ledger: str) -> dict[str, Any]:
+    """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
+    if not os.path.exists(ledger):
+        return {}
+    from phases.agent.ledger import read_ledger, sums
+
+    try:
+        total = sums(read_ledger(ledger))
+    except PipelineError:
+        return {}
+    del total["seconds"]
+    return {**total, "usd": round(total["usd"], 6)}
 
 
 def _only(store: TaskStore, run: Run, wanted: str) -> Run:

@@ -28,7 +28,7 @@ class Progress:
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
         self._running: dict[str, tuple[Event, float]] = {}
-        self._best: dict[str, int] = {}
+        self._best: dict[str, tuple[int, str]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._aside = False
@@ -41,7 +41,7 @@ class Progress:
         with self._lock:
             if event.kind == "started":
                 self._running[event.phase.number] = (event, time.monotonic())
-                self._best[event.phase.number] = -1
+                self._best[event.phase.number] = (-1, "")
             elif event.kind == "progress":
                 self._advance(event, label)
             else:
@@ -72,9 +72,12 @@ class Progress:
             self._redraw()
 
     def _advance(self, event: Event, label: str) -> None:
-        if event.done <= self._best.get(event.phase.number, -1) or event.phase.number not in self._running:
-            return  # a repeated or late word: progress never goes backwards
-        self._best[event.phase.number] = event.done
+        said = (event.done, event.text)
+        if event.phase.number not in self._running or said[0] < self._best[event.phase.number][0]:
+            return  # a late word: progress never goes backwards
+        if said == self._best[event.phase.number]:
+            return
+        self._best[event.phase.number] = said
         self._running[event.phase.number] = (event, self._running[event.phase.number][1])
         if not self._live:
             self._line(f"  {label} {event.done} of {event.total}: {event.text}")

@@ -4,75 +4,34 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phases.agent.implement import Assignment, implement
-from phases.agent.model import Message, Model, Reply, ToolCall, open_model, reply_to_json
-from phases.agent.offline import OfflineModel
-from phases.agent.replay import ReplayModel
-from phases.agent.workspace import Workspace
-from pipeline.errors import PhaseError, UsageError
+from phases.agent.model import Model, Reply, ToolCall, reply_to_json
+from phases.agent.models.opening import open_model
+from phases.agent.models.replay import ReplayModel
+from pipeline.errors import Paused, PhaseError, UsageError
+from tests import agents
+from tests.agents import Scripted, call, counting, says, tree, write
 from tests.papers import PAPER, Command, paper, read
 
 PLAN = read(PAPER).plan
 QUIET = {**PLAN, "validation_approach": {**PLAN["validation_approach"], "verify_commands": []}}
 
 
-class Counting:
-    """The offline model, counted."""
-
-    name = "offline"
-    detail = "rules, counted"
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.replies: list[Reply] = []
-        self._model = OfflineModel()
-
-    def ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
-        self.asked += 1
-        self.replies.append(self._model.ask(messages, tools))
-        return self.replies[-1]
-
-
-class Says:
-    """A model that says what it was given, and then that it is done."""
-
-    name = "says"
-    detail = "a script"
-
-    def __init__(self, *replies: Reply) -> None:
-        self._replies = [*replies]
-
-    def ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
-        turn = sum(message.role == "assistant" for message in messages)
-        return self._replies[turn] if turn < len(self._replies) else Reply("ok", "done")
-
-
 def carry_out(folder: Path, model: Model, plan: dict[str, Any] = QUIET, digest: str = "1" * 64) -> dict[str, Any]:
     """Phase 09 in a folder."""
-    folder.mkdir(exist_ok=True)
-    where = (str(folder / "generate_code"), str(folder / "journal.jsonl"))
-    return implement(Assignment(plan, digest, *where, "required"), model, lambda done, total, text: None)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return dict(Workspace(str(folder / "generate_code")).files())
-
-
-def call(name: str, arguments: Mapping[str, Any], identifier: str = "c1") -> Reply:
-    return Reply("ok", "", (ToolCall(identifier, name, arguments),))
+    return agents.carry_out(folder, model, plan, digest)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody cut."""
     folder = tmp_path_factory.mktemp("whole") / "task"
-    carry_out(folder, Counting())
+    carry_out(folder, counting())
     return folder
 
 
@@ -81,7 +40,7 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
     kept: bool, whole: Path, tmp_path: Path
 ) -> None:
     lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
-    documents = carry_out(tmp_path / "whole", Counting())
+    documents = carry_out(tmp_path / "whole", counting())
     total = sum(json.loads(line)["kind"] == "reply" for line in lines)
     for cut in range(len(lines) + 1):
         folder = tmp_path / f"cut-{cut}"
@@ -90,7 +49,7 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
             shutil.copytree(whole / "generate_code", folder / "generate_code")
         (folder / "journal.jsonl").write_bytes(b"".join(lines[:cut]))
         recorded = sum(json.loads(line)["kind"] == "reply" for line in lines[:cut])
-        model = Counting()
+        model = counting()
         again = carry_out(folder, model)
         if cut or not kept:  # without a journal, what is in the folder is nobody's: see below
             assert tree(folder) == tree(whole), cut
@@ -104,7 +63,7 @@ def test_a_run_cut_in_the_middle_of_a_line_goes_on_from_the_line_before(part: in
     lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "journal.jsonl").write_bytes(b"".join(lines[:5]) + lines[5][:part])
-    carry_out(tmp_path / "task", Counting())
+    carry_out(tmp_path / "task", counting())
     assert tree(tmp_path / "task") == tree(whole)
     assert (tmp_path / "task" / "journal.jsonl").read_bytes() == b"".join(lines)
 
@@ -114,7 +73,7 @@ def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tm
     shutil.copytree(whole, folder)
     config = folder / "generate_code" / "slow_waiting_everyone" / "config.py"
     config.write_text("MINE = 1\n")
-    model = Counting()
+    model = counting()
     made = carry_out(folder, model)
     assert config.read_text() == "MINE = 1\n"
     assert model.asked == 0
@@ -126,7 +85,7 @@ def test_a_file_edited_by_hand_between_two_runs_is_left_as_it_is(whole: Path, tm
 def test_the_work_on_another_plan_is_kept_aside_and_begun_anew(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "task"
     shutil.copytree(whole, folder)
-    model = Counting()
+    model = counting()
     carry_out(folder, model, digest="2" * 64)
     assert model.asked > 0
     assert (folder / "generate_code.prev" / "tests" / "__init__.py").is_file()
@@ -141,27 +100,56 @@ def test_a_damaged_journal_is_named_with_its_line(line: bytes, whole: Path, tmp_
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "journal.jsonl").write_bytes(b"".join([*lines[:3], line, *lines[4:]]))
     with pytest.raises(PhaseError, match=r"journal\.jsonl, line 4: .*--redo implement"):
-        carry_out(tmp_path / "task", Counting())
+        carry_out(tmp_path / "task", counting())
 
 
 # what a model may say
 
 
-@pytest.mark.parametrize("outcome", ["truncated", "refused", "empty", "malformed", "overflow", "transient", "fatal"])
-def test_only_a_reply_that_is_ok_becomes_content(outcome: str, tmp_path: Path) -> None:
+def unusable(outcome: str) -> Reply:
     path = PLAN["file_structure"][0]["path"]
-    cut = Reply(outcome, "", (ToolCall("c1", "Write", {"path": path, "content": "half a fi"}),), detail="cut off")
-    with pytest.raises(PhaseError, match=rf"no usable reply in turn 1 \({outcome}: cut off\).*pipeline resume"):
-        carry_out(tmp_path / "task", Says(cut))
+    cut = ToolCall("c1", "Write", {"file_path": path, "content": "half a fi"})
+    return Reply(outcome, "half", (cut,), tokens_out=7, detail="cut off")
+
+
+@pytest.mark.parametrize("outcome", ["refused", "rate_limited", "transient", "fatal"])
+def test_a_reply_that_ends_the_run_is_no_content_and_is_asked_for_again(outcome: str, tmp_path: Path) -> None:
+    error = Paused if outcome == "rate_limited" else PhaseError
+    with pytest.raises(error, match=r"scripted, turn 1 of implement.*cut off"):
+        carry_out(tmp_path / "task", says(unusable(outcome)))
     assert tree(tmp_path / "task") == {}
-    counting = Counting()
-    carry_out(tmp_path / "task", counting)  # the failure is not recorded: the next run asks again, and gets on
-    assert counting.asked > 0
+    again = counting()
+    carry_out(tmp_path / "task", again)  # the failure is not in the journal: the next run asks again, and gets on
+    assert again.asked > 0
     assert tree(tmp_path / "task") != {}
 
 
+@pytest.mark.parametrize("outcome", ["truncated", "empty", "malformed"])
+def test_a_reply_of_no_use_is_told_back_and_the_run_goes_on(outcome: str, tmp_path: Path) -> None:
+    path = PLAN["file_structure"][0]["path"]
+    model = says(unusable(outcome), write(path, "A = 1\n"))
+    carry_out(tmp_path / "task", model)
+    assert tree(tmp_path / "task") == {path: b"A = 1\n"}
+    told = model.requests[1].messages[-1]
+    assert told.role == "user"
+    assert "nothing of it was" in told.text.lower()
+
+
+@pytest.mark.parametrize("outcome", ["truncated", "empty", "malformed", "overflow"])
+def test_replies_of_no_use_without_end_stop_the_run_and_a_resume_asks_once_more(outcome: str, tmp_path: Path) -> None:
+    model = Scripted(lambda request: unusable(outcome))
+    with pytest.raises(PhaseError, match=r"4 replies in a row were of no use|the plan and the turn at hand need"):
+        carry_out(tmp_path / "task", model)
+    assert tree(tmp_path / "task") == {}
+    assert model.asked <= 4
+    again = Scripted(lambda request: unusable(outcome))
+    with pytest.raises(PhaseError):
+        carry_out(tmp_path / "task", again)
+    assert again.asked <= 1
+
+
 def test_a_model_that_says_done_and_did_nothing_is_not_believed(tmp_path: Path) -> None:
-    made = carry_out(tmp_path / "task", Says())["implementation"]
+    made = carry_out(tmp_path / "task", says())["implementation"]
     assert made["status"] == "incomplete"
     assert made["stop_reason"] == "accept_continue_exhausted"
     assert len(made["missing"]) == len(made["planned"]) == len(PLAN["file_structure"])
@@ -169,27 +157,25 @@ def test_a_model_that_says_done_and_did_nothing_is_not_believed(tmp_path: Path) 
 
 
 def test_nonsense_calls_are_answered_and_the_run_goes_on(tmp_path: Path) -> None:
-    replies = [call("Fly", {}), call("Write", {"path": "../out.py", "content": "x"}), call("Read", {})]
-    made = carry_out(tmp_path / "task", Says(*replies))["implementation"]
+    replies = [call("Fly"), write("../out.py", "x"), call("Read")]
+    made = carry_out(tmp_path / "task", says(*replies))["implementation"]
     assert made["status"] == "incomplete"
     rows = [json.loads(line) for line in (tmp_path / "task" / "journal.jsonl").read_text().splitlines()]
     assert [row["result"]["failed"] for row in rows if row["kind"] == "result"] == [True, True, True]
     assert not (tmp_path / "task" / "out.py").exists()
 
 
-def test_two_calls_with_one_id_are_refused_by_name(tmp_path: Path) -> None:
-    twice = ToolCall("c1", "Read", {"path": "a.py"})
-    with pytest.raises(PhaseError, match="the same id"):
-        carry_out(tmp_path / "task", Says(Reply("ok", "", (twice, twice))))
+def test_two_calls_with_one_id_are_of_no_use(tmp_path: Path) -> None:
+    twice = ToolCall("c1", "Read", {"file_path": "a.py"})
+    model = says(Reply("ok", "", (twice, twice)))
+    carry_out(tmp_path / "task", model)
+    assert "two calls have the same id" in model.requests[1].messages[-1].text
 
 
 def test_empty_files_and_files_that_do_not_parse_are_not_done(tmp_path: Path) -> None:
     first, second = (row["path"] for row in PLAN["file_structure"][:2])
-    replies = [
-        call("Write", {"path": first, "content": "\n"}),
-        call("Write", {"path": second, "content": "def ("}, "c2"),
-    ]
-    made = carry_out(tmp_path / "task", Says(*replies))["implementation"]
+    replies = [write(first, "\n"), write(second, "def (", "c2")]
+    made = carry_out(tmp_path / "task", says(*replies))["implementation"]
     assert f"{first} is empty" in made["reason"]
     assert f"{second} does not parse" in made["reason"]
 
@@ -198,12 +184,16 @@ def test_empty_files_and_files_that_do_not_parse_are_not_done(tmp_path: Path) ->
 
 
 def record(path: Path, replies: Sequence[Reply]) -> Path:
-    path.write_text("".join(json.dumps(reply_to_json(reply)) + "\n" for reply in replies))
+    rows = [
+        {"kind": "reply", "key": {"thread": "implement", "turn": turn}, "result": reply_to_json(reply)}
+        for turn, reply in enumerate(replies, 1)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
 def test_recorded_replies_give_the_tree_that_was_recorded(whole: Path, tmp_path: Path) -> None:
-    model = Counting()
+    model = counting()
     carry_out(tmp_path / "first", model)
     replay = ReplayModel(str(record(tmp_path / "replies.jsonl", model.replies)))
     carry_out(tmp_path / "second", replay)
@@ -211,31 +201,40 @@ def test_recorded_replies_give_the_tree_that_was_recorded(whole: Path, tmp_path:
 
 
 def test_a_recording_that_is_too_short_says_so(tmp_path: Path) -> None:
-    path = record(tmp_path / "replies.jsonl", [call("Read", {"path": "a.py"})])
-    with pytest.raises(PhaseError, match="holds 1 replies"):
+    path = record(tmp_path / "replies.jsonl", [call("Read", {"file_path": "a.py"})])
+    with pytest.raises(PhaseError, match="holds no reply for turn 2 of implement"):
         carry_out(tmp_path / "task", ReplayModel(str(path)))
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "7", '{"outcome": "ok"}', '{"outcome": "ok", "calls": [{}]}',
-                                  '{"outcome": "ok", "calls": [], "surprise": 1}'])  # fmt: skip
+_HEAD = '{"kind": "reply", "key": {"thread": "plan", "turn": 1}, "result": '
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("{", "[]", "7", '{"kind": "reply"}'),
+        _HEAD + '{"calls": [{}]}}',
+        _HEAD + '{"outcome": "ok", "calls": [], "surprise": 1}}',
+    ],
+)
 def test_a_damaged_recording_is_named_with_its_line(line: str, tmp_path: Path) -> None:
     path = record(tmp_path / "replies.jsonl", [Reply("ok", "a")])
     path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(PhaseError, match=r"replies\.jsonl, line 2: not a recorded reply"):
+    with pytest.raises(PhaseError, match=r"replies\.jsonl, line 2: "):
         ReplayModel(str(path))
 
 
 def test_a_model_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match="offline, replay:FILE"):
+    with pytest.raises(UsageError, match="offline, replay:"):
         open_model("gpt-unknown")
 
 
 def test_the_whole_command_runs_on_recorded_replies(tmp_path: Path) -> None:
-    command, model = Command(tmp_path), Counting()
+    command, model = Command(tmp_path), counting()
     source = paper(tmp_path)
     carry_out(tmp_path / "recording", model, PLAN)
     replies = record(tmp_path / "replies.jsonl", model.replies)
-    assert command("run", "--fast", source, "--model", f"replay:{replies}").code == 3
+    assert command("run", "--fast", source, "--code-model", f"replay:{replies}").code == 3
     assert command("run", "--fast", source, "--id", "rules").code == 3
     assert tree(command.task("paper")) == tree(command.task("rules"))
 
@@ -250,16 +249,16 @@ def test_a_recording_that_is_not_there_ends_the_run_in_one_line(tmp_path: Path) 
 
 def test_a_file_that_is_gone_comes_back_as_it_was_written_last(tmp_path: Path) -> None:
     path = PLAN["file_structure"][0]["path"]
-    writes = [Reply("ok", "", (ToolCall(f"w{n}", "Write", {"path": path, "content": f"V = {n}\n"}),)) for n in (1, 2)]
-    carry_out(tmp_path / "task", Says(*writes))
+    writes = [write(path, f"V = {n}\n", f"w{n}") for n in (1, 2)]
+    carry_out(tmp_path / "task", says(*writes))
     (tmp_path / "task" / "generate_code" / path).unlink()
-    carry_out(tmp_path / "task", Says(*writes))
+    carry_out(tmp_path / "task", says(*writes))
     assert tree(tmp_path / "task")[path] == b"V = 2\n"
 
 
 def test_what_cannot_be_taken_in_keeps_the_work_from_being_accepted(tmp_path: Path) -> None:
-    carry_out(tmp_path / "task", Counting())
+    carry_out(tmp_path / "task", counting())
     (tmp_path / "task" / "generate_code" / "odd").symlink_to("/etc/passwd")
-    made = carry_out(tmp_path / "task", Counting())["implementation"]
+    made = carry_out(tmp_path / "task", counting())["implementation"]
     assert made["status"] == "incomplete"
     assert "'odd'" in made["reason"]

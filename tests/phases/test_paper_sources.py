@@ -31,6 +31,7 @@ from phases.paper.sources import Source, digest_of, source_of, source_on_disk
 from phases.phase01_intake import PHASE
 from pipeline.errors import PhaseError, PipelineError, StorageError
 from pipeline.files import sha256
+from pipeline.contract import Contracts
 from pipeline.phase import TYPED, Context, Decision, WorkflowContext
 from tests.papers import ROOT, good_pdf
 from tests.strategies import FEW, QUICK
@@ -655,6 +656,8 @@ def intake(source: str, **values: Any) -> dict[str, Any]:
         paths=WorkflowContext("/nowhere"),
         settings={"source": source, **values},
         secrets={},
+        limits={},
+        contracts=Contracts(),
         digests={},
         open_model=_never,
         review=_never,

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.model import Message, Reply, ToolCall
+from phases.agent.model import Check, Reply, Request, ToolCall
 from phases.agent.prompt import plan_in
 
 _WIDTH = 100
@@ -21,19 +20,30 @@ class OfflineModel:
 
     name = "offline"
     detail = "rules, no network"
+    window = 10**9
+    secrets: tuple[str, ...] = ()
+    priced = True
 
     def __init__(self) -> None:
+        self._told = b""
         self._plan: dict[str, Any] = {}
+        self._write: list[str] = []
 
-    def ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
-        self._plan = self._plan or plan_in(list(messages[:2]))
-        turn = sum(message.role == "assistant" for message in messages)
-        order = _order(self._plan)
-        if turn >= len(order):
+    def ask(self, request: Request) -> Reply:
+        if request.messages[1].digest != self._told:
+            self._told = request.messages[1].digest
+            self._plan, self._write = plan_in(request.messages)
+        if request.turn > len(self._write):
             return Reply("ok", "Every planned file is written. What the plan demands beyond values is a stub.")
-        path = order[turn]
-        call = ToolCall(f"write-{turn + 1}", "Write", {"path": path, "content": file_text(self._plan, path)})
-        return Reply("ok", "", (call,))
+        path = self._write[request.turn - 1]
+        arguments = {"file_path": path, "content": file_text(self._plan, path)}
+        return Reply("ok", "", (ToolCall(f"write-{request.turn}", "Write", arguments),))
+
+    def check(self) -> Check:
+        return Check(True, self.detail)
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return 0.0
 
 
 def file_text(plan: dict[str, Any], path: str) -> str:
@@ -46,13 +56,6 @@ def file_text(plan: dict[str, Any], path: str) -> str:
     if path.startswith("tests/") and "__init__" not in path:
         return _tests(plan)
     return _module(plan, row)
-
-
-def _order(plan: dict[str, Any]) -> list[str]:
-    """The strategy's order, then whatever it forgot."""
-    planned = [row["path"] for row in plan["file_structure"]]
-    first = [path for path in plan["implementation_strategy"] if path in planned]
-    return list(dict.fromkeys([*first, *planned]))
 
 
 def _module(plan: dict[str, Any], row: dict[str, Any]) -> str:

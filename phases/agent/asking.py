@@ -1,0 +1,116 @@
+"""One conversation with a model: what is recorded is not asked again, and what is asked is paid for within the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from phases.agent.journal import Journal
+from phases.agent.ledger import Call, Ledger
+from phases.agent.model import (
+    EMPTY,
+    MALFORMED,
+    OK,
+    OVERFLOW,
+    RATE_LIMITED,
+    REFUSED,
+    TRUNCATED,
+    Message,
+    Model,
+    Reply,
+    Request,
+    most_tokens,
+    reply_from_json,
+    reply_to_json,
+)
+from pipeline.errors import Paused, PhaseError
+
+MOST_REPAIRS = 3
+"""So many replies in a row may be of no use; the next one ends the run."""
+_USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
+_AGAIN = "nothing that is done is lost; ask again with: pipeline resume"
+
+
+class Unusable(PhaseError):
+    """The model answers, and nothing that it says can be used."""
+
+
+class Conversation:
+    """One thread of questions. `turn` counts its replies, those that were of no use among them."""
+
+    def __init__(
+        self,
+        model: Model,
+        journal: Journal,
+        ledger: Ledger,
+        thread: str,
+        on_text: Callable[[int], None] = lambda characters: None,
+    ) -> None:
+        self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
+        self.turn, self._useless, self._on_text = 0, 0, on_text
+        ledger.recover(
+            (Call(thread, journal.run, row["key"]["turn"]), row["result"]["model"], reply_from_json(row["result"]))
+            for row in journal.rows()
+            if row["kind"] == "reply"
+        )
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        schema: Mapping[str, Any] | None = None,
+        about: str = "",
+        digest: str,
+    ) -> Reply:
+        """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
+        says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+
+        Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
+        that is asked: a recorded reply to another question is never taken.
+        """
+        self.turn += 1
+        key = {"thread": self.thread, "turn": self.turn, "request": digest}
+        call = Call(self.thread, self.journal.run, self.turn, about)
+        request = Request(
+            messages, tools, schema, most_tokens(self.model.window), self.thread, self.turn, self._on_text
+        )
+        row = self.journal.once("reply", key, lambda: self._paid(request, call))
+        reply = reply_from_json(row)
+        self.ledger.recover([(call, row["model"], reply)])
+        self._useless = self._useless + 1 if reply.outcome in _USELESS else 0
+        return reply
+
+    def _paid(self, request: Request, call: Call) -> dict[str, Any]:
+        self.ledger.check(self.model)
+        reply = _with_ids_of_its_own(self.model.ask(request))
+        if reply.outcome == OK or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
+            return {**reply_to_json(reply), "model": self.model.name}
+        self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
+        raise _ending(reply, self.model, call)
+
+
+def _with_ids_of_its_own(reply: Reply) -> Reply:
+    """A reply whose calls can be told apart; else it is of no use."""
+    if len({call.id for call in reply.calls}) == len(reply.calls):
+        return reply
+    return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
+
+
+def _ending(reply: Reply, model: Model, call: Call) -> PhaseError | Paused:
+    where = f"{model.name}, turn {call.turn} of {call.thread}"
+    if reply.outcome == RATE_LIMITED:
+        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {_AGAIN}")
+    if reply.outcome == REFUSED:
+        return PhaseError(
+            f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
+            "--plan-model or --code-model"
+        )
+    if reply.outcome in _USELESS:
+        return Unusable(
+            f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
+            f"{_AGAIN}"
+        )
+    return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {_AGAIN}")

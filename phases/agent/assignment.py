@@ -1,0 +1,43 @@
+"""What phase 09 is asked to do, and where it keeps what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+
+class Places(NamedTuple):
+    """Paths of one task."""
+
+    workspace: str
+    journal: str
+    explorations: str
+    """The journals of sub-agents."""
+    snapshot: str
+    """The tree that the command at work began with."""
+    ledger: str
+    plan_versions: str
+    paper: str
+    """paper.md: the agent may read it."""
+
+
+class Assignment(NamedTuple):
+    """One plan that is to become code."""
+
+    plan: dict[str, Any]
+    plan_sha256: str
+    places: Places
+    sandbox: str
+    """The kind of sandbox that commands run in."""
+    limits: Mapping[str, Any]
+    breach: Callable[[Mapping[str, Any], Any], str | None]
+    """Why a value does not fit a JSON schema, or None."""
+    parse_plan: Callable[[bytes], dict[str, Any]]
+    """A plan of before. Raises PipelineError where it breaks its schema."""
+    version: int
+    """Of the phase: another version does not go on with the journal of this one."""
+    python: str | None = None
+    """The Python that commands use, where it is not the system's: the packages that the plan names are in it."""
+    deadline: float | None = None
+    in_place: Callable[[], None] = lambda: None
+    """Raises when the task folder is no longer where it was."""

@@ -1,0 +1,98 @@
+"""What one turn does to the workspace: the tools bound to it, and what became of the planned files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance import fault_of
+from phases.agent.commands import Commands
+from phases.agent.explore import Explorers
+from phases.agent.interfaces import interface_of
+from phases.agent.model import ToolCall
+from phases.agent.models.redaction import redacted
+from phases.agent.tools.notes import Notes
+from phases.agent.tools.toolbox import Toolbox
+from phases.agent.workspace import Workspace, WorkspaceError
+
+
+class Watched(NamedTuple):
+    """What is watched over while tools work."""
+
+    workspace: Workspace
+    planned: Sequence[str]
+    commands: Commands
+    explorers: Explorers
+    notes: Notes
+    secrets: tuple[str, ...]
+
+
+class Hands:
+    """The tools of one run, and a watch over the planned files."""
+
+    def __init__(self, box: Toolbox, watched: Watched) -> None:
+        self._box, self._watched = box, watched
+        self.schemas = box.schemas()
+        self._stamps = {path: _stamp(watched.workspace, path) for path in watched.planned}
+        self._forgotten = 0
+
+    def act(self, call: ToolCall, step: str, *, again: bool) -> dict[str, Any]:
+        """The answer to one call, with what became of the planned files that it changed, as the journal keeps it.
+
+        `again`: a run that was cut off may have done it already.
+        """
+        self._watched.commands.step = self._watched.explorers.step = step
+        answer = self._box.answer(call, again=again)
+        text = redacted(answer["text"], self._watched.secrets)
+        return {**answer, "text": text, "files": self._changed(answer["touched"])}
+
+    def may_change(self, call: ToolCall) -> bool:
+        """Whether doing a call may have changed something."""
+        return not self._box.reads_only(call.name)
+
+    def settled(self, result: Mapping[str, Any]) -> None:
+        """To be called when a result is on the disk, by this run or an earlier one."""
+        self._watched.notes.learn(result.get("seen", {}))
+        self._watched.commands.settled()
+
+    def forget(self, times: int) -> None:
+        """To be called with how often the transcript lost turns: what they showed may be asked for again."""
+        if times != self._forgotten:
+            self._forgotten = times
+            self._watched.notes.forget()
+
+    def _changed(self, touched: Sequence[str]) -> dict[str, dict[str, Any]]:
+        files = {}
+        for path, before in self._stamps.items():
+            now = _stamp(self._watched.workspace, path)
+            if now != before or path in touched:
+                self._stamps[path] = now
+                files[path] = state_of(self._watched.workspace, path)
+        return files
+
+
+def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
+    """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
+    fault = fault_of(workspace, path)
+    if fault:
+        return {"sound": False, "interface": f"{path} is not usable: {fault}"}
+    try:
+        return {"sound": True, "interface": interface_of(path, workspace.read(path))}
+    except WorkspaceError as error:
+        return {"sound": False, "interface": f"{path} is not usable: {error}"}
+
+
+def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
+    """The interfaces of those files that are there and sound."""
+    states: Mapping[str, Mapping[str, Any]] = {path: state_of(workspace, path) for path in paths}
+    return {path: state["interface"] for path, state in states.items() if state["sound"]}
+
+
+def _stamp(workspace: Workspace, path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None where it is not there. A stat follows no link at its end and reads nothing."""
+    try:
+        status = os.lstat(os.path.join(workspace.root, path))
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

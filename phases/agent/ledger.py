@@ -1,0 +1,128 @@
+"""logs/llm.jsonl: what every call to a model cost, and the limits that stop the next one.
+
+The file is never moved aside: what was spent stays spent, whatever is done again. A call that gave no content is in it too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from phases.agent.lines import append_row, read_rows
+from phases.agent.model import OK, Model, Reply
+from pipeline.append import repair_tail
+from pipeline.errors import Paused, PhaseError
+
+_LONGEST_PARTIAL = 4000
+_ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
+
+
+class Call(NamedTuple):
+    """Which call of a task a row is about."""
+
+    thread: str
+    """plan, implement, or explore-… for a sub-agent."""
+    run: int
+    """Counts how often that thread was begun anew."""
+    turn: int
+    about: str = ""
+    """What the call was for: the file that was to be written, say."""
+
+
+class Ledger:
+    """What one task has spent. One writer: the phase at work."""
+
+    def __init__(
+        self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._path, self._limits, self._in_place, self._clock = path, limits, in_place, clock
+        self._since = time.monotonic()
+        repair_tail(path)
+        self._rows = read_ledger(path)
+        self.spent: dict[str, Any] = sums(self._rows)
+        self._known = {(row["thread"], row["run"], row["turn"]) for row in self._rows if row["used"]}
+
+    def next_run(self, thread: str) -> int:
+        """The number for a thread that begins anew."""
+        return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
+
+    def check(self, model: Model) -> None:
+        """Raises Paused when a limit is reached: no call is made after that. Raises PhaseError for one that cannot be kept."""
+        limits, spent = self._limits, self.spent
+        if limits.get("max_usd") and not model.priced:
+            raise PhaseError(
+                f"what {model.name} costs is not known, so max_usd cannot be kept: give its price in prices.yaml beside the "
+                "settings file, or limit tokens instead with --max-tokens"
+            )
+        told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
+        for name, used, raise_it in (
+            ("max_usd", spent["usd"], "--add-usd N"),
+            ("max_tokens", tokens(spent), "--max-tokens N"),
+            ("max_minutes", spent["seconds"] / 60, "--max-minutes N"),
+        ):
+            if limits.get(name) and used >= limits[name]:
+                raise Paused(
+                    f"the limit {name} = {limits[name]} is reached ({told}); what is done is kept; go on with: "
+                    f"pipeline resume {raise_it}"
+                )
+
+    def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
+        """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
+        now = time.monotonic()
+        row = {
+            "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            **call._asdict(),
+            "model": model,
+            "outcome": reply.outcome,
+            "detail": reply.detail,
+            "used": used,
+            "tokens_in": reply.tokens_in,
+            "tokens_cached": reply.tokens_cached,
+            "tokens_out": reply.tokens_out,
+            "usd": reply.usd,
+            "seconds": round(now - self._since, 3),
+        }
+        if reply.outcome != OK and reply.text:
+            row["partial"] = reply.text[:_LONGEST_PARTIAL]
+        self._since = now
+        self._add(row)
+
+    def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
+        """Adds what a journal says was paid for and a crash kept from being noted here."""
+        for call, model, reply in calls:
+            if (call.thread, call.run, call.turn) not in self._known:
+                self.record(call, model, reply, used=True)
+
+    def _add(self, row: dict[str, Any]) -> None:
+        self._in_place()
+        append_row(self._path, row, durable=not row["used"])  # a journal holds what was used, and recover() looks there
+        self._rows.append(row)
+        if row["used"]:
+            self._known.add((row["thread"], row["run"], row["turn"]))
+        for name in _ZERO:
+            self.spent[name] += 1 if name == "calls" else row[name]
+
+
+def read_ledger(path: str) -> list[dict[str, Any]]:
+    """The rows of a ledger; none where there is no file. Raises PhaseError for one that is damaged."""
+    return read_rows(path, lambda row: row.keys() >= _NEEDED, "a row of what calls cost", "cut that line out by hand")
+
+
+def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """calls, tokens, money and seconds of some rows, added up."""
+    total = dict(_ZERO)
+    for row in rows:
+        for name in _ZERO:
+            total[name] += 1 if name == "calls" else row[name]
+    return total
+
+
+def tokens(spent: Mapping[str, Any]) -> int:
+    """Tokens read and written together."""
+    return int(spent["tokens_in"] + spent["tokens_out"])
+
+
+_NEEDED = {"thread", "run", "turn", "about", "model", "outcome", "used", *_ZERO} - {"calls"}

@@ -1,0 +1,180 @@
+"""What the model is shown: the plan, what is written so far, and the turns since; kept within its window by structure.
+
+The transcript of a file ends when that file is sound: from then on its interface stands for it. What comes first never
+changes, what is added comes last, so a provider's prompt cache holds. All of it follows from the journal alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.agent.journal import digest_of
+from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
+from phases.agent.prompt import first_messages, needs_of
+from pipeline.errors import PhaseError
+
+_KEPT_WHOLE = 2
+_SHORT = 60
+_SHRINK = 0.6
+
+
+class Memory:
+    """The transcript of one implementation."""
+
+    def __init__(
+        self, plan: Mapping[str, Any], write: Sequence[str], window: int, tools: Sequence[Mapping[str, Any]],
+        kept: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """`kept`: the interfaces of files of an earlier plan that are there already, those that are to be changed among them."""
+        self._plan, self._open, self._first_time, self._kept = plan, list(write), set(write), kept
+        self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
+        self._room = window - most_tokens(window) - tokens_of(json.dumps(list(tools)))
+        self._head = first_messages(plan, write, self._room)
+        self._written = {path: Message("user", text) for path, text in kept.items()}
+        self._changed: dict[str, Message] = {}
+        self._recent: list[list[Message]] = []
+        self._step_is_over = False
+        self._shown: list[Message] = []
+        self.forgotten = 0
+        """Counts how often turns left the transcript; what was shown in them must be shown again when it is needed."""
+        self._begin_step()
+
+    @property
+    def target(self) -> str:
+        """The file that is to be written next; empty when all are there."""
+        return self._open[0] if self._open else ""
+
+    @property
+    def interfaces(self) -> dict[str, str]:
+        """What is written so far: path to interface, in the order of writing."""
+        return {path: message.text for path, message in {**self._written, **self._changed}.items()}
+
+    def messages(self) -> list[Message]:
+        """The next request. Raises PhaseError when not even the plan fits the model's window."""
+        size = self._look()
+        for reduce in (self._leave_out_results, self._shorten, self._shorten_all):
+            if size <= self._room:
+                break
+            reduce()
+            size = self._look()
+        if size > self._room:
+            raise PhaseError(
+                f"the plan and the turn at hand need about {size:,} tokens, and the model has room for {self._room:,}: "
+                "choose a model with a larger window (context_tokens says what it is, where it is not known)"
+            )
+        return self._shown
+
+    def digest(self) -> str:
+        """The sha256 of what messages() gave last, the tools included."""
+        return digest_of(b"".join([self._tools, *[message.digest for message in self._shown]])).hex()
+
+    def heard(self, reply: Reply) -> None:
+        """A reply, as the beginning of a turn."""
+        self._recent.append([Message("assistant", reply.text, reply.calls)])
+
+    def told(self, text: str) -> None:
+        """Something for the model to mend, at the end of a turn."""
+        if not self._recent:
+            self._recent.append([])
+        self._recent[-1].append(Message("user", text))
+
+    def observed(self, call_id: str, text: str, files: Mapping[str, Mapping[str, Any]]) -> None:
+        """The answer to one call. `files`: what it wrote, as `interface` and `sound` each."""
+        self._recent[-1].append(Message("tool", text, call_id=call_id))
+        for path, state in files.items():
+            self._changed[path] = Message("user", state["interface"])
+            if state["sound"]:
+                self._open = [other for other in self._open if other != path]
+                self._step_is_over |= path in self._first_time
+                self._first_time.discard(path)
+            elif path not in self._open:
+                self._open.insert(0, path)
+
+    def turn_over(self) -> bool:
+        """Ends a turn. Where a planned file is written now, the turns that led to it make way for its interface."""
+        if not self._step_is_over:
+            return False
+        self._step_is_over = False
+        self._recent.clear()
+        self._fold()
+        self._begin_step()
+        return True
+
+    def useless(self, reply: Reply) -> None:
+        """Takes in that a reply could not be used, so that the next question is another one."""
+        if reply.outcome == OVERFLOW:
+            self._room = int(self._look() * _SHRINK)
+            self.messages()
+        elif reply.outcome == TRUNCATED:
+            self.told(
+                "Your last reply was longer than is allowed and was cut off; nothing of it was used. Say less at once: write one "
+                "file a reply, and a long file in parts, the first with Write and the others with Edit."
+            )
+        else:
+            self.told(
+                f"Your last reply could not be used: {reply.detail or reply.outcome}. Nothing of it was done. Reply again."
+            )
+
+    def _begin_step(self) -> None:
+        if self._open:
+            there = self.target in self._kept
+            self._recent.append([Message("user", needs_of(self._plan, self.target, len(self._open), there=there))])
+        elif self._written:
+            self._recent.append(
+                [Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")]
+            )
+
+    def _all(self) -> list[Message]:
+        return [*self._head, *self._written.values(), *(message for turn in self._recent for message in turn)]
+
+    def _look(self) -> int:
+        """Puts the next request together, and counts its tokens."""
+        self._shown = self._all()
+        return sum([message.tokens for message in self._shown])
+
+    def _leave_out_results(self) -> None:
+        for turn in self._recent[:-_KEPT_WHOLE]:
+            turn[:] = [_without_result(message) for message in turn]
+        self.forgotten += 1
+
+    def _fold(self) -> None:
+        """Takes changed interfaces in, behind those that did not change: only now, so that the prefix holds until then."""
+        for path, message in self._changed.items():
+            self._written.pop(path, None)
+            self._written[path] = message
+        self._changed.clear()
+        self.forgotten += 1
+
+    def _shorten(self, kept: int = _KEPT_WHOLE) -> None:
+        """One message in place of all turns but the last ones: which calls were made, and what came of each."""
+        old, self._recent = self._recent[:-kept], self._recent[-kept:]
+        lines = [line for turn in old for line in _in_short(turn)]
+        if lines:
+            self._recent.insert(0, [Message("user", "Earlier turns, in short:\n" + "\n".join(lines[-_SHORT:]))])
+        self._fold()
+
+    def _shorten_all(self) -> None:
+        self._shorten(1)
+
+
+def _without_result(message: Message) -> Message:
+    if message.role != "tool" or message.tokens <= _SHORT:
+        return message
+    first = message.text.partition("\n")[0][:200]
+    return Message(
+        "tool", f"{first}\n(the rest is left out to save room; call again if you need it)", (), message.call_id
+    )
+
+
+def _in_short(turn: Sequence[Message]) -> list[str]:
+    answers = {message.call_id: message.text.partition("\n")[0][:120] for message in turn if message.role == "tool"}
+    lines = []
+    for message in turn:
+        if message.role == "user":
+            lines.append("- " + " ".join(message.text.split())[:400])
+        for call in message.calls:
+            what = next((str(value) for value in call.arguments.values()), "")
+            lines.append(f"- {call.name} {' '.join(what.split())[:120]}: {answers.get(call.id, '')}")
+    return lines

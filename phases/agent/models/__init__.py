@@ -1,0 +1,1 @@
+"""The adapters: what answers, and what of its answers may become content."""

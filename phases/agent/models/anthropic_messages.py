@@ -1,0 +1,116 @@
+"""The adapter for Anthropic's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from phases.agent.model import FATAL, Check, Message, Reply, Request
+from phases.agent.models.anthropic_stream import read_stream
+from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.drafts import Draft, clean
+from phases.agent.models.prices import Tariff
+from phases.agent.models.streams import check_of, pieces_of
+from phases.agent.models.verdicts import ReplyError
+
+_KEEP = {"type": "ephemeral"}
+"""Marks where the part of a request ends that the provider may keep in its cache."""
+_NOTHING = "(nothing)"
+"""In place of an empty text, which the provider refuses."""
+
+
+class AnthropicMessages:
+    """Asks one model of one server."""
+
+    def __init__(self, line: Line, tariff: Tariff) -> None:
+        self._line, self._tariff = line, tariff
+
+    def ask(self, request: Request) -> Reply:
+        """One reply. The schema is left out: the caller checks what comes back either way."""
+        draft = Draft(self._line.server, request, self._tariff)
+        try:
+            with self._opened(_body(self._line.server.model, request)) as pieces:
+                return read_stream(self._line.server, draft, pieces)
+        except ReplyError as error:
+            return draft.failed(error)
+
+    def check(self) -> Check:
+        """Asks for the list of models, which costs nothing."""
+        line = self._line._replace(waits=QUICK)
+        try:
+            with _client(line) as (sdk, client), faults_named(sdk, line.server):
+                listed: Any = client.models.with_streaming_response.list(limit=1000)
+                with listed as response:
+                    listing = b"".join(response.iter_bytes())
+        except ReplyError as error:
+            return check_of(line.server, error, b"")
+        return check_of(line.server, None, listing)
+
+    @contextmanager
+    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+        with _client(self._line) as (sdk, client), faults_named(sdk, self._line.server):
+            create: Any = client.messages.with_streaming_response.create
+            with create(**body) as response:
+                yield pieces_of(self._line.server, response)
+
+
+@contextmanager
+def _client(line: Line) -> Iterator[tuple[Any, Any]]:
+    """The SDK and a client of it, for one question."""
+    try:
+        import anthropic
+    except ImportError as error:
+        raise ReplyError(
+            FATAL, "the anthropic package is not installed: pip install 'paper-pipeline[anthropic]'"
+        ) from error
+    with http_client(line) as connection:
+        yield (
+            anthropic,
+            anthropic.Anthropic(
+                api_key=line.key,
+                base_url=line.base_url,
+                max_retries=0,
+                timeout=timeout_of(line),
+                http_client=connection,
+                open_telemetry=False,
+            ),
+        )
+
+
+def _body(model: str, request: Request) -> dict[str, Any]:
+    system = [message.text for message in request.messages if message.role == "system"]
+    messages = _messages([message for message in request.messages if message.role != "system"])
+    body: dict[str, Any] = {"model": model, "max_tokens": request.most_tokens, "messages": messages, "stream": True}
+    if any(text.strip() for text in system):
+        body["system"] = [{"type": "text", "text": clean("\n\n".join(system)), "cache_control": _KEEP}]
+    if request.tools:
+        body["tools"] = [
+            {"name": tool["name"], "description": tool["description"], "input_schema": dict(tool["parameters"])}
+            for tool in request.tools
+        ]
+    for message in (messages[:1] + messages[-1:]) if messages else []:
+        message["content"][-1]["cache_control"] = _KEEP
+    return body
+
+
+def _messages(transcript: list[Message]) -> list[dict[str, Any]]:
+    """The transcript as turns of user and assistant: what belongs to one side in a row is one message."""
+    messages: list[dict[str, Any]] = []
+    for message in transcript:
+        role = "assistant" if message.role == "assistant" else "user"
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "content": []})
+        messages[-1]["content"] += _blocks(message)
+    return messages
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    text = clean(message.text)
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
+    calls = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)} for call in message.calls
+    ]
+    said = [{"type": "text", "text": text}] if text.strip() else []
+    return [*said, *calls] or [{"type": "text", "text": _NOTHING}]

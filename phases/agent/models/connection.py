@@ -1,0 +1,102 @@
+"""The HTTP connection under an SDK: no redirects, and limits on silence, on time and on bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from phases.agent.model import MALFORMED, TRANSIENT
+from phases.agent.models.verdicts import ReplyError, Server, verdict_on_connection, verdict_on_status
+
+MOST_BYTES = 512 * 1024 * 1024
+"""Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+MOST_ERROR_BYTES = 64 * 1024
+"""Few, because a body may be packed, though that is not asked for."""
+
+
+class Waits(NamedTuple):
+    """How long a server is waited for, in seconds."""
+
+    connect: float = 10.0
+    first: float = 300.0
+    """Until it begins to answer: a machine of one's own reads a long prompt for minutes."""
+    silence: float = 60.0
+    """Between two pieces of an answer."""
+    whole: float = 1200.0
+    """Until the answer is over."""
+
+
+QUICK = Waits(connect=4.0, first=6.0, silence=6.0, whole=8.0)
+"""For a question that takes a server no time."""
+
+
+class Line(NamedTuple):
+    """Everything that a connection needs."""
+
+    server: Server
+    base_url: str
+    key: str
+    waits: Waits = Waits()
+
+
+def http_client(line: Line) -> Any:
+    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left."""
+    import httpx2
+
+    waits, server = line.waits, line.server
+
+    class Bounded(httpx2.SyncByteStream):
+        """A body that ends with an error once it is too long in time or bytes."""
+
+        def __init__(self, stream: httpx2.SyncByteStream, most: int) -> None:
+            self._stream, self._left, self._end = stream, most, time.monotonic() + waits.whole
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._stream:
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise ReplyError(MALFORMED, f"{server.host} sent a reply without an end")
+                if time.monotonic() > self._end:
+                    raise ReplyError(
+                        TRANSIENT, f"{server.host} took longer than {waits.whole:.0f} seconds for one reply"
+                    )
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def bind(response: httpx2.Response) -> None:
+        # The body is read by the same dictionary that the head was: from here on, silence is judged more strictly.
+        response.request.extensions["timeout"]["read"] = waits.silence
+        if isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = Bounded(response.stream, MOST_BYTES if response.is_success else MOST_ERROR_BYTES)
+
+    # A redirect would carry the key to wherever a server says; the SDKs would follow.
+    timeout = httpx2.Timeout(waits.connect, read=waits.first)
+    plain = {"Accept-Encoding": "identity"}
+    return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks={"response": [bind]})
+
+
+def timeout_of(line: Line) -> Any:
+    """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
+    import httpx2
+
+    return httpx2.Timeout(line.waits.connect, read=line.waits.first)
+
+
+@contextmanager
+def faults_named(sdk: Any, server: Server) -> Iterator[None]:
+    """Turns whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
+    import httpx2
+
+    try:
+        yield
+    except sdk.APIStatusError as error:
+        response = error.response
+        raise verdict_on_status(server, response.status_code, response.headers, response.text) from error
+    except (sdk.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        raise verdict_on_connection(server, error) from error
+    except sdk.APIError as error:
+        raise ReplyError(MALFORMED, f"{server.host} sent no answer of its kind ({server.quote(str(error))})") from error

@@ -1,0 +1,133 @@
+"""The adapter for every server that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from phases.agent.model import FATAL, Check, Message, Reply, Request
+from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.drafts import Draft, clean
+from phases.agent.models.openai_stream import read_stream
+from phases.agent.models.prices import Tariff
+from phases.agent.models.streams import check_of, pieces_of
+from phases.agent.models.verdicts import ReplyError
+from pipeline.formats import dump_json_line
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_PLAIN_REFUSALS = (400, 422)
+_lacking: dict[tuple[str, str], frozenset[str]] = {}
+"""What servers turned out not to know, by address and model, for as long as the process lives."""
+
+
+class OpenAIChat:
+    """Asks one model of one server."""
+
+    def __init__(self, line: Line, tariff: Tariff, *, limit: str = "max_tokens", reports_cost: bool = False) -> None:
+        self._line, self._tariff, self._limit, self._reports_cost = line, tariff, limit, reports_cost
+
+    def ask(self, request: Request) -> Reply:
+        """One reply. What a server does not know is left out, and it is asked again."""
+        place = (self._line.base_url, self._line.server.model)
+        without = _lacking.get(place, frozenset())
+        while True:
+            draft = Draft(self._line.server, request, self._tariff)
+            try:
+                with self._opened(self._body(request, without)) as pieces:
+                    reply = read_stream(self._line.server, draft, pieces)
+            except ReplyError as error:
+                if lacks := self._lacks(error, request, without):
+                    without |= {lacks}
+                    continue
+                if error.status in _PLAIN_REFUSALS:
+                    return draft.failed(error)  # what was left out was not the reason: nothing is learnt
+                reply = draft.failed(error)
+            if without:
+                _lacking[place] = without
+            return reply
+
+    def check(self) -> Check:
+        """Asks for the list of models, which costs nothing."""
+        line = self._line._replace(waits=QUICK)
+        try:
+            with _client(line) as (sdk, client), faults_named(sdk, line.server):
+                listed: Any = client.models.with_streaming_response.list()
+                with listed as response:
+                    listing = b"".join(response.iter_bytes())
+        except ReplyError as error:
+            return check_of(line.server, error, b"")
+        return check_of(line.server, None, listing)
+
+    @contextmanager
+    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+        with _client(self._line) as (sdk, client), faults_named(sdk, self._line.server):
+            create: Any = client.chat.completions.with_streaming_response.create
+            with create(**body) as response:
+                yield pieces_of(self._line.server, response)
+
+    def _body(self, request: Request, without: frozenset[str]) -> dict[str, Any]:
+        limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)
+        body: dict[str, Any] = {
+            "model": self._line.server.model,
+            "messages": [_message(message) for message in request.messages],
+            "stream": True,
+            limit: request.most_tokens,
+        }
+        if "stream_options" not in without:
+            body["stream_options"] = {"include_usage": True}
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": dict(tool)} for tool in request.tools]
+        if request.schema is not None and "schema" not in without:
+            shape = {"name": "reply", "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        if self._reports_cost:
+            body["extra_body"] = {"usage": {"include": True}}
+        return body
+
+    def _lacks(self, error: ReplyError, request: Request, without: frozenset[str]) -> str:
+        """What to leave out of the next try, by the words that a server refused this one with; empty: nothing."""
+        if error.outcome != FATAL or error.status not in _PLAIN_REFUSALS:
+            return ""
+        if self._limit in error.said and "limit" not in without:
+            return "limit"
+        if "stream_options" in error.said and "stream_options" not in without:
+            return "stream_options"
+        return "schema" if request.schema is not None and "schema" not in without else ""
+
+
+@contextmanager
+def _client(line: Line) -> Iterator[tuple[Any, Any]]:
+    """The SDK and a client of it, for one question."""
+    try:
+        import openai
+    except ImportError as error:
+        raise ReplyError(FATAL, "the openai package is not installed: pip install 'paper-pipeline[openai]'") from error
+    with http_client(line) as connection:
+        yield (
+            openai,
+            openai.OpenAI(
+                api_key=line.key or "none",  # the SDK wants one even where the server does not
+                base_url=line.base_url,
+                max_retries=0,
+                timeout=timeout_of(line),
+                http_client=connection,
+            ),
+        )
+
+
+def _message(message: Message) -> Mapping[str, Any]:
+    text = clean(message.text)
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": text}
+    if not message.calls:
+        return {"role": message.role, "content": text}
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": clean(dump_json_line(dict(call.arguments)).decode())},
+        }
+        for call in message.calls
+    ]
+    return {"role": message.role, "content": text or None, "tool_calls": calls}

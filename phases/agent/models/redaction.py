@@ -1,0 +1,72 @@
+"""Takes keys out of text before anybody sees or keeps it."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from phases.agent.model import Reply, ToolCall
+
+REDACTED = "[redacted]"
+_SHORTEST = 8
+"""Shorter secrets are left alone: taking them out would tear holes in ordinary words."""
+_SHAPES = (
+    # Every part that repeats either cannot fail once it began or is bounded, so the time is linear in the text.
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^-]*+(?:-(?!----)[^-]*+)*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}",
+    r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}",
+    r"(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{20,}",
+    r"(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}",
+    r"(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}",
+)
+
+
+def redacted(text: str, secrets: Sequence[str] = ()) -> str:
+    """The text without our keys, in whatever spelling, and without anything that looks like somebody's key."""
+    return _pattern(tuple(secrets)).sub(REDACTED, text)
+
+
+def redacted_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
+    """A reply without keys: in its text, its detail, and the calls at any depth."""
+    calls = tuple(
+        ToolCall(
+            redacted(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
+            redacted(call.name, secrets),
+            {redacted(key, secrets): _within(value, secrets) for key, value in call.arguments.items()},
+        )
+        for call in reply.calls
+    )
+    return replace(reply, text=redacted(reply.text, secrets), detail=redacted(reply.detail, secrets), calls=calls)
+
+
+def _within(value: Any, secrets: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return redacted(value, secrets)
+    if isinstance(value, list):
+        return [_within(child, secrets) for child in value]
+    if isinstance(value, dict):
+        return {redacted(key, secrets): _within(child, secrets) for key, child in value.items()}
+    return value
+
+
+@lru_cache(maxsize=16)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    own = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings(secret)}
+    longest_first = sorted(own, key=lambda spelling: (-len(spelling), spelling))
+    return re.compile("|".join([*map(re.escape, longest_first), *_SHAPES]))
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield from (secret, quote(secret, safe=""), quote_plus(secret), quote(secret))
+    data = secret.encode("utf-8", "replace")
+    for before in range(3):  # base64 cuts a text in threes: a key looks different at each distance from a cut
+        coded = b64encode(b"\0" * before + data).decode()
+        whole = coded[(before * 8 + 5) // 6 : (before + len(data)) * 8 // 6]
+        if len(whole) >= _SHORTEST:
+            yield from (whole, whole.replace("+", "-").replace("/", "_"))

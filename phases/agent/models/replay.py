@@ -1,0 +1,94 @@
+"""The model that repeats recorded replies: no network, no cost, the same every time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from phases.agent.lines import Row, read_rows
+from phases.agent.model import Check, Reply, Request, reply_from_json
+from pipeline.errors import PhaseError, UsageError
+
+_NEVER_FULL = 10**9
+_JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
+
+
+class ReplayModel:
+    """Answers turn N of a thread with what was recorded for it. Nothing is paid for, so nothing counts as spent."""
+
+    window = _NEVER_FULL
+    secrets: tuple[str, ...] = ()
+    priced = True
+    detail = "recorded replies"
+
+    def __init__(self, path: str) -> None:
+        """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
+        self.name = f"replay:{path}"
+        self._replies = {
+            (row["key"]["thread"], row["key"]["turn"]): _reply(row)
+            for file in _recordings(path)
+            for row in read_rows(file, _is_row, "a recorded reply", "record it again")
+            if row["kind"] == "reply"
+        }
+
+    def ask(self, request: Request) -> Reply:
+        reply = self._replies.get((request.thread, request.turn))
+        if reply is None:
+            raise PhaseError(
+                f"{self.name} holds no reply for turn {request.turn} of {request.thread or 'this'}; record a longer one"
+            )
+        return reply
+
+    def check(self) -> Check:
+        return Check(True, f"{len(self._replies)} {self.detail}")
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return 0.0
+
+
+def _recordings(path: str) -> Iterable[str]:
+    if not os.path.isdir(path):
+        if not os.path.exists(path):
+            raise UsageError(f"replay:{path}: there is no such recording")
+        return [path]
+    names = [_newest(path, name) for name in _JOURNALS]
+    folder = os.path.join(path, "explorations")
+    explored = sorted(os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isdir(folder) else []
+    found = [*(name for name in names if name), *explored]
+    if not found:
+        raise UsageError(f"replay:{path}: no journal of a model is in that task")
+    return found
+
+
+def _newest(folder: str, name: str) -> str:
+    """A journal, or where it was set aside to be done again, the one that was set aside last."""
+    path = os.path.join(folder, name)
+    if os.path.exists(path):
+        return path
+    aside = [
+        entry for entry in os.listdir(folder) if entry.startswith(f"{name}.prev") and entry[len(name) + 5 :].isdigit()
+    ]
+    numbered = sorted(aside, key=lambda entry: int(entry[len(name) + 5 :]))
+    first = f"{path}.prev"
+    return os.path.join(folder, numbered[-1]) if numbered else first if os.path.exists(first) else ""
+
+
+def _is_row(row: Row) -> bool:
+    if row.get("kind") != "reply":
+        return isinstance(row.get("kind"), str)
+    key, result = row.get("key"), row.get("result")
+    if not (isinstance(key, dict) and isinstance(result, dict) and isinstance(result.get("calls"), list)):
+        return False
+    whole = all(isinstance(call, dict) and call.keys() == {"id", "name", "arguments"} for call in result["calls"])
+    known = result.keys() <= {*Reply.__dataclass_fields__, "model"}
+    return (
+        whole
+        and known
+        and isinstance(key.get("thread"), str)
+        and isinstance(key.get("turn"), int)
+        and "outcome" in result
+    )
+
+
+def _reply(row: Row) -> Reply:
+    return reply_from_json({**row["result"], "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0})

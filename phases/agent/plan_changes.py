@@ -1,0 +1,163 @@
+"""What another plan means for the code of the one before: which files are to be written again, and what a person is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+_TESTS = "tests/"
+_ENTRY = "__main__.py"
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "environment.yml", "environment.yaml")
+_LONGEST_LINE = 140
+_FIELDS_OF_FILES = ("purpose", "implements", "depends_on", "interface")
+_FIELDS_OF_REQUIREMENTS = ("text", "kind", "value", "name")
+"""A requirement that differs in these is another one for the code; where it is cited from is not the code's concern."""
+_SECTIONS = (
+    ("validation_approach", "verify_commands"),
+    ("validation_approach", "experiments"),
+    ("environment_setup", "packages"),
+    ("environment_setup", "python"),
+)
+_Row = Mapping[str, Any]
+
+
+class Touched(NamedTuple):
+    """The planned files, and those that are planned no more. No path stands twice."""
+
+    write: tuple[str, ...]
+    """To be written, or written again; in the order of implementation."""
+    keep: tuple[str, ...]
+    remove: tuple[str, ...]
+    """They were planned before and are not now."""
+
+
+def touched_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> Touched:
+    """Which files a change of the plan reaches.
+
+    A file is to be written again when its row or a requirement that it implements is new or differs, when the interface of
+    a file that it uses changed or is gone; a test also when a file that it tests is written again or when the verify
+    commands change; what implements experiments (else the entry script) when those change; what names the packages when
+    those change.
+    """
+    old, new = _files(old_plan), _files(new_plan)
+    reached = {path for path, row in new.items() if _differs(old.get(path), row, _FIELDS_OF_FILES)}
+    demands = _changed_requirements(old_plan, new_plan)
+    reached |= {path for path, row in new.items() if demands.intersection(row.get("implements", ()))}
+    changed = {path for path in {*old, *new} if _interface(old.get(path)) != _interface(new.get(path))}
+    reached |= {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
+    reached |= _by_section(old_plan, new_plan)
+    tests = {path for path in new if path.startswith(_TESTS)}
+    reached |= {path for path in tests if reached.intersection(new[path].get("depends_on", ()))}
+    order = list(dict.fromkeys([*(path for path in new_plan["implementation_strategy"] if path in new), *new]))
+    return Touched(
+        tuple(path for path in order if path in reached),
+        tuple(path for path in order if path not in reached),
+        tuple(path for path in old if path not in new),
+    )
+
+
+def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> list[str]:
+    """The difference for a person, a line a change: `+` new, `~` changed, `-` gone. Nothing where the plans say the same."""
+    lines = [
+        *(
+            f"~ paper: {name}"
+            for name in ("title", "core_contribution")
+            if old_plan["paper"][name] != new_plan["paper"][name]
+        ),
+        *_requirement_lines(_requirements(old_plan), _requirements(new_plan)),
+        *_file_lines(_files(old_plan), _files(new_plan)),
+    ]
+    if old_plan["implementation_components"] != new_plan["implementation_components"]:
+        lines.append("~ implementation_components")
+    for section, name in _SECTIONS:
+        before, after = old_plan[section][name], new_plan[section][name]
+        if isinstance(after, list):
+            lines += [f"- {name}: {text}" for text in before if text not in after]
+            lines += [f"+ {name}: {text}" for text in after if text not in before]
+            lines += [f"~ {name}: another order"] if before != after and sorted(before) == sorted(after) else []
+        elif before != after:
+            lines.append(f"~ {name}: {before} -> {after}")
+    before, after = old_plan["implementation_strategy"], new_plan["implementation_strategy"]
+    if [path for path in before if path in after] != [path for path in after if path in before]:
+        lines.append("~ implementation_strategy: another order")
+    return [_short(line) for line in lines]
+
+
+def _files(plan: Mapping[str, Any]) -> dict[str, _Row]:
+    return {row["path"]: row for row in plan["file_structure"]}
+
+
+def _requirements(plan: Mapping[str, Any]) -> dict[str, _Row]:
+    return {row["id"]: row for row in plan["requirements"]}
+
+
+def _differs(before: _Row | None, after: _Row, fields: Iterable[str]) -> list[str]:
+    """The fields in which a row is another one; all of them for a new row."""
+    if before is None:
+        return list(fields)
+    return [name for name in fields if _plain(before.get(name)) != _plain(after.get(name))]
+
+
+def _plain(value: Any) -> Any:
+    """A list that is not there is an empty one, and 1 is neither 1.0 nor true: code shows the difference."""
+    return (type(value), value) if value else type(value) if value not in (None, []) else None
+
+
+def _interface(row: _Row | None) -> list[str] | None:
+    return list(row.get("interface", ())) if row else None
+
+
+def _changed_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
+    """Ids of requirements that are new, differ or are gone."""
+    old, new = _requirements(old_plan), _requirements(new_plan)
+    differing = {name for name, row in new.items() if _differs(old.get(name), row, _FIELDS_OF_REQUIREMENTS)}
+    return differing | (old.keys() - new.keys())
+
+
+def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
+    """The files that a change outside requirements and files reaches."""
+    changed = {name for section, name in _SECTIONS if old_plan[section][name] != new_plan[section][name]}
+    files, reached = _files(new_plan), set()
+    if "verify_commands" in changed:
+        reached |= {path for path in files if path.startswith(_TESTS)}
+    if "experiments" in changed:
+        kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
+        entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
+        running = {
+            path
+            for path, row in files.items()
+            if "experiment" in {kinds.get(name) for name in row.get("implements", ())}
+        }
+        reached |= running or entries
+    if changed & {"packages", "python"}:
+        reached |= {path for path in files if path in _PACKAGING or path.rpartition("/")[2].startswith("requirements")}
+    return reached
+
+
+def _requirement_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iterator[str]:
+    for name, row in new.items():
+        if name not in old:
+            yield f"+ {name} {row['kind']}: {row['text']}"
+        elif fields := _differs(old[name], row, (*_FIELDS_OF_REQUIREMENTS, "source", "status")):
+            yield f"~ {name} {row['kind']}: {', '.join(_told(field, old[name], row) for field in fields)}"
+    yield from (f"- {name} {row['kind']}: {row['text']}" for name, row in old.items() if name not in new)
+
+
+def _told(field: str, before: _Row, after: _Row) -> str:
+    if field == "text":
+        return f"text is now: {after['text']}"
+    return field if field == "source" else f"{field} {before.get(field)} -> {after.get(field)}"
+
+
+def _file_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iterator[str]:
+    for path, row in new.items():
+        if path not in old:
+            yield f"+ {path}: {row['purpose']}"
+        elif fields := _differs(old[path], row, _FIELDS_OF_FILES):
+            yield f"~ {path}: {', '.join(fields)}"
+    yield from (f"- {path}" for path in old if path not in new)
+
+
+def _short(line: str) -> str:
+    plain = " ".join(line.split())
+    return plain if len(plain) <= _LONGEST_LINE else f"{plain[: _LONGEST_LINE - 1].rstrip()}…"

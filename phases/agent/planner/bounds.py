@@ -1,0 +1,57 @@
+"""The plan's schema as servers can bind their output to it: every text, list and name has an end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+_LENGTHS = {
+    "title": 300,
+    "core_contribution": 800,
+    "text": 800,
+    "quote": 300,
+    "purpose": 400,
+    "name": 80,
+    "section": 80,
+    "python": 20,
+    "packages": 80,
+    "equations": 400,
+}
+_LENGTH = 240
+_ITEMS = {
+    "requirements": 250,
+    "file_structure": 80,
+    "implementation_strategy": 80,
+    "verify_commands": 6,
+    "packages": 40,
+}
+_COUNT = 60
+_PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,38}"
+_PATTERNS = {"^R[0-9]+$": "^R[0-9]{1,4}$"}
+_PATH = f"^{_PART}(/{_PART}){{0,4}}$"
+
+
+def bounded(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """A stricter schema: what fits it fits the given one, and none of its texts and lists goes on for ever."""
+    made = {key: value for key, value in schema.items() if key not in _DROPPED}
+    if "properties" in made:
+        # A property without a rule of its own (one of older plans) is not asked for.
+        kept = {key: value for key, value in made["properties"].items() if set(value) - set(_DROPPED)}
+        made["properties"] = {key: bounded(value, key) for key, value in kept.items()}
+    if "items" in made:
+        made["items"] = bounded(made["items"], name)
+        made["maxItems"] = _ITEMS.get(name, _COUNT)
+    if name == "verify_commands" and "items" in made:
+        made["minItems"] = 1
+    if "pattern" in made:
+        made["pattern"] = _PATTERNS.get(made["pattern"], _PATH if "/" in made["pattern"] else made["pattern"])
+        made.pop("maxLength", None)  # the pattern has an end itself, and grammars know one or the other
+    elif "string" in _types(made):
+        made["maxLength"] = min(made.get("maxLength", 10**6), _LENGTHS.get(name, _LENGTH))
+    return made
+
+
+def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    types = schema.get("type", ())
+    return (types,) if isinstance(types, str) else tuple(types)

@@ -1,0 +1,120 @@
+"""The last step before a command: gives up every right that it shall not have, for good, then becomes the command.
+
+Runs as a script inside bubblewrap, where nothing else of this program is seen, so it imports the standard library alone,
+little of that, and takes plain words as its orders: every command pays for its start.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import stat
+import sys
+
+REFUSED = 125
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_FILE_RIGHTS = 1 | 2 | 4 | (1 << 14) | (1 << 15)
+_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER_MODE, _DROP_BOUND, _AMBIENT, _CLEAR_ALL = 38, 22, 2, 24, 47, 4
+_CAPABILITIES_V3, _MOST_CAPABILITIES = 0x20080522, 64
+_Order = tuple[str, str]
+
+
+class _Rules(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scope", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("rights", ctypes.c_uint64), ("folder", ctypes.c_int32))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def main(words: list[str]) -> int:
+    """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs."""
+    end = words.index("--")
+    try:
+        confine([_order(word) for word in words[:end]])
+        os.execvp(words[end + 1], words[end + 1 :])  # noqa: S606 - to become the command is what this is for
+    except (OSError, ValueError) as error:
+        os.write(2, f"not run: the sandbox could not be closed: {error}\n".encode("utf-8", "replace"))
+    return REFUSED
+
+
+def confine(orders: list[_Order]) -> None:
+    """Does what is ordered, in the one order in which it can be done. Raises OSError."""
+    kernel = ctypes.CDLL(None, use_errno=True)
+    os.closerange(3, 65536)
+    for folder in _all(orders, "cd"):
+        os.chdir(folder)
+    for order in _all(orders, "limit"):
+        number, most = (int(part) for part in order.split(":"))
+        hard = resource.getrlimit(number)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(number, (most, most))
+    if "drop" in dict(orders):
+        _drop_capabilities(kernel)
+    if "fs" in dict(orders) or "seccomp" in dict(orders):
+        _check(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    if "fs" in dict(orders):
+        _landlock(kernel, orders)
+    for program in _all(orders, "seccomp"):
+        _seccomp(kernel, bytes.fromhex(program))
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _drop_capabilities(kernel: ctypes.CDLL) -> None:
+    kernel.prctl(_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    for capability in range(_MOST_CAPABILITIES):
+        kernel.prctl(_DROP_BOUND, capability, 0, 0, 0)  # fails for an ordinary user, who has none to drop
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_V3, 0)
+    _check(kernel.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def _landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
+    handled = [int(dict(orders).get(name, "0")) for name in ("fs", "net", "scope")]
+    rules = _Rules(*handled)
+    length = 24 if handled[2] else 16 if handled[1] else 8  # an older kernel knows a shorter structure
+    ruleset = _check(kernel.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(length), 0))
+    for order in _all(orders, "rule"):
+        rights, _, path = order.partition(":")
+        try:
+            folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):
+            continue  # not on this machine: then nobody can be allowed to use it
+        only = -1 if stat.S_ISDIR(os.fstat(folder).st_mode) else _FILE_RIGHTS
+        beneath = _Beneath(int(rights) & only, folder)
+        _check(kernel.syscall(_ADD_RULE, ruleset, 1, ctypes.byref(beneath), 0))
+        os.close(folder)
+    _check(kernel.syscall(_RESTRICT_SELF, ruleset, 0))
+    os.close(ruleset)
+
+
+def _seccomp(kernel: ctypes.CDLL, program: bytes) -> None:
+    loaded = _Program(len(program) // 8, program)
+    _check(kernel.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(loaded), 0, 0))
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def _order(word: str) -> _Order:
+    name, _, value = word.partition(":")
+    return name, value
+
+
+def _all(orders: list[_Order], name: str) -> list[str]:
+    return [value for given, value in orders if given == name]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""How a command is started in each kind of sandbox."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+
+from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Finished
+from phases.agent.sandbox.bubblewrap import TMP, search_path, wrapped
+from phases.agent.sandbox.landlock import SIGNALS_ABI, abi, landlock_words
+from phases.agent.sandbox.running import Launch, run
+from phases.agent.sandbox.seccomp import seccomp_words
+from phases.agent.sandbox.supervise import START
+
+MOST_BYTES = 100_000
+"""Of a command: a kernel gives a program no longer argument than 128 KiB."""
+_OPEN_FILES = 4096
+_PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
+
+
+def started(box: Box, command: str, seconds: float) -> Finished:
+    """Runs a shell command in a box of a kind that runs commands."""
+    length = len(command.encode("utf-8", "replace"))
+    if length > MOST_BYTES:
+        return Finished(
+            None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
+        )
+    shell = ["--", "sh", "-c", command]
+    if box.kind == BUBBLEWRAP:
+        words = [*_limits(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
+        argv = wrapped(box, interpreter(box), environment(TMP), [*words, *shell])
+        return run(Launch(argv, {"PATH": os.defpath}, box.workspace, (box.workspace,), True), box.limits, seconds)
+    return _supervised(box, shell, seconds)
+
+
+def interpreter(box: Box) -> list[str]:
+    """The python of this program, then the folders that it needs: exactly these, be they in a home folder."""
+    folders = [sys.base_prefix, os.path.realpath(sys.base_prefix), *([box.python] if box.python else [])]
+    return [os.path.realpath(sys.executable), *dict.fromkeys(folders)]
+
+
+def environment(home: str) -> Mapping[str, str]:
+    """All that a command finds in its environment, but for the PATH."""
+    return {
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "USER": "sandbox",
+        "LOGNAME": "sandbox",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _supervised(box: Box, shell: list[str], seconds: float) -> Finished:
+    """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
+    try:
+        scratch = tempfile.mkdtemp(prefix="pipeline-command-")
+    except OSError as error:
+        return Finished(None, f"not run: no folder for temporary files: {error}\n")
+    try:
+        python = interpreter(box)
+        names = os.path.join(scratch, "bin")
+        os.mkdir(names)
+        for name in ("python", "python3"):
+            os.symlink(python[0], os.path.join(names, name))
+        words = [*_limits(box), f"cd:{box.workspace}"]
+        if box.kind == LANDLOCK:
+            words += ["drop:", *landlock_words(box, scratch, python[1:])]
+            words += seccomp_words(alone=True, signals=abi() < SIGNALS_ABI)
+        argv = [python[0], "-I", "-S", "-c", START, _PACKAGES, scratch, *words, *shell]
+        variables = {**environment(scratch), "PATH": search_path(box, names)}
+        return run(Launch(argv, variables, box.workspace, (box.workspace, scratch), False), box.limits, seconds)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _limits(box: Box) -> list[str]:
+    limits = (
+        (resource.RLIMIT_AS, box.limits.memory),
+        (resource.RLIMIT_FSIZE, box.limits.file),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+    )
+    return [f"limit:{number}:{most}" for number, most in limits]

@@ -1,0 +1,33 @@
+"""What a model is shown of a text: escaped, so that it hides nothing, and bounded."""
+
+from __future__ import annotations
+
+import re
+
+LARGEST_ANSWER = 30_000
+_SHARE_OF_THE_TAIL = 3
+# Controls but line end and tab, what has no width, what turns the direction of writing, tags, and halves of surrogate pairs.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+def escaped(text: str) -> str:
+    """The text with every character that would not be seen written out."""
+    return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def bounded(text: str, most: int = LARGEST_ANSWER) -> str:
+    """The text, or its head and its tail, with what lies between them counted."""
+    if len(text) <= most:
+        return text
+    room = most - 60
+    tail = room // _SHARE_OF_THE_TAIL
+    return f"{text[: room - tail]}\n… {len(text) - room:,} characters left out here …\n{text[-tail:]}"
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """The text as one escaped line of bounded length."""
+    line = " ".join(escaped(text[: 4 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,64 @@
+"""Whether a file of the workspace is what its name says: Python, JSON or TOML, parsed and never run."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from pipeline.errors import FormatError
+from pipeline.formats import parse_json
+
+_FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What the parser of Python raises over a hostile text."""
+
+
+def tree_of(source: str) -> ast.Module | None:
+    """The syntax tree of a Python text, or None."""
+    tree = _parsed(source)
+    return tree if isinstance(tree, ast.Module) else None
+
+
+def fault_of(path: str, text: str) -> str | None:
+    """Why a file does not parse, with line and column, or None. YAML and everything else is not looked at."""
+    if path.endswith((".py", ".pyi")):
+        fault = _parsed(text)
+        return None if isinstance(fault, ast.Module) else fault
+    if path.endswith(".json"):
+        return _json_fault(text)
+    return _toml_fault(text) if path.endswith(".toml") else None
+
+
+def _parsed(source: str) -> ast.Module | str:
+    try:
+        with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        return f"line {error.lineno or 1}, column {error.offset or 1}: {error.msg}" + (
+            f": {line[:120]}" if line else ""
+        )
+    except _FAULTS as error:
+        return f"line 1, column 1: {error or 'nested too deeply'}"
+
+
+def _json_fault(text: str) -> str | None:
+    try:
+        parse_json(text.encode("utf-8", "surrogatepass"))
+    except FormatError as error:
+        return f"line {error.line or 1}, column {error.column or 1}: {error}"
+    return None
+
+
+def _toml_fault(text: str) -> str | None:
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).rpartition(" (at ")
+        end = f"line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
+        return f"{place.removesuffix(')') if place.startswith('line') else end}: {message}"
+    except RecursionError:
+        return "line 1, column 1: nested too deeply"
+    return None

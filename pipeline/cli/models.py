@@ -1,0 +1,144 @@
+"""`pipeline models`: which models the settings name, whether they answer, and which providers there are."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import open_model, settings_from
+from pipeline.cli.console import say, say_json, table, tell
+from pipeline.settings import Settings
+
+_USES = (("model", ""), ("plan_model", "plan"), ("code_model", "implement"))
+_SMALL = 16
+_QUESTION = "Say the one word: ready"
+_ANSWERED = ("ok", "truncated", "refused")
+"""A model that thinks before it speaks may use up so small a limit; it was there all the same."""
+
+
+@click.command("models")
+@click.option("--no-call", is_flag=True, help="Only look whether the servers are there; ask no model anything.")
+@click.option("--model", metavar="NAME", help="Try this model, like openai:gpt-5, in place of the one in the settings.")
+@click.option("--base-url", metavar="URL", help="Where an OpenAI-compatible server answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def models_command(no_call: bool, model: str | None, base_url: str | None, as_json: bool) -> int:
+    """List the models that the settings name, and try each with one small call. Exits with 1 when one cannot be asked.
+
+    \b
+    pipeline models
+    pipeline models --no-call
+    pipeline models --model openai:gpt-5
+    """
+    settings = settings_from({"model": model, "base_url": base_url})
+    rows = [_tried(name, uses, settings, call=not no_call) for name, uses in _named(settings).items()]
+    providers = _providers(settings)
+    if as_json:
+        say_json({"models": rows, "providers": providers})
+    else:
+        _show(rows, providers)
+    return 0 if all(row["reachable"] for row in rows) else 1
+
+
+def _named(settings: Settings) -> dict[str, list[str]]:
+    """The models that the settings name, each with the settings that name it."""
+    names: dict[str, list[str]] = {}
+    for use, _ in _USES:
+        if name := getattr(settings, use):
+            names.setdefault(name, []).append(use)
+    return names
+
+
+def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
+    from phases.agent.model import Message, Request, opened
+    from phases.agent.models.providers import PROVIDERS
+
+    phase = dict(_USES)[uses[0]]
+    model = opened(_Named(settings._asdict(), phase))
+    served = name.partition(":")[0] in PROVIDERS
+    row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
+    if served:
+        row["window"] = model.window
+    if served and model.priced:
+        row["usd_per_million"] = {"in": model.price(1_000_000, 0), "out": model.price(0, 1_000_000)}
+    reachable, detail = model.check()
+    row |= {"reachable": reachable, "detail": detail}
+    if not (call and reachable and served):
+        return row
+    tell(f"asking {name} …")
+    begun = time.monotonic()
+    reply = model.ask(Request((Message("user", _QUESTION),), most_tokens=_SMALL))
+    return row | {
+        "reachable": reply.outcome in _ANSWERED,
+        "detail": detail if reply.outcome == "ok" else reply.detail,
+        "outcome": reply.outcome,
+        "seconds": round(time.monotonic() - begun, 2),
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        "usd": reply.usd if model.priced or reply.usd else None,
+    }
+
+
+class _Named:
+    """The part of a phase's context that opening a model needs."""
+
+    def __init__(self, values: dict[str, Any], phase: str) -> None:
+        self._values, self._phase = values, phase
+
+    def open_model(self) -> object:
+        return open_model(self._values, self._phase)
+
+
+def _providers(settings: Settings) -> list[dict[str, Any]]:
+    from phases.agent.models.providers import PROVIDERS, key_of
+
+    return [
+        {
+            "name": provider.name,
+            "address": provider.base_url or None,
+            "key_variable": provider.key_variable,
+            "key_set": bool(key_of(provider, settings.api_key, os.environ)),
+        }
+        for provider in PROVIDERS.values()
+    ]
+
+
+def _show(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
+    for row in rows:
+        say(f"{row['name']} ({', '.join(row['settings'])}): {_verdict(row)}")
+        say(f"  {row['at']}; {_price(row)}")
+        say(f"  {row['detail']}")
+    say()
+    shown = [(f"{row['name']}:NAME", row["address"] or "set base_url", _key(row)) for row in providers]
+    table(
+        [("offline", "rules, no network", "none"), ("replay:PATH", "recorded replies", "none"), *shown],
+        header=("MODEL", "WHERE", "KEY"),
+    )
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    if "outcome" not in row:
+        return "there" if row["reachable"] else "cannot be asked"
+    spent = f"{row['seconds']} s, {row['tokens_in']} + {row['tokens_out']} tokens"
+    cost = "" if row["usd"] is None else f", ${row['usd']:.6f}"
+    return f"{'answers' if row['reachable'] else 'cannot be asked'} ({row['outcome']}; {spent}{cost})"
+
+
+def _price(row: dict[str, Any]) -> str:
+    if "window" not in row:
+        return "costs nothing"
+    reads = f"reads and writes {row['window']:,} tokens at once"
+    if "usd_per_million" not in row:
+        return f"{reads}; its price is not known: max_usd needs it, from prices.yaml beside the settings file"
+    price = row["usd_per_million"]
+    if not price["in"] and not price["out"]:
+        return f"{reads}; costs nothing"
+    return f"{reads}; ${price['in']:g} a million tokens in, ${price['out']:g} out (list prices, check yours)"
+
+
+def _key(row: dict[str, Any]) -> str:
+    if row["key_variable"] is None:
+        return "none needed"
+    return f"{row['key_variable']} ({'set' if row['key_set'] else 'not set'})"

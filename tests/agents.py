@@ -1,0 +1,135 @@
+"""Models that follow a script, and phase 09 in a folder: what tests of the agent share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from phases.agent.assignment import Assignment, Places
+from phases.agent.implement import implement
+from phases.agent.model import Check, Model, Reply, Request, ToolCall
+from phases.agent.models.offline import OfflineModel
+from phases.agent.sandbox.commands import kind_of_sandbox
+from phases.agent.workspace import Workspace
+from pipeline.contract import Contracts
+
+CONTRACTS = Contracts()
+
+
+class Scripted:
+    """Asks a function for the reply to each request, and keeps the requests."""
+
+    name, detail, window, priced = "scripted", "a script", 10**6, True
+    secrets: tuple[str, ...] = ()
+
+    def __init__(self, reply: Callable[[Request], Reply]) -> None:
+        self._reply = reply
+        self.requests: list[Request] = []
+        self.replies: list[Reply] = []
+
+    @property
+    def asked(self) -> int:
+        return len(self.requests)
+
+    def ask(self, request: Request) -> Reply:
+        self.requests.append(request)
+        self.replies.append(self._reply(request))
+        return self.replies[-1]
+
+    def check(self) -> Check:
+        return Check(True, self.detail)
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in + tokens_out) / 1_000_000
+
+
+def counting() -> Scripted:
+    """The offline model, with its requests kept."""
+    offline = OfflineModel()
+    model = Scripted(offline.ask)
+    model.name = offline.name
+    return model
+
+
+def says(*replies: Reply) -> Scripted:
+    """Says what it was given, turn by turn, and then that it is done."""
+    return Scripted(lambda request: replies[request.turn - 1] if request.turn <= len(replies) else Reply("ok", "done"))
+
+
+def call(name: str, arguments: Mapping[str, Any] | None = None, identifier: str = "c1", **more: Any) -> Reply:
+    """A reply with one call."""
+    return Reply("ok", "", (ToolCall(identifier, name, {**(arguments or {}), **more}),))
+
+
+def write(path: str, content: str, identifier: str = "c1") -> Reply:
+    """A reply that writes one file."""
+    return call("Write", {"file_path": path, "content": content}, identifier)
+
+
+def assignment_in(
+    folder: Path, plan: dict[str, Any], digest: str = "1" * 64, *, sandbox: str = "required", **limits: Any
+) -> Assignment:
+    """Phase 09 in a folder, as the phase itself would ask for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "logs").mkdir(exist_ok=True)
+    names = (
+        "generate_code",
+        "journal.jsonl",
+        "explorations",
+        "before_command",
+        "logs/llm.jsonl",
+        "plan_versions",
+        "paper.md",
+    )
+    (folder / "paper.md").touch()
+    return Assignment(
+        plan,
+        digest,
+        Places(*(os.path.join(folder, name) for name in names)),
+        kind_of_sandbox(sandbox),
+        limits,
+        CONTRACTS.breach,
+        lambda data: dict(CONTRACTS.parse("initial_plan.txt", data, writer="a test")),
+        1,
+    )
+
+
+def carry_out(
+    folder: Path, model: Model, plan: dict[str, Any], digest: str = "1" * 64, **limits: Any
+) -> dict[str, Any]:
+    """The documents of phase 09."""
+    return implement(assignment_in(folder, plan, digest, **limits), model, lambda done, total, text: None)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file of the workspace."""
+    return dict(Workspace(str(folder / "generate_code")).files())
+
+
+def small_plan(*paths: str, verify: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A plan of these files, with one requirement each."""
+    rows = [
+        {
+            "id": f"R{number}",
+            "kind": "artifact",
+            "text": f"what {path} is for",
+            "source": {"section": "1", "page": 1, "quote": path},
+            "status": "stated",
+        }
+        for number, path in enumerate(paths, 1)
+    ]
+    return {
+        "plan_version": 1,
+        "paper": {"title": "A paper", "core_contribution": "something"},
+        "requirements": rows,
+        "file_structure": [
+            {"path": path, "purpose": f"the purpose of {path}", "implements": [f"R{number}"]}
+            for number, path in enumerate(paths, 1)
+        ],
+        "implementation_components": [{"name": "all", "requirements": [row["id"] for row in rows]}],
+        "validation_approach": {"verify_commands": list(verify), "experiments": []},
+        "environment_setup": {"python": ">=3.11", "packages": []},
+        "implementation_strategy": list(paths),
+    }
