@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from phases.agent.sandbox.commands import Box, Finished, run_in
 from phases.agent.sandbox.snapshots import Snapshot
+
+_TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
+"""How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
 
 
 class Commands:
@@ -21,7 +26,8 @@ class Commands:
         else:
             self._snapshot.take(step)
         self._taken = True
-        return run_in(self.box, command, seconds=seconds)
+        finished = run_in(self.box, command, seconds=seconds)
+        return finished._replace(output=_TIMING.sub("… s", finished.output))
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
         """Exit code and output, for the tool of that name."""

@@ -13,12 +13,13 @@ from phases.agent.acceptance import MOST_CONTINUES
 from phases.agent.asking import Conversation
 from phases.agent.hands import Hands
 from phases.agent.memory import Memory
-from phases.agent.model import OK, Reply
+from phases.agent.model import OK, Reply, ToolCall
 from pipeline.errors import Paused, PhaseError
 
 _TOLD, _STUCK = 3, 10
 """After so many equal turns in a row the model is told; after so many the work ends."""
 ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
+_SHOWN = 3
 _GO_ON = "what is written is kept; go on with: pipeline resume"
 
 
@@ -64,7 +65,10 @@ def work(run: Run) -> Ending:
             continue
         run.memory.heard(reply)
         if reply.calls:
-            turn = _act(run, reply)
+            replaying = run.conversation.journal.replaying
+            turn, said = _act(run, reply)
+            if not replaying:
+                run.on_turn(f"turn {run.conversation.turn}: {said}")
             repeated, last = (repeated + 1 if turn == last else 1), turn
             if repeated >= _STUCK:
                 return _ended(
@@ -74,7 +78,6 @@ def work(run: Run) -> Ending:
                 run.memory.told(
                     f"That was the same call with the same result {repeated} times in a row. Do something else."
                 )
-            _tell(run, _in_words(reply))
             continue
         verdict = _verdict(run)
         if verdict["block"] is None:
@@ -98,9 +101,9 @@ def _ask(run: Run) -> Reply:
     return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())
 
 
-def _act(run: Run, reply: Reply) -> str:
-    """Does what a reply asks for, and returns what stands for the turn when turns are compared."""
-    journal, turn, results = run.conversation.journal, run.conversation.turn, []
+def _act(run: Run, reply: Reply) -> tuple[str, str]:
+    """Does what a reply asks for. Returns what stands for the turn when turns are compared, and the turn in words."""
+    journal, turn, results, words = run.conversation.journal, run.conversation.turn, [], []
     for index, call in enumerate(reply.calls):
         do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
         result = journal.once("result", {"turn": turn, "call": call.id}, do, durable=run.hands.may_change(call))
@@ -109,8 +112,10 @@ def _act(run: Run, reply: Reply) -> str:
         if call.name == "TodoWrite" and not result["failed"]:
             run.todos = list(call.arguments["todos"])
         results.append([call.name, dict(call.arguments), result["text"]])
+        words.append(_in_words(call) + (" (failed)" if result["failed"] else ""))
     run.memory.turn_over()
-    return json.dumps(results, sort_keys=True)
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
 
 
 def _tell(run: Run, what: str) -> None:
@@ -118,12 +123,9 @@ def _tell(run: Run, what: str) -> None:
         run.on_turn(f"turn {run.conversation.turn}: {what}")
 
 
-def _in_words(reply: Reply) -> str:
-    said = []
-    for call in reply.calls:
-        first = next((str(value) for value in call.arguments.values() if isinstance(value, str)), "")
-        said.append(f"{call.name} {' '.join(first.split())[:80]}".strip())
-    return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+def _in_words(call: ToolCall) -> str:
+    first = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+    return f"{call.name} {' '.join(first[:200].split())[:80]}".strip()
 
 
 def _verdict(run: Run) -> dict[str, Any]:

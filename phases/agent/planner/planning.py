@@ -101,24 +101,31 @@ class _Planning:
         notes = min(planning // max(len(parts), 1) - 2, self._most)
         if notes < _LEAST_NOTES or not parts:
             raise PhaseError(
-                f"{self._name} reads at most {self._window:,} tokens at once, which is too little to plan "
+                f"{self._name} is said to read {self._window:,} tokens at once{self._in_truth()}, which is too little to plan "
                 f"from this paper of about {sum(map(tokens_of, whole)):,}; choose another with --plan-model, or set "
-                "context_tokens where it can read more"
+                "context_tokens to what it can read"
             )
         return _Route(parts, notes)
+
+    def _in_truth(self) -> str:
+        promised = self._window - 2 * self._most
+        return f" and refused less than {4 * self._room:,}" if self._room < promised else ""
 
     def _planning_messages(self, body: str, *, notes: bool = False) -> list[Message]:
         return planning_messages(self._task.paper, self._task.wanted, body, self._most, notes=notes)
 
     def _estimate(self, route: _Route) -> str:
         model, paper = self._conversation.model, self._task.paper
-        out = _TYPICAL_PLAN + (len(route.parts) * min(route.notes, _TYPICAL_PLAN) if route.notes else 0)
+        plan = min(_TYPICAL_PLAN, self._most)
+        out = plan + len(route.parts) * min(route.notes, plan)
         read = sum(map(tokens_of, route.parts)) + _tokens(self._planning_messages(""))
         if route.notes:
             read += out + len(route.parts) * _tokens(reading_messages(paper, "", 1, 1, 0))
         cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "(price not known)"
         times = "once" if route.turns == 1 else f"about {route.turns} times"
-        return f"asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
+        kept = len(self._conversation.journal.rows())
+        goes_on = f"goes on after {kept} replies; in all it " if kept else ""
+        return f"{goes_on}asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
 
     def _notes(self, route: _Route) -> str:
         """The notes on every part, in their order."""

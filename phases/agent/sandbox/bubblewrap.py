@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -21,7 +22,7 @@ def wrapped(
     box: Box, python: Sequence[str], environment: Mapping[str, str], command: Iterable[str], *, network: bool = False
 ) -> list[str]:
     """The command in bubblewrap. `python` is its interpreter, and after it the folders that it needs."""
-    argv = ["bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+    argv = [program() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
     argv += ["--hostname", "sandbox", "--cap-drop", "ALL"]
     argv += ["--share-net"] if network else []
     argv += ["--disable-userns"] if "--disable-userns" in _known() else []
@@ -48,6 +49,11 @@ def search_path(box: Box, fallback: str) -> str:
     """Where programs are looked for: the python that was asked for first."""
     first = os.path.join(box.python, "bin") if box.python else fallback
     return f"{first}:{fallback}:/usr/local/bin:/usr/bin:/bin"
+
+
+def program() -> str | None:
+    """Where bubblewrap is, found as the user's shell would."""
+    return shutil.which("bwrap")
 
 
 def version() -> str:

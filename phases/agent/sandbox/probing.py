@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-import shutil
 import socket
 import sys
 import tempfile
 from functools import cache
 
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Probe
-from phases.agent.sandbox.bubblewrap import version
+from phases.agent.sandbox.bubblewrap import program, version
 from phases.agent.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, abi
 from phases.agent.sandbox.seccomp import seccomp_words
 from phases.agent.sandbox.starting import started
@@ -70,7 +69,7 @@ def _missing(kind: str) -> tuple[str, str]:
         if abi() < OLDEST_ABI:
             return "", f"the kernel has {f'Landlock {abi()}' if abi() else 'no Landlock'}, and {OLDEST_ABI} is needed"
         return f"Landlock {abi()} and seccomp{'' if abi() >= SIGNALS_ABI else ', no signals'}", ""
-    if not shutil.which("bwrap"):
+    if not program():
         return "", "bubblewrap is not installed"
     return f"{version()}, {f'Landlock {abi()}' if abi() else 'no Landlock'}, seccomp", ""
 

@@ -1,0 +1,1 @@
+"""Tests of the averaged perceptron: python -m unittest discover -s tests -t ."""

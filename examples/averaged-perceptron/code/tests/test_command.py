@@ -1,0 +1,59 @@
+"""Tests of the command, and of the tables that it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import unittest
+
+from averaged_perceptron.__main__ import main
+from averaged_perceptron.experiments import MethodRow, Scale, best_of, main_table, margin_table, paired_wins
+from averaged_perceptron.zipfbag import Sizes
+
+TINY = Scale(Sizes(200, 100), (0, 1), (8,))
+
+
+class Command(unittest.TestCase):
+    def output(self, *arguments: str) -> str:
+        """What the command prints; it must end well."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.assertEqual(main(arguments), 0)
+        return printed.getvalue()
+
+    def test_help_is_there(self) -> None:
+        with self.assertRaises(SystemExit) as ended, contextlib.redirect_stdout(io.StringIO()) as printed:
+            main(["--help"])
+        self.assertEqual(ended.exception.code, 0)
+        self.assertIn("--full", printed.getvalue())
+
+    def test_r27_r28_r29_r30_every_table_is_printed_at_a_small_scale(self) -> None:
+        printed = self.output("--small")
+        for title in ("Tuning, seed 100", "Table 2", "Table 3", "Table 4"):
+            self.assertIn(f"{title}\n", printed)
+
+    def test_one_table_can_be_asked_for(self) -> None:
+        self.assertTrue(self.output("--small", "--table", "3").startswith("Table 3\n"))
+
+    def test_r27_a_tie_goes_to_the_smaller_value(self) -> None:
+        self.assertEqual(best_of("", {(4.0,): 1.0, (0.5,): 1.0, (0.25,): 2.0}).value, (0.5,))
+
+    def test_r30_table_2_has_the_methods_of_the_paper_at_three_noise_rates(self) -> None:
+        rows = main_table(TINY)
+        names = ["Majority", "Perceptron", "Margin perceptron", "PA-I", "Logistic SGD", "AP", "AP+M", "AP+M+T"]
+        self.assertEqual([row.name for row in rows], names)
+        self.assertEqual({len(row.errors) for row in rows}, {3})
+        self.assertIsNone(rows[0].online)
+        self.assertEqual(paired_wins(rows)[1], 3 * len(TINY.seeds) * 4)
+
+    def test_r30_a_paired_comparison_is_won_by_the_lower_error_of_the_same_seed(self) -> None:
+        baselines = [
+            MethodRow(name, [[20.0, 30.0]], None)
+            for name in ("Perceptron", "Margin perceptron", "PA-I", "Logistic SGD")
+        ]
+        self.assertEqual(paired_wins([*baselines, MethodRow("AP", [[19.0, 30.0]], None)]), (4, 8))
+
+    def test_r29_table_4_has_ten_rows(self) -> None:
+        rows = margin_table(TINY)
+        self.assertEqual([(row.gamma, row.epochs) for row in rows][4:6], [(4.0, 1), (0.0, 5)])
+        self.assertEqual(len(rows), 10)
