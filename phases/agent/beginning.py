@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from phases.agent.assignment import Assignment
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, recorded_rows
+from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
 from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.errors import PipelineError
@@ -31,6 +32,8 @@ class Begun(NamedTuple):
     """The interfaces of planned files that were there at the beginning."""
     before: Mapping[str, str]
     """The sha256 of files to be written that were there at the beginning."""
+    window: int
+    """The model's at the beginning: what was shown then must be shown again on a resume, whatever model goes on."""
 
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
@@ -45,24 +48,24 @@ class Begun(NamedTuple):
         ]
 
 
-def begin(work: Assignment, model: str, run: int, tell: Callable[[str], None]) -> Begun:
+def begin(work: Assignment, model: Model, run: int, tell: Callable[[str], None]) -> Begun:
     """Goes on with the journal on the disk where it is of this work, and begins anew otherwise: nothing that was made is lost.
 
     `run` counts how often this was begun, this time included; `tell` says what is begun, where that is not plain.
     """
     header = {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
     work.in_place()
-    if not goes_on(work.places.journal, header, lambda rows: _same_hand(rows, model)):
-        begun = _make_way(work, model, tell)
+    if not goes_on(work.places.journal, header, lambda rows: _same_hand(rows, model.name)):
+        begun = _make_way(work, model.name, tell)
         if begun:
-            Journal(work.places.journal, header, run, work.in_place, begun=begun)
+            Journal(work.places.journal, header, run, work.in_place, begun={**begun, "window": model.window})
     work.in_place()
     make_folder(work.places.workspace)
     planned = order_of(work.plan)
-    everything = {"write": list(planned), "kept": {}, "before": {}}
+    everything = {"write": list(planned), "kept": {}, "before": {}, "window": model.window}
     journal = Journal(work.places.journal, header, run, work.in_place, begun=everything)
     begun = journal.begun
-    return Begun(journal, planned, tuple(begun["write"]), begun["kept"], begun["before"])
+    return Begun(journal, planned, tuple(begun["write"]), begun["kept"], begun["before"], begun["window"])
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:

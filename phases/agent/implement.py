@@ -41,7 +41,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     plan, places = assignment.plan, assignment.places
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
-    begun = begin(assignment, model.name, ledger.next_run("implement"), lambda text: progress(0, total, text))
+    begun = begin(assignment, model, ledger.next_run("implement"), lambda text: progress(0, total, text))
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), assignment.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot))
@@ -90,7 +90,7 @@ def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, com
     hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, model.secrets))
     return Run(
         Conversation(model, begun.journal, ledger, "implement"),
-        Memory(assignment.plan, begun.write, model.window, hands.schemas, begun.kept),
+        Memory(assignment.plan, begun.write, begun.window, hands.schemas, begun.kept),
         hands,
         partial(_judge, workspace, assignment.plan, commands, begun),
         int(assignment.limits.get("max_turns") or _MOST_TURNS),

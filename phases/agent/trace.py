@@ -71,7 +71,7 @@ def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Plac
     tree = tree_of(source)
     if tree is None:
         return []
-    lines, in_tests = _LINE_END.split(source), _is_test_file(path)
+    lines, in_tests = lines_of(source), _is_test_file(path)
     places = []
     for definition in sorted(_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
         node, is_test = definition.node, in_tests and _is_test(definition)
@@ -83,6 +83,11 @@ def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Plac
         stub = not is_test and is_stub(node, inside_class=definition.inside is ast.ClassDef)
         places += [Place(name, path, definition.symbol, *span, stub, is_test, value) for name in named]
     return places
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines as Python counts them."""
+    return _LINE_END.split(source)
 
 
 def is_stub(node: _Function | ast.ClassDef | _Value, *, inside_class: bool = False) -> bool:

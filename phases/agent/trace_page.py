@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.agent.tools.shown import escaped
-from phases.agent.trace import Place, difference
+from phases.agent.trace import Place, difference, lines_of
 from phases.agent.trace_style import STYLE
 from pipeline.formats import Markdown
 
@@ -129,7 +129,7 @@ def _anchors(traced: Traced) -> dict[str, str]:
     return {
         place.name: f"code-{numbers[place.path]}-{place.first}"
         for place in reversed(traced.places)
-        if place.path in numbers
+        if place.path in numbers and place.first <= MOST_LINES
     }
 
 
@@ -190,7 +190,7 @@ def _tag(quote: _Quote) -> str:
 
 
 def _file(number: int, path: str, text: str, traced: Traced) -> str:
-    lines = text.split("\n")
+    lines = lines_of(text)
     lines = lines[:-1] if lines[-1] == "" else lines
     colours: dict[int, str] = {}
     tags: dict[int, list[str]] = {}

@@ -36,6 +36,7 @@ mark { background: #eee; color: inherit; padding: .1em 0; border-bottom: 2px sol
 mark.implemented { background: #d8f3df; border-color: var(--implemented); }
 mark.stubbed { background: #fff1c2; border-color: var(--stubbed); }
 mark.missing { background: #fde0dc; border-color: var(--missing); }
+.line:target { outline-offset: -3px; }
 :target, :target + mark { outline: 3px solid #2f6fd0; outline-offset: 1px; } tr:target { background: #e6effb; }
 .pagemark { color: #888; font-size: .75rem; border-top: 1px dashed #ccc; margin: 1.2em 0 .4em; text-align: right; }
 #paper p, #paper blockquote { overflow-wrap: anywhere; }
@@ -56,6 +57,10 @@ blockquote { margin: .8em 0; padding-left: .8em; border-left: 3px solid #c9a227;
   main .pane { overflow: auto; }
   .demand { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
   tr:target .demand, tr:hover .demand, tr:focus-within .demand { display: block; }
+}
+@media (max-width: 60rem) {
+  #requirements { overflow-x: auto; } table { min-width: 46rem; }
+  .pane { padding: .6rem; border-width: 0 0 1px; }
 }
 @media print { body { height: auto; display: block; } .pane { max-height: none !important; overflow: visible !important; } }
 """

@@ -23,7 +23,7 @@ RELEVANCE = {
 }
 _KINDS = (
     ("abstract", r"abstract|zusammenfassung|초록"),
-    ("references", r"references|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),
+    ("references", r"\breferences\b|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),
     ("appendix", r"appendix|supplement|anhang|附录"),
     ("introduction", r"introduction|motivation|einleitung|引言|서론"),
     ("related", r"related|background|prior work|preliminar|literature"),

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import click
-
-from pipeline.cli.assembly import command_name, discover, effective, mode_of, open_model, settings_from, stored
+from pipeline.cli.assembly import command_name, discover, effective, open_model, settings_from, stored
 from pipeline.cli.closing import show_report
 from pipeline.cli.console import warn
 from pipeline.cli.progress import Progress
@@ -21,78 +19,6 @@ from pipeline.request import Run, missing_input, stale_phases
 from pipeline.runner import run_pipeline
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
-
-_Command = Callable[..., Any]
-_PLAIN = (
-    *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
-    *("max_usd", "max_tokens", "max_turns", "max_minutes", "password"),
-)
-_ASK = "\x00"
-"""No password: the flag stands by itself."""
-
-
-def drive_options(command: _Command) -> _Command:
-    """The options of every command that makes phases run."""
-    for option in reversed(
-        (
-            click.option(
-                "--fast/--full",
-                "fast",
-                default=None,
-                help="Leave out the reference phases 06-08, or run them (the default).",
-            ),
-            click.option("--tasks-dir", metavar="DIR", help="Where the task directories are."),
-            click.option("--model", metavar="NAME", help="offline (the default), or PROVIDER:NAME: see pipeline models."),
-            click.option("--plan-model", metavar="NAME", help="The model that plans, where it is another one."),
-            click.option("--code-model", metavar="NAME", help="The model that writes the code, where it is another one."),
-            click.option("--base-url", metavar="URL", help="Where an OpenAI-compatible server answers."),
-            click.option("--max-usd", metavar="N", help="Make no call once N dollars are spent on the task."),
-            click.option("--add-usd", metavar="N", type=click.FloatRange(min=0), help="Raise that limit by N dollars."),
-            click.option("--max-tokens", metavar="N", help="Make no call once N tokens are used up."),
-            click.option("--max-turns", metavar="N", help="Stop the agent after N turns (400)."),
-            click.option("--max-minutes", metavar="N", help="Make no call after N minutes of work."),
-            click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
-            click.option("--stop-at", metavar="N", help="Stop before this phase (number or name)."),
-            click.option("--until", metavar="N", help="Stop after this phase."),
-            click.option(
-                "--redo", metavar="N", help="Run this phase and what follows again; the old code is kept beside."
-            ),
-            click.option(
-                "--unsandboxed",
-                "sandbox",
-                flag_value="off",
-                default=None,
-                help="Let the agent's commands run with your own rights.",
-            ),
-            click.option(
-                "--allow-install",
-                "install",
-                flag_value="allowed",
-                default=None,
-                help="Install the packages that the plan names, for the sandbox only.",
-            ),
-            click.option(
-                "--password",
-                metavar="WORD",
-                is_flag=False,
-                flag_value=_ASK,
-                help="Opens an encrypted PDF; without WORD it is asked for. Kept in no file.",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def flags_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are settings, under their settings' names."""
-    if options["password"] == _ASK:
-        options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
-    return {
-        "mode": mode_of(options["fast"]),
-        **{name: options[name] for name in _PLAIN},
-    }
 
 
 def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
@@ -146,6 +72,7 @@ def _run(
 
     def review(plan: str, digest: str) -> Decision:
         with progress.aside():
+            options.get("before_review", lambda: None)()
             return reviewer(plan, digest)
 
     run = Run(

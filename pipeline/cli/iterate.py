@@ -9,7 +9,8 @@ import click
 
 from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.console import tell
-from pipeline.cli.drive import checked_settings, drive, drive_options, flags_of
+from pipeline.cli.drive import checked_settings, drive
+from pipeline.cli.options import drive_options, flags_of
 from pipeline.cli.reviewer import DECISION, PLAN, REQUESTS, request_change
 from pipeline.errors import PipelineError, UsageError
 from pipeline.store import TaskStore

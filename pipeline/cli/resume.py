@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from pipeline.cli.assembly import newest, open_task
-from pipeline.cli.drive import checked_settings, drive, drive_options, flags_of
+from pipeline.cli.drive import checked_settings, drive
+from pipeline.cli.options import drive_options, flags_of
 
 
 @click.command("resume")

@@ -49,7 +49,7 @@ _COMMANDING = '''"""Toy phase {number}, whose command runs for ever, the first t
 import os
 import pathlib
 
-from phases.agent.sandbox import run_command
+from phases.agent.sandbox.commands import run_command
 from pipeline.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)

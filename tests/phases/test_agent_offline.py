@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.offline import file_text
+from phases.agent.models.offline import file_text
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
 from phases.paper.planning.plan import plan_by_rules

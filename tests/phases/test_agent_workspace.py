@@ -1,20 +1,20 @@
-"""The workspace and the tools: nothing leads out of the folder, and nonsense is answered, never raised."""
+"""The workspace: nothing leads out of the folder, whatever it is called and whoever is faster."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.model import ToolCall
-from phases.agent.sandbox import NONE, OFF
-from phases.agent.tools import LARGEST_ANSWER, Tools
 from phases.agent.workspace import LARGEST_FILE, Workspace, WorkspaceError
 from pipeline.errors import StorageError
+from tests.papers import HANGS
 from tests.strategies import FEW
 
 SECRET = "a secret outside"
@@ -115,84 +115,110 @@ def test_a_file_over_the_limit_is_neither_written_nor_read(outside: Outside) -> 
         workspace.read("b.py")
 
 
-# tools
-
-CALLS: list[Any] = [
-    pytest.param("Fly", {}, id="a tool that there is not"),
-    pytest.param("", {}, id="no name"),
-    pytest.param(None, {}, id="a name that is none"),
-    pytest.param("Read", {}, id="no argument"),
-    pytest.param("Read", {"path": "a.py", "more": "x"}, id="one argument too many"),
-    pytest.param("Read", {"path": 7}, id="a number for a path"),
-    pytest.param("Read", {"path": None}, id="nothing for a path"),
-    pytest.param("Read", {"path": "gone.py"}, id="a file that is not there"),
-    pytest.param("Read", {"path": "../out/secret.py"}, id="a path that leads out"),
-    pytest.param("Read", {"path": "\ud800"}, id="a path that is no text"),
-    pytest.param("Read", ["path"], id="a list of arguments"),
-    pytest.param("Read", None, id="arguments that are none"),
-    pytest.param("Read", "path", id="arguments that are text"),
-    pytest.param("Write", {"path": "a.py"}, id="no content"),
-    pytest.param("Write", {"path": "a.py", "content": "def ("}, id="Python that does not parse"),
-    pytest.param("Write", {"path": "a.py", "content": "x = 1\x00"}, id="Python with a NUL byte"),
-    pytest.param("Write", {"path": "a.py", "content": "(" * 9999}, id="Python that is nested too deeply"),
-    pytest.param("Write", {"path": ".git/hooks/pre-commit", "content": "x"}, id="a hook of git"),
-    pytest.param("Write", {"path": "a.py/b.py", "content": "x = 1"}, id="a file as a folder"),
-    pytest.param("Write", {"path": "a.txt", "content": "x" * (LARGEST_FILE + 1)}, id="too much content"),
-    pytest.param("Bash", {"command": "exit 7"}, id="a command that fails"),
-    pytest.param("Bash", {"command": "a\x00b"}, id="a command with a NUL byte"),
-    pytest.param("Bash", {"command": "echo \ud800"}, id="a command that is no text"),
-    pytest.param("Bash", {"command": "x" * 3_000_000}, id="a command that is too long"),
-]
-
-
-@pytest.mark.parametrize(("name", "arguments"), CALLS)
-@pytest.mark.parametrize("kind", [NONE, OFF], ids=["commands refused", "commands allowed"])
-def test_a_call_that_makes_no_sense_is_answered_with_an_error(
-    kind: str, name: str, arguments: Any, outside: Outside
-) -> None:
+def test_what_is_removed_is_gone_and_a_link_is_removed_itself(outside: Outside) -> None:
     workspace, folder = outside
-    if name == "Write" and isinstance(arguments, dict) and arguments["path"] == "a.py/b.py":
-        workspace.write("a.py", "x = 1\n")
-    answer = Tools(workspace, kind).answer(ToolCall("c1", name, arguments))
-    assert answer["failed"] is True
-    assert isinstance(answer["text"], str)
-    assert answer["text"].strip()
-    assert SECRET not in answer["text"]
+    workspace.write("a/b.py", "x = 1\n")
+    os.symlink(folder / "secret.py", os.path.join(workspace.root, "link.py"))
+    workspace.remove("a/b.py")
+    workspace.remove("link.py")
+    assert (workspace.paths(), workspace.strays()) == ([], [])
     assert os.listdir(folder) == ["secret.py"]
 
 
-JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=9), inner, max_size=3)),
-    max_leaves=6,
+@pytest.mark.parametrize("path", ["gone.py", "a", "a/gone.py", "../out/secret.py", "link/secret.py"])
+def test_what_is_not_a_file_of_the_workspace_is_not_removed(path: str, outside: Outside) -> None:
+    workspace, folder = outside
+    workspace.write("a/b.py", "x = 1\n")
+    os.symlink(folder, os.path.join(workspace.root, "link"))
+    with pytest.raises(WorkspaceError):
+        workspace.remove(path)
+    assert workspace.paths() == ["a/b.py"]
+    assert os.listdir(folder) == ["secret.py"]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        pytest.param("a/b.py", "a/b.py", id="as it should be"),
+        pytest.param("./a/b.py", "a/b.py", id="from here"),
+        pytest.param("{root}/a/b.py", "a/b.py", id="absolute and inside"),
+        pytest.param("{root}", ".", id="the workspace"),
+        pytest.param("{root}/", ".", id="the workspace with a slash"),
+        pytest.param(".", ".", id="a dot"),
+        pytest.param("", ".", id="nothing"),
+        pytest.param("a/", "a", id="a folder with a slash"),
+        pytest.param("/etc/passwd", "/etc/passwd", id="absolute and outside stays what it is"),
+        pytest.param("{root}-more/a.py", "{root}-more/a.py", id="a folder that only begins like the workspace"),
+    ],
 )
-
-
-@given(st.sampled_from(["Read", "Write", "Nothing"]), JSON)
-@FEW
-def test_no_arguments_surprise_a_tool(tmp_path_factory: pytest.TempPathFactory, name: str, arguments: Any) -> None:
-    answer = Tools(Workspace(str(tmp_path_factory.mktemp("w"))), NONE).answer(ToolCall("c1", name, arguments))
-    assert isinstance(answer["text"], str)
-
-
-def test_an_answer_is_of_bounded_size(outside: Outside) -> None:
+def test_a_path_may_be_written_as_models_write_it(given: str, meant: str, outside: Outside) -> None:
     workspace, _ = outside
-    workspace.write("a.txt", "x" * 100_000)
-    answer = Tools(workspace, NONE).answer(ToolCall("c1", "Read", {"path": "a.txt"}))
-    assert len(answer["text"]) < LARGEST_ANSWER + 100
-    assert "more" in answer["text"][-40:]
+    assert workspace.relative(given.format(root=workspace.root)) == meant.format(root=workspace.root)
 
 
-def test_a_command_without_a_sandbox_is_not_run_and_says_what_to_install(outside: Outside) -> None:
+@pytest.mark.parametrize("twin", ["Model.py", "MODEL.PY", "Package/b.py"])
+def test_a_second_name_that_differs_in_case_alone_is_refused(twin: str, outside: Outside) -> None:
     workspace, _ = outside
-    answer = Tools(workspace, NONE).answer(ToolCall("c1", "Bash", {"command": "touch ran"}))
-    assert answer["failed"] is True
-    assert "--unsandboxed" in answer["text"]
-    assert workspace.files() == []
+    workspace.write("model.py", "x = 1\n")
+    workspace.write("package/a.py", "x = 1\n")
+    with pytest.raises(WorkspaceError, match="differs in case alone"):
+        workspace.write(twin, "x = 2\n")
+    workspace.write("model.py", "x = 3\n")
+    assert workspace.files() == [("model.py", b"x = 3\n"), ("package/a.py", b"x = 1\n")]
 
 
-def test_every_tool_tells_a_model_what_it_takes(outside: Outside) -> None:
-    for schema in Tools(outside[0], NONE).schemas():
-        assert schema["description"]
-        assert schema["parameters"]["additionalProperties"] is False
-        assert schema["parameters"]["required"] == list(schema["parameters"]["properties"])
+def test_paths_and_strays_are_all_that_there_is(outside: Outside) -> None:
+    workspace, folder = outside
+    for path in ("b.py", "a/c.py", "a/b/d.txt", "__pycache__/x.pyc", "a/__pycache__/x.pyc"):
+        (Path(workspace.root) / path).parent.mkdir(parents=True, exist_ok=True)
+        (Path(workspace.root) / path).write_text("x")
+    os.symlink(folder, os.path.join(workspace.root, "link"))
+    os.mkfifo(os.path.join(workspace.root, "a", "pipe"))
+    Path(os.fsdecode(os.fsencode(workspace.root) + b"/a/odd-\xff")).write_text("x")
+    assert workspace.paths() == ["a/b/d.txt", "a/c.py", "b.py"]
+    assert [path for path, _ in workspace.files()] == workspace.paths()
+    assert [row.partition(":")[0] for row in workspace.strays()] == ["'a/odd-\\udcff'", "'a/pipe'", "'link'"]
+
+
+def test_a_tree_that_is_too_deep_is_told_and_not_descended_into(outside: Outside) -> None:
+    workspace, _ = outside
+    deep = Path(workspace.root).joinpath(*["d"] * 40)
+    deep.mkdir(parents=True)
+    (deep / "a.py").write_text("x")
+    assert workspace.paths() == []
+    assert len(workspace.strays()) == 1
+
+
+def test_a_folder_that_is_swapped_for_a_link_all_the_time_never_leads_out(outside: Outside) -> None:
+    workspace, folder = outside
+    inside, kept = os.path.join(workspace.root, "package"), os.path.join(workspace.root, "kept")
+    os.mkdir(inside)
+    ended = threading.Event()
+
+    def swap() -> None:
+        while not ended.is_set():
+            os.rename(inside, kept)
+            with contextlib.suppress(FileExistsError):  # the other side makes a folder where it finds none
+                os.symlink(folder, inside)
+                os.unlink(inside)
+            while os.path.exists(kept):
+                shutil.rmtree(inside, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    os.rename(kept, inside)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for number in range(1000):
+            with contextlib.suppress(WorkspaceError):
+                workspace.write("package/secret.py", f"x = {number}\n")
+            with contextlib.suppress(WorkspaceError):
+                assert SECRET not in workspace.read("package/secret.py")
+            with contextlib.suppress(WorkspaceError):
+                workspace.remove("package/secret.py")
+            assert "package/secret.py" not in [path for path, data in workspace.files() if SECRET.encode() in data]
+    finally:
+        ended.set()
+        swapping.join(HANGS)
+    assert os.listdir(folder) == ["secret.py"]
+    assert (folder / "secret.py").read_text() == SECRET

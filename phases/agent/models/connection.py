@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.agent.model import MALFORMED, TRANSIENT
@@ -32,13 +33,14 @@ QUICK = Waits(connect=4.0, first=6.0, silence=6.0, whole=8.0)
 """For a question that takes a server no time."""
 
 
-class Line(NamedTuple):
+@dataclass(frozen=True)
+class Line:
     """Everything that a connection needs."""
 
     server: Server
     base_url: str
-    key: str
-    waits: Waits = Waits()
+    key: str = field(repr=False)
+    waits: Waits
 
 
 def http_client(line: Line) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from phases.agent.model import FATAL, Check, Message, Reply, Request
@@ -49,7 +50,7 @@ class OpenAIChat:
 
     def check(self) -> Check:
         """Asks for the list of models, which costs nothing."""
-        line = self._line._replace(waits=QUICK)
+        line = replace(self._line, waits=QUICK)
         try:
             with _client(line) as (sdk, client), faults_named(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list()

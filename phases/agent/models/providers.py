@@ -59,6 +59,8 @@ def provider_of(name: str) -> Provider:
 def address_of(provider: Provider, base_url: str) -> str:
     """Where a provider is asked: where the settings say, else at its own address. Raises UsageError for no web address."""
     address = (base_url or provider.base_url).rstrip("/")
+    if provider.wire == ANTHROPIC_WIRE:
+        address = address.removesuffix("/v1")  # the SDK adds it
     if not address:
         raise UsageError(
             f"the provider '{provider.name}' has no address of its own; set base_url, like --base-url http://localhost:9000/v1"

@@ -16,7 +16,6 @@ _JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
 class ReplayModel:
     """Answers turn N of a thread with what was recorded for it. Nothing is paid for, so nothing counts as spent."""
 
-    window = _NEVER_FULL
     secrets: tuple[str, ...] = ()
     priced = True
     detail = "recorded replies"
@@ -24,12 +23,11 @@ class ReplayModel:
     def __init__(self, path: str) -> None:
         """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
+        rows = [row for file in _recordings(path) for row in read_rows(file, _is_row, "a recorded reply", "record it again")]
         self._replies = {
-            (row["key"]["thread"], row["key"]["turn"]): _reply(row)
-            for file in _recordings(path)
-            for row in read_rows(file, _is_row, "a recorded reply", "record it again")
-            if row["kind"] == "reply"
+            (row["key"]["thread"], row["key"]["turn"]): _reply(row) for row in rows if row["kind"] == "reply"
         }
+        self.window = min((_window(row) for row in rows if row["kind"] == "header"), default=_NEVER_FULL)
 
     def ask(self, request: Request) -> Reply:
         reply = self._replies.get((request.thread, request.turn))
@@ -88,6 +86,13 @@ def _is_row(row: Row) -> bool:
         and isinstance(key.get("turn"), int)
         and "outcome" in result
     )
+
+
+def _window(header: Row) -> int:
+    """What the recorded model could read at once: it decides in how many parts a paper is told."""
+    begun = header.get("begun")
+    told = header.get("window", begun.get("window") if isinstance(begun, dict) else None)
+    return told if isinstance(told, int) and told > 0 else _NEVER_FULL
 
 
 def _reply(row: Row) -> Reply:

@@ -53,7 +53,7 @@ def ask_patiently(
     chance: Callable[[], float] = random.random,
 ) -> Reply:
     """The reply to a question, asked again as long as Patience allows. What failed tries cost is added to it."""
-    from tenacity import RetryCallState, Retrying
+    from tenacity import RetryCallState, Retrying, retry_if_result
 
     patience, waits, replies = Patience(chance), list[float | None](), list[Reply]()
 
@@ -62,7 +62,7 @@ def ask_patiently(
         waits.append(patience.next_wait(replies[-1]))
         return replies[-1]
 
-    def again(state: RetryCallState) -> bool:
+    def again(reply: Reply) -> bool:
         return waits[-1] is not None
 
     def wait(state: RetryCallState) -> float:
@@ -71,7 +71,7 @@ def ask_patiently(
     def never(state: RetryCallState) -> bool:
         return False
 
-    retrying: Any = Retrying(retry=again, wait=wait, stop=never, sleep=sleep)
+    retrying: Any = Retrying(retry=retry_if_result(again), wait=wait, stop=never, sleep=sleep)
     retrying(once)
     return _added(replies)
 

@@ -7,12 +7,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
-from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Reply, Request
-from phases.agent.models.connection import Line
-from phases.agent.models.prices import Tariff, Usage
+from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request
+from phases.agent.models.connection import Line, Waits
+from phases.agent.models.opening import Access
+from phases.agent.models.prices import Tariff, Usage, tariff_of
+from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_of, secrets_in
 from phases.agent.models.redaction import redacted, redacted_reply
 from phases.agent.models.retries import Sleep, ask_patiently
+from phases.agent.models.verdicts import Server
 
 
 class Adapter(Protocol):
@@ -29,6 +33,26 @@ class Timing:
 
     sleep: Sleep = time.sleep
     chance: Callable[[], float] = random.random
+
+
+def open_served(
+    name: str, provider: Provider, access: Access, *, waits: Waits | None = None, timing: Timing | None = None
+) -> Model:
+    """A model behind a server; tests bring waits of their own."""
+    base_url = address_of(provider, access.base_url)
+    key = key_of(provider, access.key, access.environment)
+    secrets = secrets_in(access.key, access.environment)
+    host = urlsplit(base_url).netloc
+    server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
+    line = Line(server, base_url, key, waits or Waits(silence=provider.silence))
+    tariff = tariff_of(name, access.prices)
+    if access.context_tokens:
+        tariff = tariff._replace(window=access.context_tokens)
+    missing = ""
+    if provider.key_variable and not key:
+        missing = f"no key for {provider.name}: set {provider.key_variable}, or api_key in the settings file"
+    adapter = _adapter(provider, line, tariff)
+    return ServedModel(name, adapter, line, tariff, missing=missing, timing=timing or Timing())
 
 
 class ServedModel:
@@ -61,3 +85,13 @@ class ServedModel:
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost at most: none of them from the provider's cache."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
+
+
+def _adapter(provider: Provider, line: Line, tariff: Tariff) -> Adapter:
+    if provider.wire == ANTHROPIC_WIRE:
+        from phases.agent.models.anthropic_messages import AnthropicMessages
+
+        return AnthropicMessages(line, tariff)
+    from phases.agent.models.openai_chat import OpenAIChat
+
+    return OpenAIChat(line, tariff, limit=provider.limit, reports_cost=provider.reports_cost)

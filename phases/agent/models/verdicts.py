@@ -7,9 +7,10 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from phases.agent.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT
 from phases.agent.models.redaction import redacted
@@ -25,14 +26,15 @@ _OVERFLOW = re.compile(
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low|insufficient credits")
 
 
-class Server(NamedTuple):
+@dataclass(frozen=True)
+class Server:
     """Who was asked, as far as a message needs it."""
 
     provider: str
     host: str
     model: str
     key_variable: str | None = None
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def quote(self, text: str) -> str:
         """Words of a stranger as part of one line: our keys taken out first, then on one line, then cut."""

@@ -109,7 +109,7 @@ class _Planning:
 
     def _in_truth(self) -> str:
         promised = self._window - 2 * self._most
-        return f" and refused less than {4 * self._room:,}" if self._room < promised else ""
+        return f" and refused {2 * self._room:,}" if self._room < promised else ""
 
     def _planning_messages(self, body: str, *, notes: bool = False) -> list[Message]:
         return planning_messages(self._task.paper, self._task.wanted, body, self._most, notes=notes)

@@ -47,7 +47,7 @@ file_structure: one small Python package, and its tests. A file does one thing a
   Tests must fail where the method is not there or is done wrongly: they check values worked out by hand, invariants, or small
   cases from the paper, not only that things can be imported. They run offline within a minute, without a GPU.
 implementation_components: requirements that belong together, with the equations and hyperparameters that they need.
-validation_approach: verify_commands: ["{verify}"], or others where the paper needs them; never empty. experiments: what
+validation_approach: verify_commands: ["{command}"], or others where the paper needs them; never empty. experiments: what
   to run to see the paper's results, each with the figures that the paper reports.
 environment_setup: the Python version, and only the packages that the code cannot do without (the standard library and numpy
   go a long way); [] where none is needed.
@@ -134,7 +134,7 @@ def planning_messages(
     told = "Your notes on all parts of its text:" if notes else "Its text:"
     parts = [as_data("PAPER", overview(paper)), told, as_data(name, body), left_out(paper), *_changes(wanted)]
     system = _PLANNING.format(
-        data=_DATA, shape=json.dumps(_SHAPE, ensure_ascii=False), verify=VERIFY, most=most_tokens * _CHARACTERS_A_TOKEN
+        data=_DATA, shape=json.dumps(_SHAPE, ensure_ascii=False), command=VERIFY, most=most_tokens * _CHARACTERS_A_TOKEN
     )  # the shape on one line: it is asked for often
     return [Message("system", system), Message("user", "\n\n".join([*filter(None, parts), "Reply with the plan."]))]
 

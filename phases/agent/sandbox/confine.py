@@ -17,6 +17,7 @@ REFUSED = 125
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _FILE_RIGHTS = 1 | 2 | 4 | (1 << 14) | (1 << 15)
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER_MODE, _DROP_BOUND, _AMBIENT, _CLEAR_ALL = 38, 22, 2, 24, 47, 4
+_SIGNALS = 2
 _CAPABILITIES_V3, _MOST_CAPABILITIES = 0x20080522, 64
 _Order = tuple[str, str]
 
@@ -51,6 +52,8 @@ def confine(orders: list[_Order]) -> None:
     os.closerange(3, 65536)
     for folder in _all(orders, "cd"):
         os.chdir(folder)
+    for steps in _all(orders, "nice"):
+        os.nice(int(steps))
     for order in _all(orders, "limit"):
         number, most = (int(part) for part in order.split(":"))
         hard = resource.getrlimit(number)[1]
@@ -66,6 +69,17 @@ def confine(orders: list[_Order]) -> None:
         _seccomp(kernel, bytes.fromhex(program))
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
         signal.signal(number, signal.SIG_DFL)
+
+
+def hold_signals_in() -> bool:
+    """From here on this process and its children can signal each other, and nobody else. False: the kernel cannot."""
+    kernel = ctypes.CDLL(None, use_errno=True)
+    try:
+        _check(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+        _landlock(kernel, [("scope", str(_SIGNALS))])
+    except OSError:
+        return False
+    return True
 
 
 def _drop_capabilities(kernel: ctypes.CDLL) -> None:

@@ -18,7 +18,7 @@ from phases.agent.sandbox.watch import Watch
 
 _TICK = 0.05
 _PIECE = 65536
-_PATIENCE = 10.0
+_PATIENCE = 60.0
 _LARGEST_REMAINDER = 2**20
 """What may still be in the pipe when the command has ended."""
 
@@ -140,6 +140,9 @@ class _Running:
 
     def end(self) -> None:
         """Ends the command and all that it started, and waits until they are gone."""
+        if self._first is not None:  # with it the kernel ends all the others, and lets them make no more
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
         if self._namespaced:
             self.process.kill()
         elif self.process.stdin:
@@ -151,8 +154,6 @@ class _Running:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         if self._first is not None:
-            with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(self._first, signal.SIGKILL)
             select.select([self._first], [], [], _PATIENCE)
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Finished
 from phases.agent.sandbox.bubblewrap import TMP, search_path, wrapped
+from phases.agent.sandbox.kin import tasks_of_this_user
 from phases.agent.sandbox.landlock import SIGNALS_ABI, abi, landlock_words
 from phases.agent.sandbox.running import Launch, run
 from phases.agent.sandbox.seccomp import seccomp_words
@@ -19,6 +20,8 @@ from phases.agent.sandbox.supervise import START
 MOST_BYTES = 100_000
 """Of a command: a kernel gives a program no longer argument than 128 KiB."""
 _OPEN_FILES = 4096
+_NICE = 10
+"""The runner gets its turn whatever a command does."""
 _PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
 
 
@@ -85,5 +88,7 @@ def _limits(box: Box) -> list[str]:
         (resource.RLIMIT_FSIZE, box.limits.file),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        # The kernel counts the threads of the user, here and elsewhere, and never root's: watching has to do there.
+        (resource.RLIMIT_NPROC, tasks_of_this_user() + box.limits.threads),
     )
-    return [f"limit:{number}:{most}" for number, most in limits]
+    return [f"nice:{_NICE}", *(f"limit:{number}:{most}" for number, most in limits)]

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 
+from phases.agent.sandbox.confine import hold_signals_in
 from phases.agent.sandbox.confine import main as confine
 from phases.agent.sandbox.kin import kin_of
 
@@ -35,12 +36,13 @@ def main(scratch: str, words: list[str]) -> int:
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    alone = any(word.startswith("fs:") for word in words) and hold_signals_in()
     child = os.fork()
     if not child:
         return _become_the_command(words)
     _let_go_of_the_output()
     code = _wait(child, ended)
-    _end_all(child)
+    _end_all(child, alone=alone)
     if code is None:
         _remove(scratch)
     return 0 if code is None else code
@@ -89,21 +91,31 @@ def _reaped() -> list[tuple[int, int]]:
     return found
 
 
-def _end_all(child: int) -> None:
-    """Until the kernel says that there is no child left: orphans become children of this process."""
+def _end_all(child: int, *, alone: bool) -> None:
+    """Until the kernel says that there is no child left: orphans become children of this process.
+
+    `alone`: nobody but its children can be reached by a signal of this process, so one call ends them all at once.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     while True:
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # what is stopped makes no more of its kind
-            for process in kin_of(os.getpid()):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(process.pid, number)
+        if alone:
+            _send(-1, signal.SIGKILL)
+        else:
+            for number in (signal.SIGSTOP, signal.SIGKILL):  # what is stopped makes no more of its kind
+                for process in kin_of(os.getpid()):
+                    _send(process.pid, number)
         _reaped()
         try:
             os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         time.sleep(0.001)
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _remove(scratch: str) -> None:

@@ -1,0 +1,75 @@
+"""The options of every command that makes phases run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import mode_of
+
+_Command = Callable[..., Any]
+_SETTINGS = (
+    *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
+    *("max_usd", "max_tokens", "max_turns", "max_minutes", "password"),
+)
+_ASK = "\x00"
+"""No password: the flag stands by itself."""
+_MODES = {"default": None, "help": "Leave out the reference phases 06-08, or run them (the default)."}
+_REVIEW = {"type": click.Choice(["auto", "ask", "file"]), "help": "Who approves the plan."}
+_OFF = {"flag_value": "off", "default": None, "help": "Let the agent's commands run with your own rights."}
+_INSTALL = {
+    "flag_value": "allowed",
+    "default": None,
+    "help": "Install the packages that the plan names, for the sandbox only.",
+}
+_PASSWORD = {
+    "metavar": "WORD",
+    "is_flag": False,
+    "flag_value": _ASK,
+    "help": "Opens an encrypted PDF; without WORD it is asked for. Kept in no file.",
+}
+_MORE = {"metavar": "N", "type": click.FloatRange(min=0), "help": "Raise that limit by N dollars."}
+_JSON = {"is_flag": True, "help": "Print report.json instead of the closing screen."}
+
+
+def _line(metavar: str, text: str) -> dict[str, Any]:
+    return {"metavar": metavar, "help": text}
+
+
+_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--fast/--full", "fast"), _MODES),
+    (("--tasks-dir",), _line("DIR", "Where the task directories are.")),
+    (("--model",), _line("NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers.")),
+    (("--plan-model",), _line("NAME", "The model that plans, where it is another one.")),
+    (("--code-model",), _line("NAME", "The model that writes the code, where it is another one.")),
+    (("--base-url",), _line("URL", "Where an OpenAI-compatible server answers.")),
+    (("--max-usd",), _line("N", "Make no call once N dollars are spent on the task.")),
+    (("--add-usd",), _MORE),
+    (("--max-tokens",), _line("N", "Make no call once N tokens are used up.")),
+    (("--max-turns",), _line("N", "Pause after N turns of the agent (400).")),
+    (("--max-minutes",), _line("N", "Make no call after N minutes of work.")),
+    (("--review",), _REVIEW),
+    (("--stop-at",), _line("N", "Stop before this phase (number or name).")),
+    (("--until",), _line("N", "Stop after this phase.")),
+    (("--redo",), _line("N", "Run this phase and what follows again; the old code is kept beside.")),
+    (("--unsandboxed", "sandbox"), _OFF),
+    (("--allow-install", "install"), _INSTALL),
+    (("--password",), _PASSWORD),
+    (("--json", "as_json"), _JSON),
+)
+
+
+def drive_options(command: _Command) -> _Command:
+    """Gives a command all of them."""
+    for names, details in reversed(_OPTIONS):
+        command = click.option(*names, **details)(command)
+    return command
+
+
+def flags_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are settings, under their settings' names."""
+    if options["password"] == _ASK:
+        options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
+    return {"mode": mode_of(options["fast"]), **{name: options[name] for name in _SETTINGS}}

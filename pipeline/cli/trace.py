@@ -1,0 +1,170 @@
+"""`pipeline trace`: where each requirement of the paper is in the code."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.assembly import command_name, newest, open_task, settings_from
+from pipeline.cli.console import say, say_json, tell, warn
+from pipeline.errors import UsageError
+from pipeline.settings import did_you_mean
+
+if TYPE_CHECKING:
+    from phases.agent.trace import Place
+    from phases.agent.workspace import Workspace
+    from pipeline.store import TaskStore
+
+_STATUSES = ("implemented", "stubbed", "missing")
+_LONGEST_TEXT = 200
+
+
+@click.command("trace")
+@click.argument("task", metavar="[ID]", required=False)
+@click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
+@click.option("--html", metavar="FILE", help="Also write a page that puts the paper beside the code.")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def trace_command(
+    task: str | None, requirement: str | None, html: str | None, tasks_dir: str | None, as_json: bool
+) -> None:
+    """Show which requirement of the paper is where in the code, and which is not.
+
+    \b
+    pipeline trace paper                      every requirement, its status, places and tests
+    pipeline trace paper --requirement R3     one of them, with its code
+    pipeline trace paper --html trace.html    the paper beside the code
+    """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    store = open_task(settings, task or newest(settings))
+    rows, plan = _traced(store)
+    workspace, places = _code(store, plan)
+    rows = _chosen(_joined(rows, plan, places), requirement)
+    if html:
+        _write_page(store, plan, (workspace, places), html)
+    if as_json:
+        say_json({"task": store.id, "counts": _counts(rows), "requirements": rows})
+    elif requirement:
+        _show_whole(rows[0], workspace, places)
+    else:
+        _show(store.id, rows)
+
+
+def _traced(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows of traceability.json, and the plan."""
+    if not store.exists("traceability.json"):
+        raise UsageError(
+            f"task {store.id} has no traceability.json yet: phase 09 writes it; go on with: pipeline resume {command_name(store)}"
+        )
+    return store.load("traceability.json")["requirements"], store.load("initial_plan.txt")
+
+
+def _code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
+    """The code as it is now, and what of it names a requirement."""
+    from phases.agent.trace import all_places
+    from phases.agent.workspace import Workspace
+
+    if not os.path.isdir(store.path("generate_code")):
+        return None, []
+    workspace = Workspace(store.path("generate_code"))
+    return workspace, all_places(workspace, plan)
+
+
+def _joined(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+    """Each row with what the plan knows of it. A plan that was edited since may know less."""
+    from phases.agent.trace import difference
+
+    planned = {row["id"]: row for row in plan["requirements"]}
+    unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
+    if changed := sorted({row["id"] for row in rows} ^ set(planned)):
+        warn(f"the plan was changed since the code was traced: {', '.join(changed[:10])}")
+    return [
+        {
+            **row,
+            "kind": planned.get(row["id"], unknown)["kind"],
+            "source": planned.get(row["id"], unknown)["source"],
+            "note": difference(planned.get(row["id"], {}), places),
+        }
+        for row in rows
+    ]
+
+
+def _chosen(rows: list[dict[str, Any]], requirement: str | None) -> list[dict[str, Any]]:
+    if not requirement:
+        return rows
+    found = [row for row in rows if row["id"] == requirement.upper()]
+    if not found:
+        names = [row["id"] for row in rows]
+        raise UsageError(
+            f"there is no requirement '{requirement}'{did_you_mean(requirement.upper(), names)}; `pipeline trace` lists them"
+        )
+    return found
+
+
+def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:
+    return {status: sum(row["status"] == status for row in rows) for status in _STATUSES}
+
+
+def _show(name: str, rows: list[dict[str, Any]]) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in _counts(rows).items())
+    say(f"{name}: {len(rows)} requirements, {counts}")
+    for row in rows:
+        text = " ".join(row["text"].split())
+        _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
+
+
+def _show_row(row: dict[str, Any], text: str) -> None:
+    source = row["source"]
+    section = f"section {source['section']}, " if source["section"] else ""
+    say(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
+    say(f"      {text}")
+    if source["quote"]:
+        say(f'      quote  "{" ".join(source["quote"].split())}"')
+    for word, names in (("code", row["places"]), ("tests", row["tests"])):
+        for number, name in enumerate(names):
+            say(f"      {'' if number else word:<6} {name}")
+    if row["note"]:
+        say(f"      note   {row['note']}")
+
+
+def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
+    """A requirement, and below it the lines that it is met by."""
+    from phases.agent.trace import lines_of
+
+    _show_row(row, row["text"])
+    own = [place for place in places if place.identifier == row["id"]]
+    if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
+        warn("the code was changed since it was traced; this is how it stands now")
+    for place in own:
+        say(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
+        lines = lines_of(workspace.read(place.path)) if workspace else []
+        for number in range(place.first, min(place.last, len(lines)) + 1):
+            say(f"{number:>6}  {lines[number - 1]}".rstrip())
+
+
+def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
+    from phases.agent.trace_page import PAGE_START, Traced, page_of
+    from pipeline.files import write_durable
+
+    if os.path.lexists(out) and not _begins_with(out, PAGE_START.encode()):
+        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+    workspace, places = code
+    files = {path: data.decode("utf-8", "replace") for path, data in workspace.files()} if workspace else {}
+    shown = {path: text for path, text in files.items() if "\x00" not in text}
+    rows = store.load("traceability.json")["requirements"]
+    page = page_of(Traced(store.load("paper.md"), plan, rows, places, shown))
+    write_durable(os.path.abspath(out), page.encode())
+    tell(f"wrote {out}")
+
+
+def _begins_with(path: str, start: bytes) -> bool:
+    """Whether a file is a page that was written here before; anything else is never written over."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as page:
+            return page.read(len(start)) == start
+    except OSError:
+        return False

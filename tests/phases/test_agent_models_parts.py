@@ -1,0 +1,367 @@
+"""What the adapters are made of: event streams, redaction, prices, providers, waiting."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64encode, urlsafe_b64encode
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.agent import models
+from phases.agent.model import Message, Model, Reply, Request, ToolCall
+from phases.agent.models.events import LARGEST_EVENT, read_events
+from phases.agent.models.opening import Access, open_model
+from phases.agent.models.prices import UNKNOWN, Usage, tariff_of
+from phases.agent.models.providers import PROVIDERS, address_of, provider_of
+from phases.agent.models.redaction import redacted, redacted_reply
+from phases.agent.models.retries import LONGEST_PATIENCE, ask_patiently
+from phases.agent.models.verdicts import Server, verdict_on_event, verdict_on_status
+from pipeline.errors import FormatError, Interrupted, UsageError
+from tests.papers import HANGS, ROOT
+
+ASK = Request((Message("user", "hello"),))
+
+# Event streams
+
+LINE = st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=["Cs"]), max_size=12)
+
+
+@given(
+    events=st.lists(st.lists(LINE, min_size=1, max_size=3), max_size=5),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    cuts=st.lists(st.integers(0, 400), max_size=12),
+)
+@example(events=[["a"], ["🌍"]], end="\r\n", cuts=list(range(60)))
+def test_events_are_the_same_however_the_bytes_are_cut(events: list[list[str]], end: str, cuts: list[int]) -> None:
+    data = "".join("".join(f"data: {line}{end}" for line in event) + end for event in events).encode()
+    places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    pieces = [data[start:stop] for start, stop in pairwise(places)]
+    assert [event.data for event in read_events(pieces)] == ["\n".join(event) for event in events]
+
+
+@given(st.binary(max_size=200))
+@example(b"\xef\xbb\xbf")
+@example(b"data\n\n")
+def test_any_bytes_are_events_or_a_format_error(data: bytes) -> None:
+    try:
+        whole = list(read_events([data]))
+    except FormatError:
+        return
+    assert whole == list(read_events([data[at : at + 1] for at in range(len(data))]))
+
+
+@pytest.mark.parametrize(
+    ("data", "events"),
+    [
+        pytest.param(b"", [], id="nothing"),
+        pytest.param(b"event: x\ndata: 1\n\n", [("x", "1")], id="a name"),
+        pytest.param(b"event: x\n\ndata: 1\n\n", [("", "1")], id="a name without data is forgotten"),
+        pytest.param(b"data: 1\ndata: 2\n\n", [("", "1\n2")], id="two lines"),
+        pytest.param(b"id: 7\nretry: 9\ndata: 1\n\n", [("", "1")], id="other fields"),
+        pytest.param(b"data: 1\n\ndata: 2\n", [("", "1")], id="an event that is cut off"),
+        pytest.param(b"data: 1\n\ndata: [DONE]", [("", "1"), ("", "[DONE]")], id="an end mark without a line end"),
+        pytest.param(b"data:  two\n\n", [("", " two")], id="one space is taken off"),
+        pytest.param(b"\xef\xbb\xbfdata: 1\n\n", [("", "1")], id="a byte order mark"),
+        pytest.param(b"data: 1\n\ndata: \xf0\x9f", [("", "1")], id="a letter that is cut off"),
+    ],
+)
+def test_events_are_read_as_the_standard_has_it(data: bytes, events: list[tuple[str, str]]) -> None:
+    assert list(read_events([data])) == events
+
+
+@pytest.mark.parametrize("piece", [b"x" * 65536, b"data: " + b"y" * 65530], ids=["a line", "an event"])
+def test_what_never_ends_is_given_up(piece: bytes) -> None:
+    if piece.startswith(b"data"):
+        piece += b"\n"
+    with pytest.raises(FormatError, match="without an end"):
+        list(read_events([piece] * (LARGEST_EVENT // 65536 + 2)))
+
+
+# Redaction
+
+KEY = "canary+key/0123456789=é"
+SHAPED = (
+    "sk-proj-abcdefghijklmnop0123456789",
+    "sk-ant-api03-abcdefghijklmnop-0123456789_AA",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "github_pat_11ABCDEFG0abcdefghijklmnop",
+    "xoxb-123456789012-abcdefghijkl",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk+/=\nAAAA\n-----END OPENSSH PRIVATE KEY-----",
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,12\n\nMIIE\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg",
+)
+
+
+@pytest.mark.parametrize("key", SHAPED, ids=lambda key: str(key)[:24])
+def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
+    assert redacted(f"before {key}") == "before [redacted]"
+    assert redacted(f'k = "{key}" after').startswith('k = "[redacted]')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task-oriented-dialogue-systems-2019-and-later",
+        "from sklearn import svm  # sk-learn",
+        "sk-a-list-of-words-without-any-digit-in-it",
+        "AKIA is a prefix",
+        "risk-0123456789-0123456789-0123",
+        "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+        "xoxo-love",
+    ],
+)
+def test_what_is_no_key_stays(text: str) -> None:
+    assert redacted(text, ("short", "")) == text
+
+
+@given(before=st.binary(max_size=9), after=st.binary(max_size=9))
+def test_our_key_is_taken_out_of_base64_wherever_it_stands(before: bytes, after: bytes) -> None:
+    for encode in (b64encode, urlsafe_b64encode):
+        coded = encode(before + KEY.encode() + after).decode()
+        cleaned = redacted(coded, (KEY,))
+        assert "[redacted]" in cleaned
+        left = max(map(len, cleaned.split("[redacted]")))
+        assert left <= len(encode(max(before, after, key=len)).decode()) + 4
+
+
+@pytest.mark.parametrize("spelling", [KEY, quote(KEY), quote(KEY, safe="")], ids=["plain", "in a path", "in a query"])
+def test_our_key_is_taken_out_in_every_spelling(spelling: str) -> None:
+    assert redacted(f"a{spelling}b", ("other-key-1", KEY)) == "a[redacted]b"
+
+
+def test_a_key_that_begins_with_another_is_taken_out_whole() -> None:
+    assert redacted("abcdefgh12345678", ("abcdefgh", "abcdefgh12345678")) == "[redacted]"
+
+
+@given(st.text(max_size=300))
+def test_redaction_is_done_once_and_for_all(text: str) -> None:
+    once = redacted(text, (KEY,))
+    assert redacted(once, (KEY,)) == once
+
+
+@pytest.mark.parametrize(
+    "piece", ["sk-", "-----BEGIN PRIVATE KEY-----", "AKIA", "-", "xoxb-", "sk-a" * 5, "-----BEGIN "]
+)
+def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
+    text = piece * (2**20 // len(piece))
+    begun = time.process_time()
+    redacted(text, (KEY,))
+    assert time.process_time() - begun < 20  # a quadratic pattern would take hours
+
+
+def test_a_reply_is_clean_at_any_depth() -> None:
+    reply = Reply("ok", KEY, (ToolCall(KEY, KEY, {KEY: [{"a": KEY}, 1, None, [KEY]]}),), detail=f"said {KEY}")
+    clean = redacted_reply(reply, (KEY,))
+    assert KEY not in repr(clean)
+    assert clean.calls[0].arguments == {"[redacted]": [{"a": "[redacted]"}, 1, None, ["[redacted]"]]}
+    assert re.fullmatch(r"[a-z]+", clean.calls[0].id)
+
+
+# Prices
+
+
+def test_the_table_that_comes_along_is_whole_and_dated() -> None:
+    table = json.loads((Path(models.__file__).with_name("prices.json")).read_text(encoding="utf-8"))
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", table["date"])
+    assert "List prices, check yours" in table["about"]
+    for name in table["models"]:
+        tariff = tariff_of(name.replace("*", "x"), {})
+        assert tariff.known
+        assert tariff.cached <= tariff.input <= tariff.output
+        assert name.partition(":")[0] in PROVIDERS
+
+
+def test_a_price_is_found_by_name_then_by_the_longest_prefix_and_the_users_own_goes_first() -> None:
+    own = {"openai:*": {"in": 1, "out": 1}, "openai:gpt-*": {"in": 2, "out": 2}, "openai:gpt-x": {"in": 3, "out": 3}}
+    assert [tariff_of(f"openai:{name}", own).input for name in ("gpt-x", "gpt-y", "z", "gpt-5")] == [3, 2, 1, 2]
+    assert tariff_of("openai:gpt-5", {}).known
+    assert tariff_of("openai:gpt-5-made-up", {}) == UNKNOWN
+    assert tariff_of("ollama:anything", {}).usd(Usage(10**6, 0, 10**6)) == 0
+    assert tariff_of("a:b", {"models": {"a:b": {"in": 4, "out": 4}}}).input == 4
+
+
+def test_what_a_call_costs() -> None:
+    tariff = tariff_of("a:b", {"a:b": {"in": 2, "cached": 0.5, "out": 10}})
+    assert tariff.usd(Usage(1_000_000, 400_000, 100_000)) == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 1.0)
+    assert tariff.usd(Usage(1_000_000, 0, 0, written=1_000_000)) == pytest.approx(2.5)
+    assert tariff.usd(Usage(5, 10, 0)) == pytest.approx(10 * 0.5 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        pytest.param({"models": 3}, "prices.yaml: 'models' must map", id="models that are none"),
+        pytest.param({"a:b": 3}, "prices.yaml: a:b must have prices", id="a number for a row"),
+        pytest.param({"a:b": {"in": 1}}, "prices.yaml: a:b has no price 'out'", id="half a row"),
+        pytest.param({"a:b": {"in": -1, "out": 1}}, "a:b, in is -1, and it must be a number, 0 or more", id="below 0"),
+        pytest.param({"a:b": {"in": True, "out": 1}}, "a:b, in is True", id="yes"),
+        pytest.param({"a:b": {"in": float("nan"), "out": 1}}, "a:b, in is nan", id="not a number"),
+        pytest.param({"a:b": {"in": 1, "out": 1, "window": 1.5}}, "a:b, window is 1.5", id="half a token"),
+        pytest.param({"a:b": {"in": 1, "ouch": 1}}, "a:b has 'ouch', and only in, cached, out, window", id="a key"),
+    ],
+)
+def test_a_price_that_makes_no_sense_is_refused_by_file_and_key(table: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        open_model("ollama:x", Access(prices=table))
+
+
+# Names, addresses, keys
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_every_provider_opens_without_a_key_and_without_a_network(name: str) -> None:
+    model = open_model(
+        f"{name}:org/some-model:free", Access(base_url="" if PROVIDERS[name].base_url else "http://h/v1")
+    )
+    assert isinstance(model, Model)
+    assert model.name == f"{name}:org/some-model:free"
+    assert model.detail.startswith("org/some-model:free at ")
+    assert model.secrets == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("gpt-5", "there is no model 'gpt-5'; known: offline, replay:PATH, openai:NAME", id="no provider"),
+        pytest.param("antropic:x", "did you mean 'anthropic:…'?", id="a mistyped provider"),
+        pytest.param("ofline", "did you mean 'offline'?", id="a mistyped offline"),
+        pytest.param("", "there is no model ''", id="nothing"),
+        pytest.param("openai", "there is no model 'openai'; did you mean 'openai:…'?", id="no colon"),
+        pytest.param("openai: ", "needs a name after 'openai:'", id="a blank"),
+        pytest.param("openai:a\nb", "needs a name after 'openai:'", id="two lines"),
+    ],
+)
+def test_a_name_that_makes_no_sense_is_refused(name: str, told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        open_model(name)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000", "ftp://host/v1", "http://", "http://user:secret@host/v1", "http://host:99999/v1",
+        "http://[::1/v1", "https://host/v1?key=secret", "http://host/a b", "http://host/v1#x", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+def test_an_address_that_makes_no_sense_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(UsageError, match="base_url is no address of a server") as refused:
+        open_model("vllm:x", Access(base_url=url))
+    assert "secret" not in str(refused.value)
+
+
+def test_the_setting_goes_before_the_variable_and_every_key_is_a_secret() -> None:
+    environment = {
+        "OPENAI_API_KEY": "from-environment",
+        "ANTHROPIC_API_KEY": "of-another",
+        "OPENROUTER_API_KEY": "short",
+    }
+    model = open_model("openai:gpt-5", Access(key="from-setting", environment=environment))
+    assert set(model.secrets) == {"from-setting", "from-environment", "of-another"}
+
+
+def test_the_window_is_the_settings_then_the_tables_then_a_careful_guess() -> None:
+    assert open_model("openai:gpt-5", Access(context_tokens=1234)).window == 1234
+    assert open_model("openai:gpt-5").window == 400_000
+    assert open_model("ollama:x").window == 32_768
+
+
+def test_the_offline_model_costs_no_import_of_a_network() -> None:
+    program = (
+        "import sys; from phases.agent.models.opening import open_model; open_model('offline');"
+        "sys.exit(any(name in sys.modules for name in ('ssl', 'socket', 'openai', 'anthropic', 'httpx2', 'tenacity')))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT, timeout=HANGS).returncode == 0
+
+
+def test_the_address_of_anthropic_is_taken_with_or_without_its_version() -> None:
+    assert (
+        address_of(PROVIDERS["anthropic"], "http://h/v1/")
+        == address_of(PROVIDERS["anthropic"], "http://h")
+        == "http://h"
+    )
+    assert address_of(PROVIDERS["vllm"], "http://h/v1/") == "http://h/v1"
+
+
+def test_a_price_is_told_where_it_is_known() -> None:
+    assert open_model("openai:gpt-5").price(1_000_000, 1_000_000) == pytest.approx(11.25)
+    assert (open_model("openai:other").priced, open_model("openai:other").price(9, 9)) == (False, 0.0)
+    assert open_model("ollama:x").priced
+
+
+@given(st.text(max_size=20) | st.builds("{}:{}".format, st.sampled_from([*PROVIDERS]), st.text(max_size=5)))
+def test_any_name_is_a_provider_or_a_usage_error(name: str) -> None:
+    head, colon, rest = name.partition(":")
+    if colon and head in PROVIDERS and rest and rest.isprintable() and rest == rest.strip():
+        assert provider_of(name).name == head
+        return
+    with pytest.raises(UsageError, match="model"):
+        provider_of(name)
+
+
+# Verdicts
+
+HERE = Server("openai", "host:1", "tiny", "OPENAI_API_KEY", ("a-secret-key",))
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+                        st.sampled_from(["error", "message", "code", "type", "detail"]), inner, max_size=3))  # fmt: skip
+
+
+@given(status=st.integers(300, 599), body=JSON | st.text(max_size=50), wait=st.text(max_size=9))
+@example(status=500, body={"error": {"error": {"message": "x"}}}, wait="1e99")
+def test_any_error_of_a_server_is_one_line_with_its_outcome(status: int, body: Any, wait: str) -> None:
+    text = body if isinstance(body, str) else json.dumps(body)
+    error = verdict_on_status(HERE, status, {"retry-after": wait}, text)
+    assert error.outcome in ("overflow", "rate_limited", "transient", "fatal")
+    assert str(error).isprintable()
+    assert error.wait is None or 0 <= error.wait < 1e13
+    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "transient", "fatal")
+
+
+# Waiting
+
+
+def test_a_signal_during_a_wait_ends_it_at_once() -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise Interrupted(number)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+
+    def ask(request: Request) -> Reply:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        return Reply("rate_limited", wait=50.0)
+
+    begun = time.monotonic()
+    try:
+        with pytest.raises(Interrupted):
+            ask_patiently(ask, ASK)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - begun < 45  # it did not wait it out
+
+
+@given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "empty", "ok", "fatal", "malformed"]),
+                          st.none() | st.floats(0, 100)), min_size=1, max_size=60))  # fmt: skip
+def test_no_row_of_replies_is_waited_for_without_end(script: list[tuple[str, float | None]]) -> None:
+    waits: list[float] = []
+    asked = iter([*script, *[("rate_limited", 0.0)] * 500])
+    last = ask_patiently(lambda request: _reply(*next(asked)), ASK, sleep=waits.append, chance=lambda: 0.5)
+    assert sum(waits) <= LONGEST_PATIENCE
+    assert all(0.1 < wait <= 60 for wait in waits)
+    assert last.tokens_in == len(waits) + 1
+
+
+def _reply(outcome: str, wait: float | None) -> Reply:
+    return Reply(outcome, tokens_in=1, wait=wait)
