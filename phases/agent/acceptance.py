@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Any
 
 from phases.agent.commands import Commands
 from phases.agent.sandbox.commands import NONE
+from phases.agent.tools import syntax
 from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.files import sha256
 
@@ -40,7 +40,7 @@ def judge(
 
 
 def file_problems(workspace: Workspace, plan: dict[str, Any]) -> list[str]:
-    """What is wrong with the planned files: not there, empty, or not Python."""
+    """What is wrong with the planned files: not there, empty, or not what their names say."""
     problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
     faults = ((row["path"], fault_of(workspace, row["path"])) for row in plan["file_structure"])
     return problems + [f"{path} {fault}" for path, fault in faults if fault]
@@ -54,17 +54,8 @@ def fault_of(workspace: Workspace, path: str) -> str | None:
         return f"is planned and not there ({error})"
     if not text.strip():
         return "is empty"
-    fault = syntax_fault(text) if path.endswith(".py") else None
+    fault = syntax.fault_of(path, text)
     return f"does not parse: {fault}" if fault else None
-
-
-def syntax_fault(text: str) -> str | None:
-    """Why a text is not Python, or None."""
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return str(error)
-    return None
 
 
 def tree_digest(workspace: Workspace) -> str:

@@ -50,7 +50,7 @@ class Conversation:
         self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
         self.turn, self._useless, self._on_text = 0, 0, on_text
         ledger.recover(
-            (Call(thread, journal.run, row["key"]["turn"]), row["result"]["model"], reply_from_json(row["result"]))
+            (_call_of(row, thread, journal.run), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()
             if row["kind"] == "reply"
         )
@@ -86,9 +86,13 @@ class Conversation:
         self.ledger.check(self.model)
         reply = _with_ids_of_its_own(self.model.ask(request))
         if reply.outcome == OK or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
-            return {**reply_to_json(reply), "model": self.model.name}
+            return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
         raise _ending(reply, self.model, call)
+
+
+def _call_of(row: Mapping[str, Any], thread: str, run: int) -> Call:
+    return Call(thread, run, row["key"]["turn"], row["result"]["about"])
 
 
 def _with_ids_of_its_own(reply: Reply) -> Reply:

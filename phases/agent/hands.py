@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance import fault_of
@@ -15,6 +15,10 @@ from phases.agent.models.redaction import redacted
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.toolbox import Toolbox
 from phases.agent.workspace import Workspace, WorkspaceError
+from pipeline.files import sha256
+
+_ODD = "odd"
+"""Stands for the digest of what cannot be read."""
 
 
 class Watched(NamedTuple):
@@ -26,6 +30,8 @@ class Watched(NamedTuple):
     explorers: Explorers
     notes: Notes
     secrets: tuple[str, ...]
+    there: Collection[str] = ()
+    """The planned files that were there when the work began."""
 
 
 class Hands:
@@ -34,7 +40,9 @@ class Hands:
     def __init__(self, box: Toolbox, watched: Watched) -> None:
         self._box, self._watched = box, watched
         self.schemas = box.schemas()
-        self._stamps = {path: _stamp(watched.workspace, path) for path in watched.planned}
+        self._read: dict[str, tuple[tuple[int, ...] | None, str]] = {}
+        # What is told of a file follows from the journal, never from what a run that was cut off left on the disk.
+        self._told = {path: self._digest(path) if path in watched.there else "" for path in watched.planned}
         self._forgotten = 0
 
     def act(self, call: ToolCall, step: str, *, again: bool) -> dict[str, Any]:
@@ -53,6 +61,8 @@ class Hands:
 
     def settled(self, result: Mapping[str, Any]) -> None:
         """To be called when a result is on the disk, by this run or an earlier one."""
+        for path, state in result.get("files", {}).items():
+            self._told[path] = state.get("sha256", "")
         self._watched.notes.learn(result.get("seen", {}))
         self._watched.commands.settled()
 
@@ -64,12 +74,20 @@ class Hands:
 
     def _changed(self, touched: Sequence[str]) -> dict[str, dict[str, Any]]:
         files = {}
-        for path, before in self._stamps.items():
-            now = _stamp(self._watched.workspace, path)
-            if now != before or path in touched:
-                self._stamps[path] = now
-                files[path] = state_of(self._watched.workspace, path)
+        for path, told in self._told.items():
+            now = self._digest(path)
+            if now != told or path in touched:
+                files[path] = {**state_of(self._watched.workspace, path), "sha256": now}
         return files
+
+    def _digest(self, path: str) -> str:
+        """Of a planned file as it is now; empty where there is none. What looks unchanged is not read again."""
+        stamp = _stamp(self._watched.workspace, path)
+        known, digest = self._read.get(path, (None, ""))
+        if stamp != known:
+            digest = _digest_of(self._watched.workspace, path) if stamp else ""
+            self._read[path] = stamp, digest
+        return digest
 
 
 def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
@@ -89,10 +107,17 @@ def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
     return {path: state["interface"] for path, state in states.items() if state["sound"]}
 
 
-def _stamp(workspace: Workspace, path: str) -> tuple[int, int, int] | None:
+def _digest_of(workspace: Workspace, path: str) -> str:
+    try:
+        return sha256(workspace.read_bytes(path))
+    except WorkspaceError:
+        return _ODD
+
+
+def _stamp(workspace: Workspace, path: str) -> tuple[int, ...] | None:
     """What changes when a file is written; None where it is not there. A stat follows no link at its end and reads nothing."""
     try:
         status = os.lstat(os.path.join(workspace.root, path))
     except (OSError, ValueError):
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -48,11 +49,14 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     restore(begun.journal, workspace)  # before anybody looks at the files
     run = _run(assignment, model, ledger, begun, commands)
     run.on_turn = lambda what: progress(*files_done(workspace, plan)[:2], what)
+    if not begun.journal.rows():
+        shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
     try:
         ending = _checked_again(work(run), workspace, plan, commands)
     except Paused as error:
         done, total, _ = files_done(workspace, plan)
         raise Paused(f"{done} of {total} files written; {error}") from error
+    shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)
     return {
         "implementation": {
@@ -87,7 +91,8 @@ def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, com
         assignment.in_place,
     )
     box = Toolbox([*tools(notes), bash_tool(commands.bash), todo_tool(Todos()), explorers.tool()], assignment.breach)
-    hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, model.secrets))
+    there = {*begun.kept, *begun.before}
+    hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, model.secrets, there))
     return Run(
         Conversation(model, begun.journal, ledger, "implement"),
         Memory(assignment.plan, begun.write, begun.window, hands.schemas, begun.kept),

@@ -139,7 +139,7 @@ def _is_record(row: dict[str, Any]) -> bool:
 
 
 _WANTED = {
-    "reply": ("thread", "turn", "request", "calls", "model"),
+    "reply": ("thread", "turn", "request", "calls", "model", "about"),
     "result": ("turn", "call", "failed"),
     "verdict": ("turn", "verification"),
     "ending": ("turn", "stop_reason"),

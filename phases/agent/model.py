@@ -155,7 +155,11 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     return {**vars(reply), "calls": calls}
 
 
+BESIDE = ("model", "about")
+"""What a journal notes beside a reply: who gave it, and what for."""
+
+
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
     """A reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
-    return Reply(**{**{name: value for name, value in row.items() if name != "model"}, "calls": calls})
+    return Reply(**{**{name: value for name, value in row.items() if name not in BESIDE}, "calls": calls})

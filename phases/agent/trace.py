@@ -106,15 +106,14 @@ def is_stub(node: _Function | ast.ClassDef | _Value, *, inside_class: bool = Fal
 
 
 def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
-    """How the constants of a hyperparameter differ from the plan's value, in words; empty where none does, or nobody can tell."""
+    """How a hyperparameter's constants differ from the plan's value, in words; empty where one agrees, or nobody can tell."""
     if requirement.get("kind") != "hyperparameter" or "value" not in requirement:
         return ""
-    told = []
-    for place in places:
-        found = _literal(place.value) if place.identifier == requirement["id"] else None
-        if isinstance(found, (str, int, float)) and not _same(found, requirement["value"]):
-            told.append(f"the plan says {requirement['value']!r}, {place.name} is {found!r}")
-    return "; ".join(told)
+    own = [(place, _literal(place.value)) for place in places if place.identifier == requirement["id"]]
+    told = [(place.name, found) for place, found in own if isinstance(found, (str, int, float))]
+    if any(_same(found, requirement["value"]) for _, found in told):
+        return ""  # a requirement may be about more than the one value that the plan names
+    return "; ".join(f"the plan says {requirement['value']!r}, {name} is {found!r}" for name, found in told)
 
 
 def _row(requirement: dict[str, Any], places: list[Place]) -> dict[str, Any]:

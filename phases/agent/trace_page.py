@@ -109,9 +109,14 @@ def _table_row(
         f'<td>{_safe(requirement.get("kind", ""))}<td><div class="demand">{_safe(row["text"])}</div>'
         + (f'<p class="note">{_safe(note)}</p>' if note else "")
         + f"<td>{found}<br><q>{_safe(source['quote'])}</q><td>{_links(row['places'], anchors) or 'nowhere'}"
-        + (f"<br><small>tests:</small> {_links(row['tests'], anchors)}" if row["tests"] else "")
+        + _tests(row["tests"], anchors)
         + "</tr>\n"
     )
+
+
+def _tests(names: Sequence[str], anchors: Mapping[str, str]) -> str:
+    count = f"{len(names)} test{'s' if len(names) > 1 else ''}"
+    return f"<details><summary>{count}</summary>{_links(names, anchors)}</details>" if names else ""
 
 
 def _links(names: Sequence[str], anchors: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ th[scope=row], td:nth-child(2), td:nth-child(3) { white-space: nowrap; }
 td:nth-child(4) { width: 38%; } td:nth-child(5) { width: 20%; } td:nth-child(6) { width: 26%; }
 q { color: #555; font-style: italic; } small { color: #666; } .note { margin: .3em 0 0; color: var(--missing); }
 code, pre { font: 13px/1.45 "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-td code { font-size: 12px; }
+td code { font-size: 12px; } summary { cursor: pointer; color: #666; }
 .badge { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; color: #fff; background: #666;
   font-size: .75rem; font-weight: bold; }
 .badge.implemented { background: var(--implemented); } .badge.stubbed { background: var(--stubbed); }

@@ -145,6 +145,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     from phases.agent.models.opening import Access
     from phases.agent.models.opening import open_model as open_named
 
+    _refuse_one_address_for_two(values)
     own = {"plan": "plan_model", "implement": "code_model"}.get(phase)
     name = (values[own] if own else "") or values["model"]
     access = Access(
@@ -155,6 +156,17 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         _prices(os.path.join(_config_folder(), "prices.yaml")),
     )
     return open_named(str(name), access)
+
+
+def _refuse_one_address_for_two(values: dict[str, Any]) -> None:
+    """An address is for one provider: the key of another must not be sent there. Raises UsageError."""
+    names = {str(values[name]) for name in ("model", "plan_model", "code_model")} - {"", "offline"}
+    providers = sorted({name.partition(":")[0] for name in names if not name.startswith("replay:")})
+    if values["base_url"] and len(providers) > 1:
+        raise UsageError(
+            f"base_url is one address, and the models are of {' and '.join(providers)}: the key of one would be sent to the "
+            "other; leave base_url out, or name models of one provider"
+        )
 
 
 def _prices(path: str) -> dict[str, Any]:

@@ -52,11 +52,14 @@ def _libraries() -> list[dict[str, str]]:
 
 
 def _sandbox() -> dict[str, str]:
-    from phases.agent.sandbox.commands import probe
+    from phases.agent.sandbox.commands import BUBBLEWRAP, probe
 
     found = probe()
     if found.usable:
-        return _row("ok", "sandbox", found.detail)
+        better = (
+            "" if found.kind == BUBBLEWRAP else "; apt-get install bubblewrap for a stronger one, and for --install"
+        )
+        return _row("ok", "sandbox", f"{found.detail}{better}")
     return _row(
         "absent", "sandbox", f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
     )

@@ -78,7 +78,7 @@ def test_a_model_that_cannot_be_asked_exits_with_1_and_says_why(command: Command
 
 
 def test_a_missing_key_is_told_by_its_variable(command: Command) -> None:
-    ended = command("models", "--model", "anthropic:claude-sonnet-4-5")
+    ended = command("models", "--model", "anthropic:claude-opus-5-5")
     assert ended.code == 1
     assert "no key for anthropic: set ANTHROPIC_API_KEY, or api_key in the settings file" in ended.out
 

@@ -1,10 +1,15 @@
-"""Phases to drill on: a chain of toys, a diamond of them, one that waits, one whose command runs for ever; and a paper."""
+"""Phases to drill on: a chain of toys, a diamond of them, one that waits, one whose command runs for ever; and a paper,
+with what a model says that plans and implements it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from phases.agent.model import Reply, ToolCall, reply_to_json
 from tests.drills.ground import Ground
 from tests.toys import STEP, schema_of, toy_name, write_toy, write_toys
 
@@ -109,6 +114,102 @@ Table 1: Hyper-parameters
 [1] F. Rosenblatt. The perceptron. Psychological Review, 1958.
 """
 
+_CODE = {
+    "config.py": "ETA = 0.1  # R2, section 3, page 1\nBETA = 0.05  # R2, section 3, page 1\n",
+    "decay.py": '''"""The decayed average."""
+
+from config import BETA
+
+
+def averaged(before: float, weight: float) -> float:
+    """R1, section 2, page 1."""
+    return (1 - BETA) * before + BETA * before
+''',
+    "data.py": '''"""The data."""
+
+
+def gaussians(count: int) -> list[float]:
+    """R3, section 3, page 1."""
+    return [1.0 if number % 2 else -1.0 for number in range(count)]
+''',
+    "tests/__init__.py": '"""Tests."""\n',
+    "tests/test_decay.py": '''"""Tests of R1."""
+
+import unittest
+
+from decay import averaged
+
+
+class DecayTest(unittest.TestCase):
+    def test_the_average_moves_to_the_weight(self) -> None:
+        """R1."""
+        self.assertAlmostEqual(averaged(0.0, 1.0), 0.05)
+''',
+}
+CHECK = "python -m unittest discover -s tests -t ."
+_QUOTES = {
+    "R1": ("algorithm", "We keep the average"),
+    "R2": ("hyperparameter", "Hyper-parameters"),
+    "R3": ("dataset", "We train on the synthetic two-Gaussian dataset with 1000 examples"),
+}
+_MEETS = {"config.py": ["R2"], "decay.py": ["R1"], "data.py": ["R3"], "tests/test_decay.py": ["R1"]}
+PLAN: dict[str, Any] = {
+    "plan_version": 1,
+    "paper": {"title": "Decayed Averaging", "core_contribution": "a decayed average"},
+    "requirements": [
+        {
+            "id": name,
+            "kind": kind,
+            "text": quote,
+            "source": {"section": "2", "page": 1, "quote": quote},
+            "status": "stated",
+        }
+        for name, (kind, quote) in _QUOTES.items()
+    ],
+    "file_structure": [
+        {"path": path, "purpose": f"is {path}", **({"implements": _MEETS[path]} if path in _MEETS else {})}
+        for path in _CODE
+    ],
+    "implementation_components": [{"name": "all", "requirements": list(_QUOTES)}],
+    "validation_approach": {"verify_commands": [CHECK], "experiments": []},
+    "environment_setup": {"python": ">=3.11", "packages": []},
+    "implementation_strategy": list(_CODE),
+}
+
+
+def _turn(text: str, *calls: tuple[str, dict[str, Any]]) -> tuple[str, Sequence[tuple[str, dict[str, Any]]]]:
+    return text, calls
+
+
+def _write(path: str) -> tuple[str, dict[str, Any]]:
+    return "Write", {"file_path": path, "content": _CODE[path]}
+
+
+_MENDED = {"file_path": "decay.py", "old_string": "BETA * before\n", "new_string": "BETA * weight\n"}
+SAID = (
+    ("plan", 1, _turn(json.dumps(PLAN))),
+    ("implement", 1, _turn("A list first.", ("TodoWrite", {"todos": [{"content": "all", "status": "in_progress"}]}))),
+    ("implement", 2, _turn("", _write("config.py"))),
+    ("implement", 3, _turn("", _write("decay.py"))),
+    ("implement", 4, _turn("Two at once.", _write("data.py"), _write("tests/__init__.py"))),
+    (
+        "implement",
+        5,
+        _turn("", ("Bash", {"command": "echo one >> log.txt; python -c 'import config; print(config.ETA)'"})),
+    ),
+    ("implement", 6, _turn("", ("Task", {"description": "look", "prompt": "Where is BETA used?"}))),
+    ("explore-6-0", 1, _turn("", ("Glob", {"pattern": "*.py"}), ("Grep", {"pattern": "BETA"}))),
+    ("explore-6-0", 2, _turn("", ("Read", {"file_path": "decay.py"}))),
+    ("explore-6-0", 3, _turn("In decay.py.")),
+    ("implement", 7, _turn("", _write("tests/test_decay.py"))),
+    ("implement", 8, _turn("", ("Grep", {"pattern": "BETA"}), ("Read", {"file_path": "decay.py"}))),
+    ("implement", 9, _turn("Done.")),  # and the check fails
+    ("implement", 10, _turn("", ("Edit", _MENDED))),
+    ("implement", 11, _turn("", ("Bash", {"command": f"echo two >> log.txt; {CHECK}"}))),
+    ("implement", 12, _turn("Done.")),
+)
+"""What the model of recorded() and served() says, in order: thread, turn, and the words with the calls."""
+
 
 def chain(base: Path, count: int = 4) -> Ground:
     """A chain of toys; the last one writes a folder."""
@@ -146,6 +247,30 @@ def commanding(base: Path, *, side_by_side: bool) -> Ground:
 def paper(base: Path, *, tools: bool) -> Ground:
     """The real phases, fast, on a small paper. Without tools the run starts no other process."""
     return Ground(base, arguments=("run", "--fast", "paper.md"), text=PAPER, tools=tools)
+
+
+def recorded(base: Path, *, tools: bool = True) -> Ground:
+    """The real phases on the small paper, planned and implemented by a recording, with a check that fails at first."""
+    path = base / "recording.jsonl"
+    rows = []
+    for thread, turn, (text, calls) in SAID:
+        named = tuple(ToolCall(f"c{place}", name, arguments) for place, (name, arguments) in enumerate(calls))
+        rows.append(
+            {
+                "kind": "reply",
+                "key": {"thread": thread, "turn": turn},
+                "result": reply_to_json(Reply("ok", text, named)),
+            }
+        )
+    base.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return replace(modelled(base, "--model", f"replay:{path}"), tools=tools)
+
+
+def modelled(base: Path, *model: str, **extra: str) -> Ground:
+    """The real phases on the small paper, with the model that these words of the command name."""
+    words = ("run", "--fast", "paper.md", "--review", "auto", *model)
+    return Ground(base, arguments=words, text=PAPER, extra=extra)
 
 
 def _signed(body: str, base: Path) -> str:

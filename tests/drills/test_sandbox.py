@@ -42,7 +42,7 @@ def count(mark: str) -> int:
 @EVERY_KIND
 def test_a_fork_bomb_is_stopped_and_all_of_it_is_gone(workspace: Path, kind: str) -> None:
     mark = f"bomb-{os.getpid()}"
-    bomb = f": {mark}; b() {{ [ $1 = 0 ] || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 11; sleep 60"
+    bomb = f": {mark}; b() {{ [ $1 = 0 ] && sleep 50 || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 9; sleep 60"
     for _ in range(5):
         finished = run_in(Box(str(workspace), kind, limits=Limits(processes=30)), bomb, seconds=HANGS)
         assert finished.limit == "processes: 30"

@@ -65,6 +65,8 @@ def _content(path: Path, ground: Ground) -> Any:
     data = path.read_bytes()
     if path.name == "tasks.jsonl":
         return _last_words(data)
+    if path.name == "llm.jsonl":
+        return [{**json.loads(line), "at": _VOLATILE, "seconds": _VOLATILE} for line in data.splitlines()]
     if path.name == "journal.jsonl":
         return [_without_output(json.loads(line)) for line in data.splitlines()]
     if path.suffix == ".json" and (schema := _schema(path, ground)):
@@ -137,4 +139,7 @@ def _first_difference(value: Any, wanted: Any, at: str = "") -> str:
         for key in {**wanted, **value}:
             if value.get(key) != wanted.get(key):
                 return _first_difference(value.get(key), wanted.get(key), f"{at}.{key}")
+    if isinstance(value, list) and isinstance(wanted, list) and len(value) == len(wanted):
+        at_first = next(index for index, pair in enumerate(zip(value, wanted, strict=True)) if pair[0] != pair[1])
+        return _first_difference(value[at_first], wanted[at_first], f"{at}[{at_first}]")
     return f"not as it should be at {at or 'its top'}: {str(value)[:200]!r}, and not {str(wanted)[:200]!r}"

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from phases.agent.model import Message, Model, Reply, Request, ToolCall
+from phases.agent.models import openai_chat
 from phases.agent.models.connection import Waits
 from phases.agent.models.opening import Access, open_model
 from phases.agent.models.providers import PROVIDERS
@@ -57,6 +58,12 @@ WRITE = {
 @pytest.fixture(params=WIRES)
 def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_of_any_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next test's server may have this one's port."""
+    monkeypatch.setattr(openai_chat, "_lacking", {})
 
 
 class Waiting:
@@ -112,6 +119,14 @@ def test_progress_is_told_while_a_reply_arrives(wire: str) -> None:
     told: list[int] = []
     asked(wire, Says("abcdefgh", piece=3), request=Request(ASK.messages, on_text=told.append))
     assert told == [3, 6, 8]
+
+
+def test_an_error_of_the_one_who_watches_is_not_taken_for_the_servers(wire: str) -> None:
+    def gone(characters: int) -> None:
+        raise BrokenPipeError("the terminal is gone")
+
+    with LlmServer(Says("abc")) as server, pytest.raises(BrokenPipeError, match="the terminal is gone"):
+        model_of(server, wire)[0].ask(Request(ASK.messages, on_text=gone))
 
 
 def test_a_long_transcript_is_sent_as_the_provider_wants_it(wire: str) -> None:
@@ -171,6 +186,11 @@ def test_what_was_put_into_the_cache_costs_a_quarter_more() -> None:
         reply = priced(server, "anthropic").ask(ASK)
     assert (reply.tokens_in, reply.tokens_cached) == (1_000_000, 0)
     assert reply.usd == pytest.approx(0.1 * 3 + 0.9 * 3 * 1.25)
+    details = {"cached_tokens": 0, "cache_write_tokens": 900_000}
+    told = {"prompt_tokens": 1_000_000, "completion_tokens": 0, "prompt_tokens_details": details}
+    good = list(openai_chunks(Says("hi", tokens_in=None)))
+    with LlmServer(Raw([*good[:-1], sse({"choices": [], "usage": told}), good[-1]])) as server:
+        assert priced(server, "openai").ask(ASK).usd == reply.usd
 
 
 def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
@@ -662,6 +682,7 @@ def test_a_proxy_that_refuses_is_named(wire: str, monkeypatch: pytest.MonkeyPatc
     reply = model_of("http://model.invalid/v1", wire)[0].ask(ASK)
     assert reply.outcome == "transient"
     assert "model.invalid" in reply.detail
+    assert "HTTPS_PROXY" in reply.detail
 
 
 # Keys

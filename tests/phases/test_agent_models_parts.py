@@ -274,7 +274,7 @@ def test_the_setting_goes_before_the_variable_and_every_key_is_a_secret() -> Non
 
 def test_the_window_is_the_settings_then_the_tables_then_a_careful_guess() -> None:
     assert open_model("openai:gpt-5", Access(context_tokens=1234)).window == 1234
-    assert open_model("openai:gpt-5").window == 400_000
+    assert open_model("openai:gpt-5").window == 272_000
     assert open_model("ollama:x").window == 32_768
 
 

@@ -501,6 +501,33 @@ def test_a_strange_command_runs_or_is_refused(
     assert finished.output.startswith(words)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, OFF])
+def test_nothing_that_lies_in_the_workspace_is_run_unasked(
+    workspace: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("sitecustomize", "usercustomize", "os", "ctypes", "resource", "phases/__init__", "encodings/__init__"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / f"{name}.py").write_text(f"open({str(workspace / 'ran')!r}, 'w')\n")
+    for name in ("sh", "python", "python3", "bwrap", "true"):
+        (workspace / name).write_text(f"#!/bin/sh\n: > {workspace}/ran\n")
+        (workspace / name).chmod(0o755)
+    (workspace / "x.pth").write_text("import os\n")
+    monkeypatch.setenv("PYTHONPATH", str(workspace))
+    monkeypatch.chdir(workspace)
+    assert run_in(Box(str(workspace), kind), "true; command -v python sh").exit_code == 0
+    assert not (workspace / "ran").exists()
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("missing", ["workspace", "readable"])
+def test_what_is_not_there_is_named(missing: str, workspace: Path, kind: str, tmp_path: Path) -> None:
+    nothing = str(tmp_path / "nothing")
+    box = Box(nothing, kind) if missing == "workspace" else Box(str(workspace), kind, readable=(nothing,))
+    assert run_in(box, "true") == Finished(
+        None, f"not run: {nothing} is needed in the sandbox, and is not there\n", None
+    )
+
+
 # Whether there is a sandbox
 
 
@@ -556,6 +583,23 @@ def test_a_machine_without_bubblewrap_falls_back_on_landlock(monkeypatch: pytest
     assert probe_of.__wrapped__(BUBBLEWRAP) == (False, "bubblewrap is not installed", NONE)
 
 
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+def test_an_older_landlock_holds_or_is_refused(version: int, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not probe_of(LANDLOCK).usable:
+        pytest.skip(probe_of(LANDLOCK).detail)
+    for module in ("landlock", "starting", "probing"):
+        monkeypatch.setattr(f"phases.agent.sandbox.{module}.abi", lambda: version)
+    found = probe_of.__wrapped__(LANDLOCK)
+    if version < 3:
+        assert found == (False, f"the kernel has Landlock {version}, and 3 is needed", NONE)
+        return
+    assert found == (True, f"Landlock {version} and seccomp, no signals", LANDLOCK)
+    mark = f"86404.{os.getpid()}"
+    code, output = inside(f"setsid sleep {mark} & kill -9 $PPID || echo refused", workspace, LANDLOCK)
+    assert (code, output.splitlines()[-1]) == (0, "refused")
+    assert not running(mark)
+
+
 REFUSING = """
 import ctypes, struct, sys
 steps = [(0x20, 0, 0, 0)]
@@ -597,7 +641,8 @@ box = Box({workspace!r}, {kind!r})
 print(probe_of({kind!r}))
 print(run_in(box, "python3 -c 'open(\\"made\\", \\"w\\").write(\\"x\\")'; cat made {secret}; echo x > {secret}; id -u"))
 print(run_in(box, "setsid sleep 86403.1 & sleep 86403.1", seconds=1))
-print(run_in(box._replace(limits=Limits(processes=20)), "b() {{ [ $1 = 0 ] || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 9; sleep 60", seconds=60).limit)
+bomb = "b() {{ [ $1 = 0 ] && sleep 50 || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 8; sleep 60"
+print(run_in(box._replace(limits=Limits(processes=20)), bomb, seconds=60).limit)
 """
 
 

@@ -149,6 +149,7 @@ VALUES = [
     pytest.param("RATE = -1  # R1", 1, "the plan says 1, a.py:RATE is -1", id="another sign"),
     pytest.param("NAME = 'sgd'  # R1", "SGD", "", id="the same name"),
     pytest.param("NAME = 'adam'  # R1", "sgd", "the plan says 'sgd', a.py:NAME is 'adam'", id="another name"),
+    pytest.param("RATE = 0.1  # R1\nSIZE = 7  # R1", 0.1, "", id="one of two values"),
     pytest.param("RATE = 10 ** -3  # R1", 0.001, "", id="what is computed is not judged"),
     pytest.param("RATE = 0.1  # R1", "a tenth", "", id="what is in words is not judged"),
     pytest.param("RATE = None  # R1", 0.1, "", id="nothing is no other value"),

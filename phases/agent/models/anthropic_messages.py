@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -50,10 +50,12 @@ class AnthropicMessages:
 
     @contextmanager
     def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
-        with _client(self._line) as (sdk, client), faults_named(sdk, self._line.server):
+        server = self._line.server
+        with _client(self._line) as (sdk, client), ExitStack() as stack:
             create: Any = client.messages.with_streaming_response.create
-            with create(**body) as response:
-                yield pieces_of(self._line.server, response)
+            with faults_named(sdk, server):
+                response = stack.enter_context(create(**body))
+            yield pieces_of(sdk, server, response)
 
 
 @contextmanager

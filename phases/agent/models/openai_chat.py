@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -62,10 +62,12 @@ class OpenAIChat:
 
     @contextmanager
     def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
-        with _client(self._line) as (sdk, client), faults_named(sdk, self._line.server):
+        server = self._line.server
+        with _client(self._line) as (sdk, client), ExitStack() as stack:
             create: Any = client.chat.completions.with_streaming_response.create
-            with create(**body) as response:
-                yield pieces_of(self._line.server, response)
+            with faults_named(sdk, server):
+                response = stack.enter_context(create(**body))
+            yield pieces_of(sdk, server, response)
 
     def _body(self, request: Request, without: frozenset[str]) -> dict[str, Any]:
         limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)

@@ -72,11 +72,13 @@ def _take_call(server: Server, draft: Draft, call: object, place: int) -> None:
 def _counted(usage: object) -> Counted | None:
     if not isinstance(usage, Mapping):
         return None
-    details = usage.get("prompt_tokens_details")
+    told = usage.get("prompt_tokens_details")
+    details: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
     cost = usage.get("cost")
     return Counted(
         whole_number(usage.get("prompt_tokens")),
-        whole_number(details.get("cached_tokens")) if isinstance(details, Mapping) else None,
+        whole_number(details.get("cached_tokens")),
         whole_number(usage.get("completion_tokens")),
+        whole_number(details.get("cache_write_tokens")) or 0,
         usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e6 else None,
     )

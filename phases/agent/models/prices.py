@@ -14,7 +14,7 @@ from pipeline.formats import parse_json
 _TABLE = os.path.join(os.path.dirname(__file__), "prices.json")
 _MILLION = 1_000_000
 _CACHE_WRITE = 1.25
-"""What Anthropic charges for a token that goes into its cache, in list prices of a token that does not."""
+"""What providers charge for a token that goes into their cache, in prices of one that does not, where they charge for it."""
 _FIELDS = ("in", "cached", "out", "window")
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from phases.agent.lines import Row, read_rows
-from phases.agent.model import Check, Reply, Request, reply_from_json
+from phases.agent.model import BESIDE, Check, Reply, Request, reply_from_json
 from pipeline.errors import PhaseError, UsageError
 
 _NEVER_FULL = 10**9
@@ -78,7 +78,7 @@ def _is_row(row: Row) -> bool:
     if not (isinstance(key, dict) and isinstance(result, dict) and isinstance(result.get("calls"), list)):
         return False
     whole = all(isinstance(call, dict) and call.keys() == {"id", "name", "arguments"} for call in result["calls"])
-    known = result.keys() <= {*Reply.__dataclass_fields__, "model"}
+    known = result.keys() <= {*Reply.__dataclass_fields__, *BESIDE}
     return (
         whole
         and known

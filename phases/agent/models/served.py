@@ -83,7 +83,7 @@ class ServedModel:
         return found._replace(detail=redacted(found.detail, self.secrets))
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost at most: none of them from the provider's cache."""
+        """What so many tokens cost where the provider's cache has no part in it."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from phases.agent.model import EMPTY, TRANSIENT, Check, Reply
-from phases.agent.models.connection import MOST_BYTES
+from phases.agent.models.connection import MOST_BYTES, faults_named
 from phases.agent.models.drafts import Draft
 from phases.agent.models.events import Event, read_events
 from phases.agent.models.verdicts import ReplyError, Server, malformed
@@ -17,17 +17,21 @@ from pipeline.formats import parse_json
 _UNREACHABLE = (0, 401, 402, 403, 407)
 
 
-def pieces_of(server: Server, response: Any) -> Iterator[bytes]:
-    """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte."""
+def pieces_of(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
+    """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte.
+
+    Faults are named in here, not around whoever reads: an error of the reader's own is none of the server's.
+    """
     kind = str(response.headers.get("content-type", "")).lower()
     if "text/html" in kind:
         raise malformed(server, "a page of a website instead of a reply; look at base_url (it often ends in /v1)")
     size = 0
-    for piece in response.iter_bytes():
-        size += len(piece)
-        if size > MOST_BYTES:  # counted unpacked
-            raise malformed(server, "a reply without an end")
-        yield piece
+    with faults_named(sdk, server):
+        for piece in response.iter_bytes():
+            size += len(piece)
+            if size > MOST_BYTES:  # counted unpacked
+                raise malformed(server, "a reply without an end")
+            yield piece
     if not size:
         raise ReplyError(EMPTY, f"{server.host} sent a reply with nothing in it")
 

@@ -114,7 +114,8 @@ def verdict_on_connection(server: Server, error: BaseException) -> ReplyError:
         if isinstance(reason, socket.gaierror):
             words = f"the name {server.host} is not found (DNS); is there a network?"
         elif isinstance(reason, ConnectionRefusedError):
-            words = f"nothing listens at {server.host} (connection refused); is the server started?"
+            advice = "is the server started?" if _is_here(server.host) else "look at base_url and HTTPS_PROXY"
+            words = f"nothing listens at {server.host} (connection refused); {advice}"
     names = {type(reason).__name__ for reason in reasons}
     if "ProxyError" in names:
         words = f"the proxy on the way to {server.host} refused; look at HTTPS_PROXY and NO_PROXY"
@@ -193,3 +194,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             return
         yield error
         error = error.__cause__ or error.__context__
+
+
+def _is_here(host: str) -> bool:
+    return host.startswith(("localhost", "127.", "[::1]"))

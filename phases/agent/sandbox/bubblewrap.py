@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from phases.agent.sandbox.box import Box
@@ -13,16 +13,17 @@ from phases.agent.sandbox.landlock import SYSTEM
 
 TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty folder of its own
 INSIDE = "/run/pipeline"
-_BIN = f"{INSIDE}/bin"
+BIN = f"{INSIDE}/bin"
 CONFINE = f"{INSIDE}/confine.py"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def wrapped(
-    box: Box, python: Sequence[str], environment: Mapping[str, str], command: Iterable[str], *, network: bool = False
-) -> list[str]:
-    """The command in bubblewrap. `python` is its interpreter, and after it the folders that it needs."""
-    argv = [program() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+def wrapped(box: Box, python: Sequence[str], command: Iterable[str], *, network: bool = False) -> list[str]:
+    """The command in bubblewrap. `python` is its interpreter, and after it the folders that it needs.
+
+    Its environment is the one that bubblewrap is started with: on a command line, everybody could read it.
+    """
+    argv = [program() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     argv += ["--hostname", "sandbox", "--cap-drop", "ALL"]
     argv += ["--share-net"] if network else []
     argv += ["--disable-userns"] if "--disable-userns" in _known() else []
@@ -37,12 +38,10 @@ def wrapped(
         if not _in_the_system(path):
             argv += ["--ro-bind", path, path]
     for name in ("python", "python3"):
-        argv += ["--symlink", python[0], f"{_BIN}/{name}"]
+        argv += ["--symlink", python[0], f"{BIN}/{name}"]
     argv += ["--ro-bind", os.path.join(_HERE, "confine.py"), CONFINE]
     argv += ["--bind", box.workspace, box.workspace, "--remount-ro", "/dev", "--remount-ro", "/"]
-    for name, value in environment.items():
-        argv += ["--setenv", name, value]
-    return [*argv, "--setenv", "PATH", search_path(box, _BIN), "--", python[0], "-I", "-S", CONFINE, *command]
+    return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
 
 
 def search_path(box: Box, fallback: str) -> str:
@@ -53,7 +52,8 @@ def search_path(box: Box, fallback: str) -> str:
 
 def program() -> str | None:
     """Where bubblewrap is, found as the user's shell would."""
-    return shutil.which("bwrap")
+    found = shutil.which("bwrap")
+    return os.path.abspath(found) if found else None
 
 
 def version() -> str:

@@ -17,6 +17,7 @@ from phases.agent.sandbox.output import Kept
 from phases.agent.sandbox.watch import Watch
 
 _TICK = 0.05
+_TIME = "time"
 _PIECE = 65536
 _PATIENCE = 60.0
 _LARGEST_REMAINDER = 2**20
@@ -28,7 +29,6 @@ class Launch(NamedTuple):
 
     argv: Sequence[str]
     environment: Mapping[str, str]
-    folder: str
     counted: tuple[str, ...]
     """The folders that it may fill."""
     namespaced: bool
@@ -44,6 +44,7 @@ def run(launch: Launch, limits: Limits, seconds: float) -> Finished:
         return Finished(None, f"not run: {error}\n")
     kept = Kept()
     try:
+        running.find_first()
         limit = _follow(running, kept, Watch(running.process.pid, launch.counted, limits), (limits, started + seconds))
     finally:
         running.end()
@@ -56,9 +57,6 @@ def run(launch: Launch, limits: Limits, seconds: float) -> Finished:
     if limit:
         return Finished(None, f"stopped at a limit ({limit})\n{kept.text()}", limit)
     return Finished(running.process.returncode, kept.text())
-
-
-_TIME = "time"
 
 
 def _follow(running: _Running, kept: Kept, watch: Watch, bounds: tuple[Limits, float]) -> str | None:
@@ -80,32 +78,9 @@ class _Running:
     """The started process, the pipe of its output, and the way to end all that came of it."""
 
     def __init__(self, launch: Launch) -> None:
-        argv, told, tells = list(launch.argv), -1, -1
-        self._first: int | None = None
         self._namespaced = launch.namespaced
-        if launch.namespaced:
-            told, tells = os.pipe()
-            argv[1:1] = ["--info-fd", str(tells)]
-        try:
-            self.process = subprocess.Popen(
-                argv,
-                cwd=launch.folder,
-                env=launch.environment,
-                stdin=subprocess.DEVNULL if launch.namespaced else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                bufsize=0,
-                pass_fds=(tells,) if launch.namespaced else (),
-            )
-            if launch.namespaced:
-                os.close(tells)
-                tells = -1
-                self._first = _first_inside(told)
-        finally:
-            for descriptor in (told, tells):
-                if descriptor >= 0:
-                    os.close(descriptor)
+        self._first: int | None = None
+        self.process, self._told = _launched(launch)
         self._output = self.process.stdout.fileno() if self.process.stdout else -1
         os.set_blocking(self._output, False)
         self._waiting = select.poll()
@@ -113,6 +88,11 @@ class _Running:
         self._handle = _handle(self.process.pid)
         if self._handle is not None:
             self._waiting.register(self._handle, select.POLLIN)
+
+    def find_first(self) -> None:
+        """Waits until bubblewrap has told of the first process inside."""
+        if self._told is not None:
+            self._first = _first_inside(self._told)
 
     def has_ended(self) -> bool:
         """Whether the command itself has; its children may go on."""
@@ -158,11 +138,38 @@ class _Running:
 
     def close(self) -> None:
         """Gives back what the kernel lent."""
-        for descriptor in (self._first, self._handle):
+        for descriptor in (self._first, self._handle, self._told):
             if descriptor is not None:
                 os.close(descriptor)
         if self.process.stdout:
             self.process.stdout.close()
+
+
+def _launched(launch: Launch) -> tuple[subprocess.Popen[bytes], int | None]:
+    """The process, and for bubblewrap the pipe in which it tells of the first process inside."""
+    told, tells = os.pipe() if launch.namespaced else (None, None)
+    argv = list(launch.argv)
+    argv[1:1] = ["--info-fd", str(tells)] if tells is not None else []
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd="/",  # nothing that lies in the workspace is taken for a part of this program
+            env=launch.environment,
+            stdin=subprocess.DEVNULL if launch.namespaced else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            bufsize=0,
+            pass_fds=(tells,) if tells is not None else (),
+        )
+    except (OSError, ValueError):
+        if told is not None:
+            os.close(told)
+        raise
+    finally:
+        if tells is not None:
+            os.close(tells)
+    return process, told
 
 
 def _first_inside(told: int) -> int | None:

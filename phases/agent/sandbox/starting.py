@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Finished
-from phases.agent.sandbox.bubblewrap import TMP, search_path, wrapped
+from phases.agent.sandbox.bubblewrap import BIN, TMP, search_path, wrapped
 from phases.agent.sandbox.kin import tasks_of_this_user
 from phases.agent.sandbox.landlock import SIGNALS_ABI, abi, landlock_words
 from phases.agent.sandbox.running import Launch, run
@@ -25,19 +25,27 @@ _NICE = 10
 _PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
 
 
-def started(box: Box, command: str, seconds: float) -> Finished:
-    """Runs a shell command in a box of a kind that runs commands."""
+def started(
+    box: Box, command: str, seconds: float, *, variables: Mapping[str, str] | None = None, network: bool = False
+) -> Finished:
+    """Runs a shell command in a box of a kind that runs commands. `variables` are added to its environment.
+
+    `network` opens that of the host, in bubblewrap alone; Landlock alone never does.
+    """
     length = len(command.encode("utf-8", "replace"))
     if length > MOST_BYTES:
         return Finished(
             None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
         )
-    shell = ["--", "sh", "-c", command]
+    if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
+        return Finished(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
+    shell, given = ["--", "sh", "-c", command], variables or {}
     if box.kind == BUBBLEWRAP:
         words = [*_limits(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
-        argv = wrapped(box, interpreter(box), environment(TMP), [*words, *shell])
-        return run(Launch(argv, {"PATH": os.defpath}, box.workspace, (box.workspace,), True), box.limits, seconds)
-    return _supervised(box, shell, seconds)
+        argv = wrapped(box, interpreter(box), [*words, *shell], network=network)
+        found = {**environment(TMP), "PATH": search_path(box, BIN), **given}
+        return run(Launch(argv, found, (box.workspace,), True), box.limits, seconds)
+    return _supervised(box, shell, seconds, given)
 
 
 def interpreter(box: Box) -> list[str]:
@@ -59,7 +67,7 @@ def environment(home: str) -> Mapping[str, str]:
     }
 
 
-def _supervised(box: Box, shell: list[str], seconds: float) -> Finished:
+def _supervised(box: Box, shell: list[str], seconds: float, given: Mapping[str, str]) -> Finished:
     """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     try:
         scratch = tempfile.mkdtemp(prefix="pipeline-command-")
@@ -76,19 +84,21 @@ def _supervised(box: Box, shell: list[str], seconds: float) -> Finished:
             words += ["drop:", *landlock_words(box, scratch, python[1:])]
             words += seccomp_words(alone=True, signals=abi() < SIGNALS_ABI)
         argv = [python[0], "-I", "-S", "-c", START, _PACKAGES, scratch, *words, *shell]
-        variables = {**environment(scratch), "PATH": search_path(box, names)}
-        return run(Launch(argv, variables, box.workspace, (box.workspace, scratch), False), box.limits, seconds)
+        found = {**environment(scratch), "PATH": search_path(box, names), **given}
+        return run(Launch(argv, found, (box.workspace, scratch), False), box.limits, seconds)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _limits(box: Box) -> list[str]:
-    limits = (
-        (resource.RLIMIT_AS, box.limits.memory),
+    limits = [
         (resource.RLIMIT_FSIZE, box.limits.file),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        # The kernel counts the threads of the user, here and elsewhere, and never root's: watching has to do there.
-        (resource.RLIMIT_NPROC, tasks_of_this_user() + box.limits.threads),
-    )
+    ]
+    if sys.platform == "linux":
+        limits.append((resource.RLIMIT_AS, box.limits.memory))
+    if os.getuid():
+        # The kernel counts all threads of a user, here and elsewhere, and never root's: watching has to do there.
+        limits.append((resource.RLIMIT_NPROC, tasks_of_this_user() + box.limits.threads))
     return [f"nice:{_NICE}", *(f"limit:{number}:{most}" for number, most in limits)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from phases.agent.tools.edit import NoEdit, Replacement, edited, text_before
 from phases.agent.tools.notes import Notes
@@ -80,18 +81,10 @@ def _write(workspace: Workspace, notes: Notes, *, file_path: str, content: str) 
     return _written(notes, path, text, "written", knows_all=True)
 
 
-def _edit(
-    workspace: Workspace,
-    notes: Notes,
-    *,
-    again: bool,
-    file_path: str,
-    old_string: str,
-    new_string: str,
-    replace_all: bool = False,
-) -> Acted:  # the arguments are those that models know
+def _edit(workspace: Workspace, notes: Notes, *, again: bool, file_path: str, **asked: Any) -> Acted:
     path = workspace.relative(file_path)
-    replacement = Replacement(_storable(old_string), _storable(new_string), replace_all)
+    old, new = _storable(asked["old_string"]), _storable(asked["new_string"])
+    replacement = Replacement(old, new, bool(asked.get("replace_all")))
     data = workspace.read_bytes(path)
     try:
         text, known = data.decode("utf-8"), notes.known(path)

@@ -1,0 +1,380 @@
+"""Drills 1, 2, 23 and 86: an agent that is killed at any point goes on to the very end of one that nobody killed, and asks
+nobody anything twice whose answer is on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.agent.sandbox.commands import kind_of_sandbox
+from tests.drills import scenes
+from tests.drills.aftermath import last_words, shares
+from tests.drills.faults import Call, call_with, calls_of, launched, need_strace
+from tests.drills.ground import Ground, until
+from tests.drills.trees import differences, half_written, tree_of
+from tests.llm_server import Answer, LlmServer, Raw, Says, openai_chunks
+from tests.llm_server import Call as Spoken
+
+if kind_of_sandbox("required") == "none":
+    pytest.skip("no sandbox on this machine, so the recorded commands do not run", allow_module_level=True)
+
+KILLED = -9
+POINTS = 200
+SEED = 20
+_JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
+_CLOCKS = ("at", "seconds")
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A ground, and what a run on it makes that nobody kills."""
+
+    ground: Ground
+    tree: dict[str, Any]
+    events: int
+    """The audited events of such a run."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    return undisturbed_on(scenes.recorded(tmp_path_factory.mktemp("recorded")))
+
+
+@pytest.fixture(scope="module")
+def by_rules_alone(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """Without bubblewrap: Landlock, and a supervisor that must die with the run."""
+    return undisturbed_on(scenes.recorded(tmp_path_factory.mktemp("rules"), tools=False))
+
+
+# a recording
+
+
+@shares(25)
+def test_an_agent_killed_at_a_random_audited_event_ends_as_if_it_had_not_been(
+    recorded: Undisturbed, share: slice
+) -> None:
+    every = range(1, recorded.events + 1)
+    points = random.Random(SEED).sample(every, min(POINTS, len(every)))[share]
+    quick = points[:2] if share.start == 0 else []
+    at_each(recorded, quick or points, lambda nth: gone_at(recorded, nth))
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("share", range(6))
+def test_an_agent_without_bubblewrap_killed_at_a_random_audited_event_ends_as_if_it_had_not_been(
+    by_rules_alone: Undisturbed, share: int
+) -> None:
+    points = random.Random(SEED).sample(range(1, by_rules_alone.events + 1), 48)[share::6]
+    at_each(by_rules_alone, points, lambda nth: gone_at(by_rules_alone, nth))
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("share", range(10))
+def test_an_agent_killed_at_a_random_system_call_ends_as_if_it_had_not_been(recorded: Undisturbed, share: int) -> None:
+    need_strace()
+    recorded.ground.fresh()
+    calls = calls_of(recorded.ground)
+    points = random.Random(SEED).sample(calls, 60)[share::10]
+
+    def drill(call: Call) -> list[str]:
+        ended = call_with(recorded.ground, "signal=KILL", call)
+        told = [] if ended.code == KILLED else [f"the kill never came, it ends with {ended.code}: {last_words(ended)}"]
+        return told + problems_afterwards(recorded)
+
+    at_each(recorded, points, drill)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("share", range(8))
+def test_an_agent_killed_again_and_again_at_audited_events_ends_as_if_it_had_not_been(
+    recorded: Undisturbed, share: int
+) -> None:
+    chance = random.Random(f"{SEED} {share}")
+    rounds = [[chance.randint(1, recorded.events // 2) for _ in range(chance.randint(2, 5))] for _ in range(3)]
+
+    def drill(points: Sequence[int]) -> list[str]:
+        ends = [launched(recorded.ground, nth) for nth in points]
+        odd = [f"it ends with {ended.code}: {last_words(ended)}" for ended in ends if ended.code not in (0, 137)]
+        return odd + problems_afterwards(recorded)
+
+    at_each(recorded, rounds, drill)
+
+
+@shares(12)
+def test_an_agent_killed_at_random_times_with_all_its_group_ends_as_if_it_had_not_been(
+    recorded: Undisturbed, share: slice
+) -> None:
+    """By the clock: what the audited events and the system calls of one process cannot name, like a command at work."""
+    chance = random.Random(f"{SEED} {share.start}")
+    times = [[round(chance.uniform(0.1, 2.5), 3) for _ in range(chance.randint(1, 4))] for _ in range(4)]
+
+    def drill(waits: Sequence[float]) -> list[str]:
+        for wait in waits:
+            _killed_after(recorded.ground, wait)
+        return problems_afterwards(recorded)
+
+    at_each(recorded, times[:1] if share.start == 0 else times, drill)
+
+
+def test_an_agent_killed_while_its_command_runs_leaves_no_process_and_its_command_is_run_once(
+    recorded: Undisturbed,
+) -> None:
+    """The log that the command adds a line to has that line once."""
+    log = recorded.ground.task / "generate_code" / "log.txt"
+    recorded.ground.fresh()
+    process = recorded.ground.start()
+    until(lambda: log.exists() or process.poll() is not None, "the command has written")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert problems_afterwards(recorded) == []
+    assert log.read_text() == "one\ntwo\n"
+
+
+def gone_at(undisturbed: Undisturbed, nth: int) -> list[str]:
+    """Killed at an audited event, what is not as it should be afterwards."""
+    ended = launched(undisturbed.ground, nth)
+    told = [] if ended.code == 137 else [f"killed, it ends with {ended.code}: {last_words(ended)}"]
+    return told + problems_afterwards(undisturbed)
+
+
+def _killed_after(ground: Ground, seconds: float) -> None:
+    process = ground.start()
+    try:
+        process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+# a server
+
+
+@dataclass
+class Voice:
+    """Says SAID in its order: a question that was asked before gets the same answer, any other the next one."""
+
+    kills: dict[int, str] = field(default_factory=dict)
+    """At which request (from 0, repeated ones among them) the asking process is killed: before, amid or after the answer."""
+    asked: list[int] = field(default_factory=list)
+    """For each request, which answer it got."""
+    questions: dict[str, int] = field(default_factory=dict)
+    group: int = 0
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        place = self.questions.setdefault(json.dumps(body, sort_keys=True), len(self.questions))
+        self.asked.append(place)
+        _, _, (text, calls) = scenes.SAID[place]
+        named = [Spoken(name, json.dumps(arguments), f"s{place}-{at}") for at, (name, arguments) in enumerate(calls)]
+        pieces = list(openai_chunks(Says(text, named, piece=300)))
+        return Raw(lambda: self._streamed(pieces, self.kills.get(len(self.asked) - 1, "")))
+
+    def _streamed(self, pieces: Sequence[bytes], kill: str) -> Iterator[bytes]:
+        before = {"before": 0, "amid": len(pieces) // 2, "after": len(pieces)}.get(kill, -1)
+        for place, piece in enumerate([*pieces, b""]):
+            if place == before:
+                os.killpg(self.group, signal.SIGKILL)
+            yield piece
+
+
+MOMENTS = ("before", "amid", "after")
+POINTS_OF_THE_SERVER = [(request, moment) for request in range(len(scenes.SAID)) for moment in MOMENTS]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param([(3, "after"), (8, "amid"), (12, "before")], id="some points of one run"),
+        *(
+            pytest.param(POINTS_OF_THE_SERVER[share::16], id=f"share {share + 1} of 16", marks=pytest.mark.drill)
+            for share in range(16)
+        ),
+    ],
+)
+def test_a_killed_agent_asks_a_server_nothing_again_but_what_was_never_answered(
+    points: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    """All points in one run, in their order: each kill shifts the count of the requests by one at most."""
+    voice = Voice(dict(points))
+    assert killed_by_the_server(tmp_path, voice) == []
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("share", range(8))
+def test_an_agent_killed_at_audited_events_asks_a_server_nothing_again(share: int, tmp_path: Path) -> None:
+    chance = random.Random(f"{SEED} {share}")
+    for number in range(4):
+        points = [chance.randint(1, 1100) for _ in range(chance.randint(1, 3))]
+        assert killed_at_events(tmp_path / str(number), points) == [], points
+
+
+def killed_at_events(folder: Path, points: Sequence[int]) -> list[str]:
+    """Runs until the end is reached, killed at an audited event each time but the last; tells what is not as it should be."""
+    pytest.importorskip("openai", reason="the openai package is not installed")
+    voice, found = Voice(), []
+    with LlmServer(voice) as server:
+        ground = scenes.modelled(folder, "--model", "compatible:x", "--base-url", server.base_url)
+        for nth in [*points, 0]:
+            before, on_disk = len(voice.asked), _replies_on_disk(ground)
+            code = launched(ground, nth).code
+            if code not in (0, 137):
+                found.append(f"it ends with {code}")
+            if len(voice.asked) > before and voice.asked[before] != on_disk:
+                found.append(f"{on_disk} answers are on the disk, and it asks for answer {voice.asked[before] + 1}")
+    return found + _all_said(ground, voice, len(points)) + _left_over(ground)
+
+
+def killed_by_the_server(folder: Path, voice: Voice) -> list[str]:
+    """Runs until the end is reached, with a server that kills; tells what is not as it should be."""
+    pytest.importorskip("openai", reason="the openai package is not installed")
+    found: list[str] = []
+    with LlmServer(voice) as server:
+        ground = scenes.modelled(folder, "--model", "compatible:x", "--base-url", server.base_url)
+
+        def once() -> int:
+            process = ground.start()
+            voice.group = process.pid
+            return ground.wait(process).code
+
+        code, kills = KILLED, -1
+        while code == KILLED and kills < len(voice.kills):
+            before = len(voice.asked)
+            on_disk = _replies_on_disk(ground)
+            code, kills = once(), kills + 1
+            if len(voice.asked) > before and voice.asked[before] != on_disk:
+                found.append(f"{on_disk} answers are on the disk, and it asks for answer {voice.asked[before] + 1}")
+        if code != 0 or kills != len(voice.kills):
+            found.append(f"it ends with {code} after {kills} of {len(voice.kills)} kills")
+        found += _all_said(ground, voice, kills)
+        found += _left_over(ground)
+    return found
+
+
+def _all_said(ground: Ground, voice: Voice, kills: int) -> list[str]:
+    """What is wrong with the requests as a whole, and with what became of the answers."""
+    times = Counter(voice.asked)
+    if not (ground.task / "generate_code" / "log.txt").exists():
+        return ["nothing was done"]
+    again = sum(times.values()) - len(times)
+    found = [] if again <= kills else [f"{again} requests were asked again, and there were {kills} kills"]
+    if sorted(times) != list(range(len(scenes.SAID))):
+        found.append(f"it asked for the answers {sorted(times)}, and there are {len(scenes.SAID)}")
+    code = {path: (ground.task / "generate_code" / path).read_text() for path in ("log.txt", "decay.py")}
+    if code["log.txt"] != "one\ntwo\n" or "BETA * weight" not in code["decay.py"]:
+        found.append(f"the code is another: {code}")
+    return found + ledger_faults(ground, len(scenes.SAID))
+
+
+def _replies_on_disk(ground: Ground) -> int:
+    """How many answers the journals hold. A last line without its end is not one."""
+    files = [*(ground.task / name for name in _JOURNALS), *(ground.task / "explorations").glob("*.jsonl")]
+    lines = [line for path in files if path.exists() for line in path.read_bytes().split(b"\n")[:-1]]
+    return sum(json.loads(line)["kind"] == "reply" for line in lines)
+
+
+# what is compared
+
+
+def undisturbed_on(ground: Ground) -> Undisturbed:
+    """Two runs, which must leave the same; the second counts its events."""
+    first = ground.call()
+    assert first.code == 0, last_words(first)
+    tree = settled_tree(ground)
+    ground.fresh()
+    launched(ground, 0)
+    assert differences(settled_tree(ground), tree) == []
+    assert ledger_faults(ground, len(scenes.SAID)) == []
+    return Undisturbed(ground, tree, len((ground.base / "events").read_text().splitlines()))
+
+
+def at_each(undisturbed: Undisturbed, points: Iterable[Any], drill: Callable[[Any], list[str]]) -> None:
+    """Drills at every point from a fresh start, and fails with all that was found at any of them."""
+    found, tried = [], 0
+    for point in points:
+        undisturbed.ground.fresh()
+        found += [f"{point}\n      {problem}" for problem in drill(point)]
+        tried += 1
+    assert tried, "there was nothing to drill at"
+    assert not found, f"{len(found)} problems at {tried} points:\n" + "\n".join(found)
+
+
+def problems_afterwards(undisturbed: Undisturbed) -> list[str]:
+    """After kills: nothing is half written, nothing is left, and going on ends in the same tree and the same calls."""
+    ground = undisturbed.ground
+    found = [*half_written(ground), *_alive(ground)]
+    ended = ground.call()
+    if ended.code != 0 or "Traceback" in ended.err:
+        return [*found, f"going on ends with {ended.code}: {last_words(ended)}"]
+    found += differences(settled_tree(ground), undisturbed.tree)
+    return found + ledger_faults(ground, len(scenes.SAID)) + _left_over(ground)
+
+
+def settled_tree(ground: Ground) -> dict[str, Any]:
+    """The tree of a run, without what depends on the clock or the disk in the ledger and in the copy of the workspace."""
+    tree = tree_of(ground)
+    for path in list(tree):
+        if path.endswith("/logs/llm.jsonl"):
+            tree[path] = sorted(
+                json.dumps({name: value for name, value in row.items() if name not in _CLOCKS}, sort_keys=True)
+                for row in _rows(ground.base / path)
+            )
+        elif path.endswith("/before_command/tree.json"):
+            # Path, kind, mode, size and copy: times and the numbers of inodes are the disk's.
+            entries = json.loads((ground.base / path).read_bytes())["entries"]
+            tree[path] = [[*entry[:4], entry[-1]] for entry in entries]
+    return tree
+
+
+def ledger_faults(ground: Ground, calls: int) -> list[str]:
+    """Every call must stand in the ledger, once."""
+    rows = [(row["thread"], row["run"], row["turn"]) for row in _rows(ground.task / "logs" / "llm.jsonl")]
+    found = [f"{key} stands {times} times in the ledger" for key, times in Counter(rows).items() if times > 1]
+    wanted = {(thread, 1, turn) for thread, turn, _ in scenes.SAID}
+    if set(rows) != wanted or len(wanted) != calls:
+        found.append(f"the ledger has not the calls that were made: {sorted(set(rows) ^ wanted)}")
+    return found
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def _left_over(ground: Ground) -> list[str]:
+    """Processes, and temporary files anywhere."""
+    litter = [path for folder in (ground.temporary, ground.task) for path in folder.rglob("*")]
+    odd = [
+        path for path in litter if ground.temporary in path.parents or path.name.endswith((".tmp", ".new", ".corrupt"))
+    ]
+    return [*_alive(ground), *(f"{path} is left over" for path in odd)]
+
+
+def _alive(ground: Ground) -> list[str]:
+    """Processes that work in the ground, or name it: those of a killed run have a moment to end, since the kernel ends them."""
+    try:
+        until(lambda: not processes_of(ground.base), "every process is gone", patience=20)
+    except AssertionError:
+        return [f"a process is left: {words}" for words in processes_of(ground.base)]
+    return []
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines of processes that name a folder, or work in it."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", name, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            place = str(Path("/proc", name, "cwd").readlink())
+        except OSError:
+            continue
+        if str(folder) in words or place.startswith(str(folder)):
+            found.append(f"{name} in {place}: {words[:200]}")
+    return found
