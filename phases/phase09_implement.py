@@ -39,6 +39,8 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         paths.ledger,
         paths.plan_versions,
         os.path.join(paths.root, "paper.md"),
+        os.path.join(paths.root, "packages"),
+        paths.summary,
     )
     return Assignment(
         plan,
@@ -49,6 +51,7 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         ctx.contracts.breach,
         lambda data: dict(ctx.contracts.parse("initial_plan.txt", data, writer="an earlier review")),
         _VERSION,
+        ctx.environment if ctx.settings["install"] == "allowed" else None,
         deadline=ctx.deadline,
         in_place=ctx.in_place,
     )

@@ -94,6 +94,8 @@ class Context(NamedTuple):
     """Settings that no file may hold: they make nothing stale, and a phase keeps them to itself."""
     limits: Mapping[str, Any]
     """Settings that say how far the phase may go; they make nothing stale either."""
+    environment: Mapping[str, str]
+    """The user's own, for programs that are set up by it. It may hold keys: never to be given to a command of the agent."""
     contracts: Checker
     digests: Mapping[str, str]
     """The sha256 of each document that the phase reads, as it was read."""

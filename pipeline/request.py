@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pipeline.phase import Decision, Phase
@@ -30,6 +31,8 @@ class Run(NamedTuple):
     review: Callable[[str, str], Decision]
     record: Callable[[str, str], None]
     """Tells the catalog the task's status and the reason."""
+    environment: Mapping[str, str] = MappingProxyType({})
+    """The user's own."""
     spent: Callable[[], Mapping[str, Any]] = dict
     """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
     watch: Callable[[Event], None] = lambda event: None

@@ -182,6 +182,7 @@ class _Runner:
             settings=run.settings_of(phase),
             secrets={name: str(run.settings.get(name, "")) for name in SECRET},
             limits={name: run.settings.get(name, 0) for name in LIMITS},
+            environment=run.environment,
             contracts=self._store.contracts,
             digests=self._running[phase.number],
             open_model=partial(run.open_model, phase.name),

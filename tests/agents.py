@@ -82,6 +82,8 @@ def assignment_in(
         "logs/llm.jsonl",
         "plan_versions",
         "paper.md",
+        "packages",
+        "implement_code_summary.md",
     )
     (folder / "paper.md").touch()
     return Assignment(

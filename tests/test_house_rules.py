@@ -231,7 +231,7 @@ def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> N
     assert importers(package) == [home]
 
 
-@pytest.mark.parametrize("package", ["tenacity", "liteparse", "pypdfium2"])
+@pytest.mark.parametrize("package", ["tenacity", "liteparse", "pypdfium2", "openai", "anthropic", "httpx2"])
 def test_a_library_of_the_phases_is_imported_in_one_module_at_most(package: str) -> None:
     assert len(importers(package)) <= 1
 

@@ -19,6 +19,10 @@ class Places(NamedTuple):
     plan_versions: str
     paper: str
     """paper.md: the agent may read it."""
+    packages: str
+    """Where the packages of the plan are installed, if they may be."""
+    summary: str
+    """implement_code_summary.md, as it grows."""
 
 
 class Assignment(NamedTuple):
@@ -36,8 +40,8 @@ class Assignment(NamedTuple):
     """A plan of before. Raises PipelineError where it breaks its schema."""
     version: int
     """Of the phase: another version does not go on with the journal of this one."""
-    python: str | None = None
-    """The Python that commands use, where it is not the system's: the packages that the plan names are in it."""
+    environment: Mapping[str, str] | None = None
+    """The user's environment, for pip, where the packages that the plan names may be installed; else None."""
     deadline: float | None = None
     in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""

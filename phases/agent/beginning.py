@@ -32,6 +32,8 @@ class Begun(NamedTuple):
     """The interfaces of planned files that were there at the beginning."""
     before: Mapping[str, str]
     """The sha256 of files to be written that were there at the beginning."""
+    packages: tuple[str, ...]
+    """Which of the plan's packages were installed at the beginning."""
     window: int
     """The model's at the beginning: what was shown then must be shown again on a resume, whatever model goes on."""
 
@@ -48,24 +50,33 @@ class Begun(NamedTuple):
         ]
 
 
-def begin(work: Assignment, model: Model, run: int, tell: Callable[[str], None]) -> Begun:
+def begin(work: Assignment, model: Model, run: int, installed: Sequence[str], tell: Callable[[str], None]) -> Begun:
     """Goes on with the journal on the disk where it is of this work, and begins anew otherwise: nothing that was made is lost.
 
-    `run` counts how often this was begun, this time included; `tell` says what is begun, where that is not plain.
+    `run` counts how often this was begun, this time included; `installed` are packages; `tell` says what is not plain.
     """
     header = {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
+    fixed = {"packages": list(installed), "window": model.window}
     work.in_place()
     if not goes_on(work.places.journal, header, lambda rows: _same_hand(rows, model.name)):
         begun = _make_way(work, model.name, tell)
         if begun:
-            Journal(work.places.journal, header, run, work.in_place, begun={**begun, "window": model.window})
+            Journal(work.places.journal, header, run, work.in_place, begun={**begun, **fixed})
     work.in_place()
     make_folder(work.places.workspace)
     planned = order_of(work.plan)
-    everything = {"write": list(planned), "kept": {}, "before": {}, "window": model.window}
+    everything = {"write": list(planned), "kept": {}, "before": {}, **fixed}
     journal = Journal(work.places.journal, header, run, work.in_place, begun=everything)
     begun = journal.begun
-    return Begun(journal, planned, tuple(begun["write"]), begun["kept"], begun["before"], begun["window"])
+    return Begun(
+        journal,
+        planned,
+        tuple(begun["write"]),
+        begun["kept"],
+        begun["before"],
+        tuple(begun["packages"]),
+        begun["window"],
+    )
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,6 +13,7 @@ from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun, begin
 from phases.agent.commands import Commands
+from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers, counts_of
 from phases.agent.hands import Hands, Watched
 from phases.agent.ledger import Ledger
@@ -19,6 +21,7 @@ from phases.agent.loop import ACCEPTED, EXHAUSTED, Ending, Run, work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
 from phases.agent.outcome import implementation_document, summary_document
+from phases.agent.packages import install_packages
 from phases.agent.restoring import restore
 from phases.agent.sandbox.commands import Box
 from phases.agent.sandbox.snapshots import Snapshot
@@ -32,6 +35,7 @@ from phases.agent.tools.toolbox import Toolbox
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
 from pipeline.errors import Paused
+from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
 _MOST_TURNS = 400
@@ -42,15 +46,19 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     plan, places = assignment.plan, assignment.places
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
-    begun = begin(assignment, model, ledger.next_run("implement"), lambda text: progress(0, total, text))
+    tell = partial(progress, 0, total)
+    packages = install_packages(assignment, tell)
+    begun = begin(assignment, model, ledger.next_run("implement"), packages.names, tell)
     workspace = Workspace(places.workspace)
-    box = Box(places.workspace, assignment.sandbox, (places.paper,), assignment.python)
+    box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot))
     restore(begun.journal, workspace)  # before anybody looks at the files
     run = _run(assignment, model, ledger, begun, commands)
-    run.on_turn = lambda what: progress(*files_done(workspace, plan)[:2], what)
+    run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
     if not begun.journal.rows():
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
+        if told := estimate_in_words(model, plan, begun.write):
+            tell(told)
     try:
         ending = _checked_again(work(run), workspace, plan, commands)
     except Paused as error:
@@ -63,6 +71,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
             **implementation_document(ending, workspace, plan, traced),
             "subagents": counts_of(begun.journal.all_rows()),
             "todos": run.todos,
+            "packages": [dict(row) for row in packages.installed],
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
@@ -95,12 +104,21 @@ def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, com
     hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, model.secrets, there))
     return Run(
         Conversation(model, begun.journal, ledger, "implement"),
-        Memory(assignment.plan, begun.write, begun.window, hands.schemas, begun.kept),
+        Memory(assignment.plan, begun, hands.schemas),
         hands,
         partial(_judge, workspace, assignment.plan, commands, begun),
         int(assignment.limits.get("max_turns") or _MOST_TURNS),
         assignment.deadline,
     )
+
+
+def _after_turn(assignment: Assignment, workspace: Workspace, memory: Memory, progress: Progress, what: str) -> None:
+    """Tells what was done, and keeps the memory on the disk up to date."""
+    progress(*files_done(workspace, assignment.plan)[:2], what)
+    summary = summary_document(memory.interfaces, workspace, assignment.plan, assignment.plan_sha256).text.encode()
+    if not os.path.lexists(assignment.places.summary) or read_bytes(assignment.places.summary) != summary:
+        assignment.in_place()
+        write_durable(assignment.places.summary, summary)
 
 
 def _judge(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, turn: int) -> dict[str, Any]:

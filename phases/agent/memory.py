@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.agent.beginning import Begun
 from phases.agent.journal import digest_of
 from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
 from phases.agent.prompt import first_messages, needs_of
@@ -23,16 +24,12 @@ _SHRINK = 0.6
 class Memory:
     """The transcript of one implementation."""
 
-    def __init__(
-        self, plan: Mapping[str, Any], write: Sequence[str], window: int, tools: Sequence[Mapping[str, Any]],
-        kept: Mapping[str, str],
-    ) -> None:  # fmt: skip
-        """`kept`: the interfaces of files of an earlier plan that are there already, those that are to be changed among them."""
-        self._plan, self._open, self._first_time, self._kept = plan, list(write), set(write), kept
+    def __init__(self, plan: Mapping[str, Any], begun: Begun, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
-        self._room = window - most_tokens(window) - tokens_of(json.dumps(list(tools)))
-        self._head = first_messages(plan, write, self._room)
-        self._written = {path: Message("user", text) for path, text in kept.items()}
+        self._room = begun.window - most_tokens(begun.window) - tokens_of(json.dumps(list(tools)))
+        self._head = first_messages(plan, begun.write, begun.packages, self._room)
+        self._written = {path: Message("user", text) for path, text in begun.kept.items()}
         self._changed: dict[str, Message] = {}
         self._recent: list[list[Message]] = []
         self._step_is_over = False

@@ -80,6 +80,7 @@ def _run(
         open_model=lambda phase: open_model(values, phase),
         review=review,
         record=record,
+        environment=os.environ,
         spent=partial(_spent, store.path("logs/llm.jsonl")),
         watch=progress.show,
         stop_at=find(values["stop_at"]) if values["stop_at"] else None,

@@ -4,13 +4,14 @@ with what a model says that plans and implements it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from phases.agent.model import Reply, ToolCall, reply_to_json
 from tests.drills.ground import Ground
+from tests.llm_server import Answer, Call, Says, Status, error_body
 from tests.toys import STEP, schema_of, toy_name, write_toy, write_toys
 
 _FOLDER = '''"""Toy phase {number}, which writes a folder."""
@@ -265,6 +266,37 @@ def recorded(base: Path, *, tools: bool = True) -> Ground:
     base.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return replace(modelled(base, "--model", f"replay:{path}"), tools=tools)
+
+
+def spoken(place: int) -> Says:
+    """The words of SAID, as a server says them."""
+    _, _, (text, calls) = SAID[place]
+    named = [Call(name, json.dumps(arguments), f"s{place}-{at}") for at, (name, arguments) in enumerate(calls)]
+    return Says(text, named, piece=300)
+
+
+class Voice:
+    """The script of a server, whoever asks how often: a question that was asked before gets the same answer, any other the next.
+
+    `instead` has other answers: at a place of the script, what is said there when it is asked for the first time, the
+    second time and so on; after that, and where nothing else stands, it is what SAID has next.
+    """
+
+    def __init__(self, instead: Mapping[int, Sequence[Answer]] | None = None) -> None:
+        self.asked: list[int] = []
+        """For each request, which place of the script it got."""
+        self._instead, self._questions = dict(instead or {}), dict[str, int]()
+        self._said: dict[int, int] = {}
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        place = self._questions.setdefault(json.dumps(body, sort_keys=True), len(self._questions))
+        times = self.asked.count(place)
+        self.asked.append(place)
+        others = self._instead.get(place, ())
+        if times < len(others):
+            return others[times]
+        said = self._said.setdefault(place, len(self._said))
+        return spoken(said) if said < len(SAID) else Status(400, error_body("the script is over"))
 
 
 def modelled(base: Path, *model: str, **extra: str) -> Ground:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from tests.drills.faults import Call, call_with, calls_of, launched, need_strace
 from tests.drills.ground import Ground, until
 from tests.drills.trees import differences, half_written, tree_of
 from tests.llm_server import Answer, LlmServer, Raw, Says, openai_chunks
-from tests.llm_server import Call as Spoken
 
 if kind_of_sandbox("required") == "none":
     pytest.skip("no sandbox on this machine, so the recorded commands do not run", allow_module_level=True)
@@ -33,6 +32,7 @@ POINTS = 200
 SEED = 20
 _JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
 _CLOCKS = ("at", "seconds")
+_PROBE, _SCRATCH = "pipeline-probe-", "pipeline-command-"
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,28 @@ def test_an_agent_killed_while_its_command_runs_leaves_no_process_and_its_comman
     assert log.read_text() == "one\ntwo\n"
 
 
+@pytest.mark.drill
+@pytest.mark.parametrize("scene", ["recorded", "by_rules_alone"])
+def test_a_killed_run_leaves_no_folder_of_the_sandbox_after_the_next_start(
+    scene: str, request: pytest.FixtureRequest
+) -> None:
+    """Killed where such a folder is made, and while it is in use."""
+    undisturbed: Undisturbed = request.getfixturevalue(scene)
+    ground = undisturbed.ground
+    ground.fresh()
+    launched(ground, 0)
+    events = (ground.base / "events").read_text().splitlines()
+    points = [nth for nth, event in enumerate(events, 1) if _PROBE in event or _SCRATCH in event]
+    assert points
+
+    def drill(nth: int) -> list[str]:
+        launched(ground, nth)
+        ground.call()
+        return [f"{path} is left over" for path in ground.temporary.iterdir()]
+
+    at_each(undisturbed, points[:: len(points) // 6], drill)
+
+
 def gone_at(undisturbed: Undisturbed, nth: int) -> list[str]:
     """Killed at an audited event, what is not as it should be afterwards."""
     ended = launched(undisturbed.ground, nth)
@@ -159,29 +181,23 @@ def _killed_after(ground: Ground, seconds: float) -> None:
 # a server
 
 
-@dataclass
-class Voice:
-    """Says SAID in its order: a question that was asked before gets the same answer, any other the next one."""
+class Killer:
+    """The script of a server that kills who asks: at these requests (from 0), before, amid or after the answer."""
 
-    kills: dict[int, str] = field(default_factory=dict)
-    """At which request (from 0, repeated ones among them) the asking process is killed: before, amid or after the answer."""
-    asked: list[int] = field(default_factory=list)
-    """For each request, which answer it got."""
-    questions: dict[str, int] = field(default_factory=dict)
-    group: int = 0
+    def __init__(self, kills: dict[int, str]) -> None:
+        self.voice, self.kills, self.group = scenes.Voice(), kills, 0
 
     def __call__(self, body: dict[str, Any]) -> Answer:
-        place = self.questions.setdefault(json.dumps(body, sort_keys=True), len(self.questions))
-        self.asked.append(place)
-        _, _, (text, calls) = scenes.SAID[place]
-        named = [Spoken(name, json.dumps(arguments), f"s{place}-{at}") for at, (name, arguments) in enumerate(calls)]
-        pieces = list(openai_chunks(Says(text, named, piece=300)))
-        return Raw(lambda: self._streamed(pieces, self.kills.get(len(self.asked) - 1, "")))
+        kill = self.kills.get(len(self.voice.asked), "")
+        answer = self.voice(body)
+        assert isinstance(answer, Says)
+        pieces = list(openai_chunks(answer))
+        return Raw(lambda: self._streamed(pieces, kill))
 
     def _streamed(self, pieces: Sequence[bytes], kill: str) -> Iterator[bytes]:
-        before = {"before": 0, "amid": len(pieces) // 2, "after": len(pieces)}.get(kill, -1)
+        at = {"before": 0, "amid": len(pieces) // 2, "after": len(pieces)}.get(kill, -1)
         for place, piece in enumerate([*pieces, b""]):
-            if place == before:
+            if place == at:
                 os.killpg(self.group, signal.SIGKILL)
             yield piece
 
@@ -204,8 +220,7 @@ def test_a_killed_agent_asks_a_server_nothing_again_but_what_was_never_answered(
     points: list[tuple[int, str]], tmp_path: Path
 ) -> None:
     """All points in one run, in their order: each kill shifts the count of the requests by one at most."""
-    voice = Voice(dict(points))
-    assert killed_by_the_server(tmp_path, voice) == []
+    assert killed_by_the_server(tmp_path, Killer(dict(points))) == []
 
 
 @pytest.mark.drill
@@ -220,7 +235,7 @@ def test_an_agent_killed_at_audited_events_asks_a_server_nothing_again(share: in
 def killed_at_events(folder: Path, points: Sequence[int]) -> list[str]:
     """Runs until the end is reached, killed at an audited event each time but the last; tells what is not as it should be."""
     pytest.importorskip("openai", reason="the openai package is not installed")
-    voice, found = Voice(), []
+    voice, found = scenes.Voice(), []
     with LlmServer(voice) as server:
         ground = scenes.modelled(folder, "--model", "compatible:x", "--base-url", server.base_url)
         for nth in [*points, 0]:
@@ -233,33 +248,33 @@ def killed_at_events(folder: Path, points: Sequence[int]) -> list[str]:
     return found + _all_said(ground, voice, len(points)) + _left_over(ground)
 
 
-def killed_by_the_server(folder: Path, voice: Voice) -> list[str]:
+def killed_by_the_server(folder: Path, killer: Killer) -> list[str]:
     """Runs until the end is reached, with a server that kills; tells what is not as it should be."""
     pytest.importorskip("openai", reason="the openai package is not installed")
-    found: list[str] = []
-    with LlmServer(voice) as server:
+    found, voice = list[str](), killer.voice
+    with LlmServer(killer) as server:
         ground = scenes.modelled(folder, "--model", "compatible:x", "--base-url", server.base_url)
 
         def once() -> int:
             process = ground.start()
-            voice.group = process.pid
+            killer.group = process.pid
             return ground.wait(process).code
 
         code, kills = KILLED, -1
-        while code == KILLED and kills < len(voice.kills):
+        while code == KILLED and kills < len(killer.kills):
             before = len(voice.asked)
             on_disk = _replies_on_disk(ground)
             code, kills = once(), kills + 1
             if len(voice.asked) > before and voice.asked[before] != on_disk:
                 found.append(f"{on_disk} answers are on the disk, and it asks for answer {voice.asked[before] + 1}")
-        if code != 0 or kills != len(voice.kills):
-            found.append(f"it ends with {code} after {kills} of {len(voice.kills)} kills")
+        if code != 0 or kills != len(killer.kills):
+            found.append(f"it ends with {code} after {kills} of {len(killer.kills)} kills")
         found += _all_said(ground, voice, kills)
         found += _left_over(ground)
     return found
 
 
-def _all_said(ground: Ground, voice: Voice, kills: int) -> list[str]:
+def _all_said(ground: Ground, voice: scenes.Voice, kills: int) -> list[str]:
     """What is wrong with the requests as a whole, and with what became of the answers."""
     times = Counter(voice.asked)
     if not (ground.task / "generate_code" / "log.txt").exists():
@@ -349,8 +364,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _left_over(ground: Ground) -> list[str]:
-    """Processes, and temporary files anywhere."""
-    litter = [path for folder in (ground.temporary, ground.task) for path in folder.rglob("*")]
+    """Processes, and temporary files anywhere; the folders of the sandbox's own have a drill of their own."""
+    litter = [
+        path for folder in (ground.temporary, ground.task) for path in folder.rglob("*") if _PROBE not in str(path)
+    ]
     odd = [
         path for path in litter if ground.temporary in path.parents or path.name.endswith((".tmp", ".new", ".corrupt"))
     ]

@@ -45,17 +45,18 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
     for cut in range(len(lines) + 1):
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
-        if kept:
-            shutil.copytree(whole / "generate_code", folder / "generate_code")
+        asked = [row["result"]["calls"] for row in map(json.loads, lines[:cut]) if row["kind"] == "reply"]
+        for path in [call["arguments"]["file_path"] for calls in asked for call in calls] if kept else ():
+            (folder / "generate_code" / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(whole / "generate_code" / path, folder / "generate_code" / path)
         (folder / "journal.jsonl").write_bytes(b"".join(lines[:cut]))
         recorded = sum(json.loads(line)["kind"] == "reply" for line in lines[:cut])
         model = counting()
         again = carry_out(folder, model)
-        if cut or not kept:  # without a journal, what is in the folder is nobody's: see below
-            assert tree(folder) == tree(whole), cut
-            assert again == documents, cut
-            assert (folder / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes(), cut
+        assert tree(folder) == tree(whole), cut
+        assert again == documents, cut
         assert model.asked == total - recorded, cut
+        assert (folder / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes(), cut
 
 
 @pytest.mark.parametrize("part", [1, 40, -2])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phases.agent.beginning import Begun
 from phases.agent.memory import Memory
 from phases.agent.model import Message, Reply, ToolCall, tokens_of
 from phases.agent.prompt import plan_in
@@ -19,7 +20,12 @@ ROOMY = 200_000
 
 
 def memory(window: int = ROOMY, paths: list[str] = PATHS, kept: dict[str, str] | None = None) -> Memory:
-    return Memory(small_plan(*paths), paths, window, [], kept or {})
+    return Memory(small_plan(*paths), begun(paths, window, kept), [])
+
+
+def begun(write: list[str], window: int, kept: dict[str, str] | None = None) -> Begun:
+    """Work that has begun. Its journal is not looked at."""
+    return Begun(None, tuple(write), tuple(write), kept or {}, {}, (), window)  # type: ignore[arg-type]
 
 
 def written(memory: Memory, path: str, *, sound: bool = True, text: str = "written") -> None:
@@ -131,7 +137,7 @@ def test_a_plan_that_is_large_for_the_window_is_shown_in_short_and_a_file_with_a
     plan: dict[str, Any] = small_plan(*PATHS)
     for row in plan["requirements"]:
         row["text"] = f"{row['id']} demands " + "much " * 400
-    shown = Memory(plan, PATHS, 40_000, [], {})
+    shown = Memory(plan, begun(PATHS, 40_000), [])
     messages = shown.messages()
     assert tokens_of(messages[1].text) < 12_000
     assert plan["requirements"][0]["text"] in messages[-1].text
@@ -140,7 +146,7 @@ def test_a_plan_that_is_large_for_the_window_is_shown_in_short_and_a_file_with_a
 
 def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them() -> None:
     kept = {"part1.py": "part1.py: def old()", "part2.py": "part2.py: def other()"}
-    shown = Memory(small_plan("part1.py", "part2.py"), ["part1.py"], ROOMY, [], kept)
+    shown = Memory(small_plan("part1.py", "part2.py"), begun(["part1.py"], ROOMY, kept), [])
     messages = shown.messages()
     assert [message.text for message in messages[2:4]] == list(kept.values())
     assert "It is there from an earlier plan" in messages[-1].text

@@ -657,6 +657,7 @@ def intake(source: str, **values: Any) -> dict[str, Any]:
         settings={"source": source, **values},
         secrets={},
         limits={},
+        environment={},
         contracts=Contracts(),
         digests={},
         open_model=_never,

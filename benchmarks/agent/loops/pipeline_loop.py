@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 from canned import OUTPUT, TEXT, TURNS, Clock
 
 from phases.agent.asking import Conversation
+from phases.agent.beginning import Begun
 from phases.agent.commands import Commands
 from phases.agent.hands import Hands, Watched
 from phases.agent.journal import Journal
@@ -59,7 +60,8 @@ def main() -> None:
     explorers = type("Nobody", (), {"step": ""})()
     hands = Hands(box, Watched(workspace, ["a.py"], commands, explorers, notes, ()))
     conversation = Conversation(model, Journal(f"{folder}/journal.jsonl", {"thread": "implement"}), ledger, "implement")
-    memory = Memory(PLAN, ["a.py"], model.window, hands.schemas, {})
+    begun = Begun(conversation.journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
+    memory = Memory(PLAN, begun, hands.schemas)
     work(Run(conversation, memory, hands, lambda turn: {"block": None, "verification": {}}, 10**6))
     CLOCK.tell()
 
