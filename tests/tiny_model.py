@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 SEED = 7
 WIDTH, HEADS, INNER = 64, 2, 64
@@ -31,14 +35,14 @@ _TEMPLATE = """{%- if tools %}tools:
 {%- if add_generation_prompt %}a:{% endif %}"""
 
 
-def write_tiny_model(path: Path, *, calls: bool = False) -> Path:
+def write_tiny_model(path: Path, *, calls: bool = False, context: int = CONTEXT) -> Path:
     """Writes the model as a GGUF file; with `calls` it ends or calls a tool soon, as chance has it. Needs gguf and numpy."""
     import gguf
     import numpy as np
 
     pieces, kinds = _vocabulary()
     writer = gguf.GGUFWriter(str(path), "llama")
-    writer.add_context_length(CONTEXT)
+    writer.add_context_length(context)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(1)
     writer.add_feed_forward_length(INNER)
@@ -61,6 +65,25 @@ def write_tiny_model(path: Path, *, calls: bool = False) -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+@contextmanager
+def llama(path: Path, context: int = CONTEXT) -> Iterator[str]:
+    """A llama.cpp server of this process; it ends with the block."""
+    xllamacpp: Any = pytest.importorskip("xllamacpp", reason="the xllamacpp package is not installed")
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(path)
+    settings.model_alias = {"tiny"}
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
+    settings.n_ctx, settings.n_parallel = context, 1
+    settings.cpuparams.n_threads, settings.n_threads_http = 1, 2
+    settings.warmup = False
+    server = xllamacpp.Server(settings)
+    try:
+        yield f"{server.listening_address}/v1"
+    finally:
+        del server  # that is how it is stopped
 
 
 def _vocabulary() -> tuple[list[str], list[int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from phases.agent.models.connection import Waits
 from phases.agent.models.opening import Access
 from phases.agent.models.providers import PROVIDERS
 from phases.agent.models.served import Timing, open_served
-from tests.tiny_model import CONTEXT, write_tiny_model
+from tests.tiny_model import CONTEXT, llama, write_tiny_model
 
 pytest.importorskip("openai", reason="the openai package is not installed")
 
@@ -37,25 +36,6 @@ def model_at(url: str, provider: str, name: str, waits: Waits | None = None) -> 
 
 
 # llama.cpp
-
-
-@contextmanager
-def llama(path: Path) -> Iterator[str]:
-    """A llama.cpp server of this process; it ends with the block."""
-    xllamacpp: Any = pytest.importorskip("xllamacpp", reason="the xllamacpp package is not installed")
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(path)
-    settings.model_alias = {"tiny"}
-    settings.hostnames = ["127.0.0.1"]
-    settings.port = 0
-    settings.n_ctx, settings.n_parallel = CONTEXT, 1
-    settings.cpuparams.n_threads, settings.n_threads_http = 1, 2
-    settings.warmup = False
-    server = xllamacpp.Server(settings)
-    try:
-        yield f"{server.listening_address}/v1"
-    finally:
-        del server  # that is how it is stopped
 
 
 @pytest.fixture(scope="module")
