@@ -46,7 +46,7 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         asked = [row["result"]["calls"] for row in map(json.loads, lines[:cut]) if row["kind"] == "reply"]
-        for path in [call["arguments"]["file_path"] for calls in asked for call in calls] if kept else ():
+        for path in [done["arguments"]["file_path"] for calls in asked for done in calls] if kept else ():
             (folder / "generate_code" / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(whole / "generate_code" / path, folder / "generate_code" / path)
         (folder / "journal.jsonl").write_bytes(b"".join(lines[:cut]))

@@ -29,9 +29,9 @@ from phases.paper.kinds import ARCHIVE, DOCX, HTML, LATEX, MARKDOWN, PDF, REQUIR
 from phases.paper.reading import BROKEN, Unreadable
 from phases.paper.sources import Source, digest_of, source_of, source_on_disk
 from phases.phase01_intake import PHASE
+from pipeline.contract import Contracts
 from pipeline.errors import PhaseError, PipelineError, StorageError
 from pipeline.files import sha256
-from pipeline.contract import Contracts
 from pipeline.phase import TYPED, Context, Decision, WorkflowContext
 from tests.papers import ROOT, good_pdf
 from tests.strategies import FEW, QUICK

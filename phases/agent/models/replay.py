@@ -50,8 +50,8 @@ def _recordings(path: str) -> Iterable[str]:
             raise UsageError(f"replay:{path}: there is no such recording")
         return [path]
     names = [_newest(path, name) for name in _JOURNALS]
-    folder = os.path.join(path, "explorations")
-    explored = sorted(os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isdir(folder) else []
+    folder = _newest(path, "explorations")
+    explored = sorted(os.path.join(folder, name) for name in os.listdir(folder)) if folder else []
     found = [*(name for name in names if name), *explored]
     if not found:
         raise UsageError(f"replay:{path}: no journal of a model is in that task")
