@@ -11,9 +11,10 @@ from pipeline.errors import FormatError, UsageError
 from pipeline.files import read_bytes
 
 PREFIX = "PIPELINE_"
-LIMITS = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+_LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd")
 """The settings that say how far a run may go. Another limit makes nothing stale."""
-STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *LIMITS)
+STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *_LIMITS_OF_A_TASK)
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 SECRET = ("password", "api_key")
 """The settings that are written down nowhere."""
@@ -75,6 +76,8 @@ class Settings(NamedTuple):
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
     """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    batch_usd: float = 0.0
+    """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
     install: str = "refused"
     """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 

@@ -5,6 +5,7 @@ The file is never moved aside: what was spent stays spent, whatever is done agai
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ class Ledger:
     ) -> None:  # fmt: skip
         self._path, self._limits, self._in_place, self._clock = path, limits, in_place, clock
         self._since = time.monotonic()
+        self._others: dict[str, tuple[int, float]] = {}
         repair_tail(path)
         self._rows = read_ledger(path)
         self.spent: dict[str, Any] = sums(self._rows)
@@ -52,14 +54,15 @@ class Ledger:
     def check(self, model: Model) -> None:
         """Raises Paused when a limit is reached: no call is made after that. Raises PhaseError for one that cannot be kept."""
         limits, spent = self._limits, self.spent
-        if limits.get("max_usd") and not model.priced:
+        if (limits.get("max_usd") or limits.get("batch_usd")) and not model.priced:
             raise PhaseError(
-                f"what {model.name} costs is not known, so max_usd cannot be kept: give its price in prices.yaml beside the "
-                "settings file, or limit tokens instead with --max-tokens"
+                f"what {model.name} costs is not known, so a limit in dollars cannot be kept: give its price in prices.yaml "
+                "beside the settings file, or limit tokens instead with --max-tokens"
             )
         told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
         for name, used, raise_it in (
             ("max_usd", spent["usd"], "--add-usd N"),
+            ("batch_usd", self._batch() if limits.get("batch_usd") else 0, "--batch-usd N"),
             ("max_tokens", tokens(spent), "--max-tokens N"),
             ("max_minutes", spent["seconds"] / 60, "--max-minutes N"),
         ):
@@ -95,6 +98,20 @@ class Ledger:
         for call, model, reply in calls:
             if (call.thread, call.run, call.turn) not in self._known:
                 self.record(call, model, reply, used=True)
+
+    def _batch(self) -> float:
+        """What this task and all beside it have spent. A ledger that did not change is not read again."""
+        task = os.path.dirname(os.path.dirname(self._path))
+        total = float(self.spent["usd"])
+        for name in os.listdir(os.path.dirname(task)):
+            path = os.path.join(os.path.dirname(task), name, "logs", os.path.basename(self._path))
+            if path == self._path or not os.path.exists(path):
+                continue
+            size = os.path.getsize(path)
+            if self._others.get(path, (0, 0.0))[0] != size:
+                self._others[path] = size, sums(read_ledger(path))["usd"]
+            total += self._others[path][1]
+        return total
 
     def _add(self, row: dict[str, Any]) -> None:
         self._in_place()

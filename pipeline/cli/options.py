@@ -12,7 +12,7 @@ from pipeline.cli.assembly import mode_of
 _Command = Callable[..., Any]
 _SETTINGS = (
     *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
-    *("max_usd", "max_tokens", "max_turns", "max_minutes", "password"),
+    *("max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
 )
 _ASK = "\x00"
 """No password: the flag stands by itself."""
@@ -50,6 +50,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--max-tokens",), _line("N", "Make no call once N tokens are used up.")),
     (("--max-turns",), _line("N", "Pause after N turns of the agent (400).")),
     (("--max-minutes",), _line("N", "Make no call after N minutes of work.")),
+    (("--batch-usd",), _line("N", "Make no call once N dollars are spent on all tasks of the folder together.")),
     (("--review",), _REVIEW),
     (("--stop-at",), _line("N", "Stop before this phase (number or name).")),
     (("--until",), _line("N", "Stop after this phase.")),

@@ -136,6 +136,17 @@ def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value:
     assert again.asked == 6
 
 
+def test_a_limit_for_all_tasks_of_a_folder_counts_what_the_others_spent(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py", "c.py")
+    paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.4) for reply in writes(["a.py", "b.py", "c.py"])]
+    carry_out(tmp_path / "one", says(*paid), plan)
+    model = says(*paid)
+    with pytest.raises(Paused, match=r"the limit batch_usd = 1.5 is reached.*--batch-usd"):
+        carry_out(tmp_path / "two", model, plan, batch_usd=1.5)
+    assert model.asked == 1
+    carry_out(tmp_path / "two", model, plan, batch_usd=9)
+
+
 def test_a_reply_that_was_of_no_use_is_paid_for_all_the_same(tmp_path: Path) -> None:
     cut = Reply("truncated", "half a", (), 90, 0, 10, 0.5, "cut off")
     with pytest.raises(Paused, match="max_usd"):
@@ -147,7 +158,7 @@ def test_a_reply_that_was_of_no_use_is_paid_for_all_the_same(tmp_path: Path) -> 
 def test_money_cannot_be_limited_where_the_price_is_not_known(tmp_path: Path) -> None:
     model = says()
     model.priced = False
-    with pytest.raises(PhaseError, match=r"what scripted costs is not known.*prices\.yaml.*--max-tokens"):
+    with pytest.raises(PhaseError, match=r"what scripted costs is not known, so .*prices\.yaml.*--max-tokens"):
         carry_out(tmp_path / "task", model, small_plan("a.py"), max_usd=1)
     assert model.asked == 0
 

@@ -23,7 +23,9 @@ class ReplayModel:
     def __init__(self, path: str) -> None:
         """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
-        rows = [row for file in _recordings(path) for row in read_rows(file, _is_row, "a recorded reply", "record it again")]
+        rows = [
+            row for file in _recordings(path) for row in read_rows(file, _is_row, "a recorded reply", "record it again")
+        ]
         self._replies = {
             (row["key"]["thread"], row["key"]["turn"]): _reply(row) for row in rows if row["kind"] == "reply"
         }
