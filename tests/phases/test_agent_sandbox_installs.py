@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -17,28 +15,9 @@ from phases.agent.sandbox.commands import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box, 
 from phases.agent.sandbox.installs import environment_in, install, requirement_fault
 from pipeline.errors import PipelineError
 from tests.papers import HANGS
+from tests.wheels import wheel
 
 needs_bubblewrap = pytest.mark.skipif(not probe_of(BUBBLEWRAP).usable, reason=probe_of(BUBBLEWRAP).detail)
-
-
-def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
-    """A wheel with one module that knows its version."""
-    about = f"{name}-{version}.dist-info"
-    metadata = (
-        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{f'Requires-Dist: {needs}' if needs else ''}\n"
-    )
-    files = {
-        f"{name}.py": f"VERSION = {version!r}\n",
-        f"{about}/METADATA": metadata,
-        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    rows = []
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-            rows.append(f"{path},sha256={digest},{len(text)}")
-        archive.writestr(f"{about}/RECORD", "\n".join([*rows, f"{about}/RECORD,,"]) + "\n")
 
 
 @pytest.fixture

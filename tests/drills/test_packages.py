@@ -1,0 +1,84 @@
+"""Packages that a plan names, through the whole command: installed only where it is allowed, and then there for the checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from phases.agent.model import Reply, reply_to_json
+from phases.agent.sandbox.commands import BUBBLEWRAP, kind_of_sandbox
+from tests.agents import write
+from tests.papers import Command, Ended, paper
+from tests.wheels import wheel
+
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.skipif(kind_of_sandbox("required") != BUBBLEWRAP, reason="packages are installed in bubblewrap alone"),
+]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "wheels").mkdir()
+    wheel(tmp_path / "wheels", "pipelinetest_patience", "1.5")
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_CONFIG_FILE": os.devnull}
+    return Command(tmp_path, **offline)
+
+
+def run(command: Command, folder: Path, package: str, *more: str) -> Ended:
+    """A run of two recorded replies, on a plan that names a package and whose check imports it."""
+    source = paper(folder)
+    command("run", "--fast", source, "--id", "rules", "--until", "plan")
+    plan = command("show", "rules", "plan", "--json").json()
+    plan["environment_setup"]["packages"] = [package]
+    plan["requirements"] = [{**plan["requirements"][0], "id": "R1"}]
+    plan["file_structure"] = [{"path": "a.py", "purpose": "all", "implements": ["R1"]}]
+    plan["implementation_components"] = [{"name": "all", "requirements": ["R1"]}]
+    plan["implementation_strategy"] = ["a.py"]
+    plan["validation_approach"] = {"verify_commands": ["python -c 'import a; print(a.meet())'"], "experiments": []}
+    code = (
+        'import pipelinetest_patience\n\n\ndef meet() -> str:\n    """R1"""\n    return pipelinetest_patience.VERSION\n'
+    )
+    threads = {"plan": [Reply("ok", json.dumps(plan))], "implement": [write("a.py", code), *[Reply("ok", "done")] * 4]}
+    rows = [
+        {"kind": "reply", "key": {"thread": thread, "turn": turn}, "result": reply_to_json(reply)}
+        for thread, replies in threads.items()
+        for turn, reply in enumerate(replies, 1)
+    ]
+    (folder / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return command(
+        "run", "--fast", source, "--id", "task", "--review", "auto", "--model", "replay:replies.jsonl", *more
+    )
+
+
+def test_a_package_is_there_for_the_checks_where_it_may_be_installed(command: Command, tmp_path: Path) -> None:
+    ended = run(command, tmp_path, "pipelinetest_patience>=1", "--allow-install")
+    assert ended.code == 0, ended.err
+    made = command.document("task", "implementation.json")
+    assert {"name": "pipelinetest-patience", "version": "1.5"} in made["packages"]
+    assert not any(name.startswith("pipelinetest") for name in os.listdir(Path(sys.prefix) / "lib"))
+    assert command("resume", "task").code == 0
+
+
+def test_without_leave_nothing_is_installed_and_the_check_says_what_it_lacks(command: Command, tmp_path: Path) -> None:
+    ended = run(command, tmp_path, "pipelinetest_patience>=1")
+    assert ended.code == 3, ended.err
+    assert not (command.task("task") / "packages").exists()
+    assert "No module named 'pipelinetest_patience'" in (command.task("task") / "implementation.json").read_text()
+
+
+def test_a_package_that_cannot_be_had_ends_the_phase_with_what_pip_says(command: Command, tmp_path: Path) -> None:
+    ended = run(command, tmp_path, "pipelinetest_nowhere", "--allow-install")
+    assert ended.code == 1, ended.err
+    assert "the plan's packages cannot be installed" in ended.complaints[0]
+    assert "pipelinetest_nowhere" in ended.complaints[0]
+
+
+def test_an_address_in_place_of_a_package_is_refused_by_name(command: Command, tmp_path: Path) -> None:
+    ended = run(command, tmp_path, "evil @ https://example.org/evil.whl", "--allow-install")
+    assert ended.code == 1, ended.err
+    assert "environment_setup.packages" in ended.complaints[0]
