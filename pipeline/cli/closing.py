@@ -18,6 +18,8 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
         say_json(report)
     elif report["status"] in ("error", "cancelled") or report["exit_code"] == 1:
         complain(report["reason"])
+        for line in _spent(report):
+            say(line)
         say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {near(store.root)}")
         say(f"Go on with:  {program()} resume {command_name(store)}")
     else:
@@ -29,8 +31,18 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
 def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines = ["", f"Task {report['id']}: {report['status']}. {_sentence(report['reason'])}", ""]
     lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
+    lines += _spent(report)
     lines += _not_done(store, report)
     return [*lines, "", "Next:", *(f"  {command:<44} {what}" for command, what in _next(store, report))]
+
+
+def _spent(report: dict[str, Any]) -> list[str]:
+    """What models cost, where they cost anything."""
+    usage = report["usage"]
+    if not usage["tokens_in"] + usage["tokens_out"]:
+        return []
+    told = f"{usage['tokens_in']:,} tokens read, {usage['tokens_out']:,} written"
+    return ["", f"Spent: ${usage['usd']:.4f} in {usage['calls']} calls: {told}"]
 
 
 def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -55,7 +67,7 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
         lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
         lines += [f"  {row['id']:<5} {row['status']:<8} {_short(row['text'])}" for row in open_ones[:_SHOWN]]
         if len(open_ones) > _SHOWN:
-            lines.append(f"  … and {len(open_ones) - _SHOWN} more: {program()} show {command_name(store)} traceability")
+            lines.append(f"  … and {len(open_ones) - _SHOWN} more: {program()} trace {command_name(store)}")
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     lines += [
         f"  left out: {row['number']} {row['name']} ({row['error']})"
@@ -80,7 +92,7 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
         return [(f"{pipeline} resume {name}", "go on"), (f"{pipeline} why {name}", "what would run, and why")]
     return [
         (f"{pipeline} show {name} plan", "read the plan"),
-        (f"{pipeline} status {name}", "every phase, with its time"),
+        (f"{pipeline} trace {name}", "which requirement of the paper is where in the code"),
         (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
     ]
 
