@@ -33,7 +33,7 @@ def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
     lines += _spent(report)
     lines += _not_done(store, report)
-    return [*lines, "", "Next:", *(f"  {command:<44} {what}" for command, what in _next(store, report))]
+    return [*lines, "", "Next:", *(f"  {command:<34} {what}" for command, what in _next(store, report))]
 
 
 def _spent(report: dict[str, Any]) -> list[str]:
@@ -92,7 +92,7 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
         return [(f"{pipeline} resume {name}", "go on"), (f"{pipeline} why {name}", "what would run, and why")]
     return [
         (f"{pipeline} show {name} plan", "read the plan"),
-        (f"{pipeline} trace {name}", "which requirement of the paper is where in the code"),
+        (f"{pipeline} trace {name}", "which requirement is where in the code"),
         (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
     ]
 
