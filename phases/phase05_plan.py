@@ -7,9 +7,9 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import ContractError
+from pipeline.errors import ContractError, Paused
 from pipeline.files import read_bytes, set_aside, sha256
-from pipeline.phase import Context, Documents, Phase, require
+from pipeline.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
     from phases.agent.asking import Conversation
@@ -86,7 +86,7 @@ def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conve
     ):
         set_aside(path)
     journal = Journal(path, header, ledger.next_run("plan"), ctx.in_place, begun={"present": present})
-    return _wanted(requests, journal.begun.get("present", ""), ctx), Conversation(model, journal, ledger, "plan")
+    return _wanted(requests, journal.begun.get("present", ""), ctx), Conversation(model, journal, ledger, "plan", shown_again=False)
 
 
 def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:
@@ -155,10 +155,11 @@ def _pages(text: str) -> list[tuple[int, str]]:
 
 
 def _in_time(ctx: Context) -> None:
-    require(
-        ctx.deadline is None or time.monotonic() <= ctx.deadline,
-        "the time for this phase is used up; what the model said is kept; go on with: pipeline resume",
-    )
+    if ctx.deadline is not None and time.monotonic() > ctx.deadline:
+        raise Paused(
+            "the time for this phase (phase_seconds) is used up; what the model said is kept; go on with: "
+            f"pipeline resume {os.path.basename(ctx.paths.root)}"
+        )
 
 
 PHASE = Phase(

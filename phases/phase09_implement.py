@@ -12,7 +12,7 @@ from phases.agent.outcome import requirement_counts
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.phase import Context, Documents, Phase, require
 
-_VERSION = 2
+_VERSION = 3
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:

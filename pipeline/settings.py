@@ -16,7 +16,7 @@ LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd")
 """The settings that say how far a run may go. Another limit makes nothing stale."""
 STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *_LIMITS_OF_A_TASK)
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
-SECRET = ("password", "api_key")
+SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
 """The settings that are written down nowhere."""
 _CHOICES = {
     "install": ("refused", "allowed"),
@@ -41,9 +41,16 @@ class Settings(NamedTuple):
     code_model: str = ""
     """The model that writes the code. Empty: the same as model."""
     base_url: str = ""
-    """Where an OpenAI-compatible server answers. No task remembers it: a task directory of a stranger sends no key anywhere."""
+    """Where a server of your own answers (compatible, ollama, vllm, llamacpp). No task remembers it: a task directory of a
+    stranger sends no key anywhere."""
     api_key: str = ""
-    """The key for the model. Empty: the provider's own variable (OPENAI_API_KEY, …). It is kept in no file of a task."""
+    """The key for a server of your own, where it wants one. No vendor gets it. It is kept in no file of a task."""
+    openai_api_key: str = ""
+    """The key for openai, where the variable OPENAI_API_KEY is not set. It is kept in no file of a task."""
+    openrouter_api_key: str = ""
+    """The same for openrouter and OPENROUTER_API_KEY."""
+    anthropic_api_key: str = ""
+    """The same for anthropic and ANTHROPIC_API_KEY."""
     context_tokens: int = 0
     """How much the model can read at once; 0: what is known of it."""
     max_usd: float = 0.0

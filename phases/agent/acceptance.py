@@ -60,16 +60,17 @@ def fault_of(workspace: Workspace, path: str) -> str | None:
 
 def tree_digest(workspace: Workspace) -> str:
     """One sha256 for all files of the workspace: what a verdict is about."""
-    lines = "".join(f"{path} {sha256(data)}\n" for path, data in workspace.files())
+    lines = "".join(f"{row.path} {row.bytes} {row.sha256}\n" for row in workspace.digests())
     return sha256(lines.encode("utf-8", "surrogateescape"))
 
 
 def _verify(workspace: Workspace, plan: dict[str, Any], commands: Commands) -> dict[str, Any]:
     rows = []
-    for number, command in enumerate(plan["validation_approach"]["verify_commands"]):
-        finished = commands.run(command, _SECONDS, f"-{number}")
+    for command in plan["validation_approach"]["verify_commands"]:
+        finished = commands.run(command, _SECONDS)
         tail = finished.output[-_TAIL:]
         limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
         rows.append({"command": command, "exit_code": finished.exit_code, "tail": tail + limit})
+    commands.take_back()
     passed = all(row["exit_code"] == 0 for row in rows) if rows else None
     return {"verified": passed, "tree_sha256": tree_digest(workspace), "sandbox": commands.box.kind, "commands": rows}

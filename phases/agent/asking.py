@@ -15,6 +15,7 @@ from phases.agent.model import (
     OVERFLOW,
     RATE_LIMITED,
     REFUSED,
+    TRANSIENT,
     TRUNCATED,
     Message,
     Model,
@@ -24,7 +25,7 @@ from phases.agent.model import (
     reply_from_json,
     reply_to_json,
 )
-from pipeline.errors import Paused, PhaseError
+from pipeline.errors import Interrupted, Paused, PhaseError
 
 MOST_REPAIRS = 3
 """So many replies in a row may be of no use; the next one ends the run."""
@@ -40,15 +41,14 @@ class Conversation:
     """One thread of questions. `turn` counts its replies, those that were of no use among them."""
 
     def __init__(
-        self,
-        model: Model,
-        journal: Journal,
-        ledger: Ledger,
-        thread: str,
-        on_text: Callable[[int], None] = lambda characters: None,
+        self, model: Model, journal: Journal, ledger: Ledger, thread: str, *, shown_again: bool = True
     ) -> None:
+        """`shown_again`: replies become part of later questions, so one that takes half the window is of no use."""
         self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
-        self.turn, self._useless, self._on_text = 0, 0, on_text
+        self.turn, self._useless = 0, 0
+        self._longest = model.window // 2 if shown_again else 0
+        self.on_text: Callable[[int], None] = lambda characters: None
+        """Told how many characters of a reply have come, while it comes."""
         ledger.recover(
             (_call_of(row, thread, journal.run), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()
@@ -73,9 +73,7 @@ class Conversation:
         self.turn += 1
         key = {"thread": self.thread, "turn": self.turn, "request": digest}
         call = Call(self.thread, self.journal.run, self.turn, about)
-        request = Request(
-            messages, tools, schema, most_tokens(self.model.window), self.thread, self.turn, self._on_text
-        )
+        request = Request(messages, tools, schema, most_tokens(self.model.window), self.thread, self.turn, self.on_text)
         row = self.journal.once("reply", key, lambda: self._paid(request, call))
         reply = reply_from_json(row)
         self.ledger.recover([(call, row["model"], reply)])
@@ -84,22 +82,40 @@ class Conversation:
 
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
         self.ledger.check(self.model)
-        reply = _with_ids_of_its_own(self.model.ask(request))
+        try:
+            reply = _usable(self.model.ask(request), self._longest)
+        except Interrupted:
+            self._note_interrupted(request, call)
+            raise
         if reply.outcome == OK or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
         raise _ending(reply, self.model, call)
+
+    def _note_interrupted(self, request: Request, call: Call) -> None:
+        """A call that was cut off from this side is paid for, too, as far as it came."""
+        tokens = sum(message.tokens for message in request.messages)
+        usd = self.model.price(tokens, 0)
+        if usd or not self.model.priced:
+            told = "interrupted; what it cost is an estimate"
+            self.ledger.record(
+                call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
+            )
 
 
 def _call_of(row: Mapping[str, Any], thread: str, run: int) -> Call:
     return Call(thread, run, row["key"]["turn"], row["result"]["about"])
 
 
-def _with_ids_of_its_own(reply: Reply) -> Reply:
-    """A reply whose calls can be told apart; else it is of no use."""
-    if len({call.id for call in reply.calls}) == len(reply.calls):
-        return reply
-    return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
+def _usable(reply: Reply, longest: int) -> Reply:
+    """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
+    if len({call.id for call in reply.calls}) != len(reply.calls):
+        return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
+    size = Message("assistant", reply.text, reply.calls).tokens
+    if reply.outcome == OK and longest and size > longest:
+        told = f"about {size:,} tokens, and there is room for {longest:,}"
+        return replace(reply, outcome=TRUNCATED, text="", calls=(), detail=f"it is longer than is allowed ({told})")
+    return reply
 
 
 def _ending(reply: Reply, model: Model, call: Call) -> PhaseError | Paused:
@@ -108,7 +124,7 @@ def _ending(reply: Reply, model: Model, call: Call) -> PhaseError | Paused:
         wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
         return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {_AGAIN}")
     if reply.outcome == REFUSED:
-        return PhaseError(
+        return Unusable(
             f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
             "--plan-model or --code-model"
         )

@@ -1,23 +1,30 @@
-"""How work on a plan begins: anew, where it was cut off, or on the code of the plan before, of which only a part is touched."""
+"""How work on a plan begins: anew, where it was cut off, or on code that is there and of which only a part is touched.
+
+What is decided is written down first, as the header of the journal that is to come, under a name of its own. Then it is
+done, in steps that may be repeated, and the last one gives the journal its name.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.agent.acceptance import fault_of
 from phases.agent.assignment import Assignment
+from phases.agent.copies import keep_a_copy
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, recorded_rows
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
 from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.errors import PipelineError
-from pipeline.files import failure, make_folder, next_aside, read_bytes, set_aside, sha256, sync_folder
+from pipeline.files import make_folder, next_aside, read_bytes, replace_file, set_aside, sha256, sync_folder
 
 RULES = "offline"
 """The model that writes scaffolds: what it wrote is no beginning for another model, nor the other way round."""
+_NEXT = ".next"
+Rows = Sequence[Mapping[str, Any]]
 
 
 class Begun(NamedTuple):
@@ -31,52 +38,52 @@ class Begun(NamedTuple):
     kept: Mapping[str, str]
     """The interfaces of planned files that were there at the beginning."""
     before: Mapping[str, str]
-    """The sha256 of files to be written that were there at the beginning."""
+    """The sha256 of planned files that were there at the beginning."""
     packages: tuple[str, ...]
     """Which of the plan's packages were installed at the beginning."""
     window: int
-    """The model's at the beginning: what was shown then must be shown again on a resume, whatever model goes on."""
+    """The model's at the beginning."""
 
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
-        written = {
-            path
-            for row in self.journal.all_rows()
-            if row["kind"] == "result"
-            for path in row["result"].get("files", ())
-        }
-        return [
-            path for path, digest in self.before.items() if path not in written and _digest(workspace, path) == digest
-        ]
+        rows = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
+        written = {path for result in rows for path in result["files"]}
+        there = [path for path in self.write if path in self.before and path not in written]
+        return [path for path in there if _digest(workspace, path) == self.before[path]]
 
 
-def begin(work: Assignment, model: Model, run: int, installed: Sequence[str], tell: Callable[[str], None]) -> Begun:
+def begin(
+    work: Assignment,
+    model: Model,
+    run: int,
+    installed: Sequence[str],
+    tell: Callable[[str], None],
+    clean: Callable[[Any], Any],
+) -> Begun:
     """Goes on with the journal on the disk where it is of this work, and begins anew otherwise: nothing that was made is lost.
 
-    `run` counts how often this was begun, this time included; `installed` are packages; `tell` says what is not plain.
+    `run` counts how often this was begun, this time included; `installed` are packages; `tell` says what is not plain;
+    `clean` takes out of the journal what may be in no file.
     """
-    header = {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
-    fixed = {"packages": list(installed), "window": model.window}
+    places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
+    planned, fixed = order_of(work.plan), {"packages": list(installed), "window": model.window}
+    coming = places.journal + _NEXT
     work.in_place()
-    if not goes_on(work.places.journal, header, lambda rows: _same_hand(rows, model.name)):
-        begun = _make_way(work, model.name, tell)
-        if begun:
-            Journal(work.places.journal, header, run, work.in_place, begun={**begun, **fixed})
+    if not (os.path.exists(coming) and goes_on(coming, header)):
+        set_aside(coming)
+        if not goes_on(places.journal, header, lambda rows: _same_hand(rows, model.name)):
+            begun = _on_the_code_before(work, model.name) or {"aside": next_aside(places.workspace)}
+            Journal(coming, header, run, work.in_place, begun={**_everything(planned), **begun, **fixed})
+    if os.path.exists(coming):
+        _carry_out(work, recorded_rows(coming)[0]["begun"], tell)
+        replace_file(coming, places.journal)
+        sync_folder(os.path.dirname(places.journal))
     work.in_place()
-    make_folder(work.places.workspace)
-    planned = order_of(work.plan)
-    everything = {"write": list(planned), "kept": {}, "before": {}, **fixed}
-    journal = Journal(work.places.journal, header, run, work.in_place, begun=everything)
-    begun = journal.begun
-    return Begun(
-        journal,
-        planned,
-        tuple(begun["write"]),
-        begun["kept"],
-        begun["before"],
-        tuple(begun["packages"]),
-        begun["window"],
-    )
+    make_folder(places.workspace)
+    journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
+    told = journal.begun
+    write, packages = tuple(told["write"]), tuple(told["packages"])
+    return Begun(journal, planned, write, told["kept"], told["before"], packages, told["window"])
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
@@ -86,49 +93,60 @@ def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *planned]))
 
 
-def _same_hand(rows: Sequence[Mapping[str, Any]], model: str) -> bool:
+def _everything(planned: Sequence[str]) -> dict[str, Any]:
+    return {"write": list(planned), "kept": {}, "before": {}}
+
+
+def _same_hand(rows: Rows, model: str) -> bool:
     """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
     last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), model)
     return bool(last == model or (rows[-1]["kind"] != "ending" and RULES not in (last, model)))
 
 
-def _make_way(work: Assignment, model: str, tell: Callable[[str], None]) -> dict[str, Any] | None:
-    """Sets the record of other work aside, and its code too, unless a part of that can stay: then, how to begin on it."""
-    begun = _on_the_code_before(work, model)
-    if begun is None:
-        kept = set_aside(work.places.workspace)
-        tell(f"begins anew; the earlier code is kept in {os.path.basename(kept)}")
-    else:
-        tell(f"the plan changed: {len(begun['write'])} of {len(work.plan['file_structure'])} files are touched by it")
-    set_aside(work.places.explorations)
-    set_aside(work.places.journal)
-    return begun
-
-
 def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
-    """What a change of the plan leaves to do on the code of the plan before; None where that is everything."""
+    """What there is left to do on the code that is there; None where that is everything."""
     rows, root = recorded_rows(work.places.journal), work.places.workspace
     hands = {model, *(row["result"]["model"] for row in rows if row["kind"] == "reply")}
-    if rows[0].get("plan_sha256") == work.plan_sha256 or (RULES in hands and len(hands) > 1) or not os.path.isdir(root):
+    if (RULES in hands and len(hands) > 1) or not os.path.isdir(root):
         return None
-    before = _plan_of(work, str(rows[0].get("plan_sha256")))
-    if before is None:
+    workspace, planned = Workspace(root), order_of(work.plan)
+    kept = [path for path in planned if not fault_of(workspace, path)]
+    remove: Sequence[str] = ()
+    if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
+        before = _plan_of(work, str(rows[0].get("plan_sha256")))
+        touched = touched_files(before, work.plan) if before else None
+        kept = [path for path in kept if touched and path in touched.keep]
+        remove = touched.remove if touched else ()
+    elif rows[-1].get("result", {}).get("stop_reason") == "accepted":
         return None
-    workspace, touched = Workspace(root), touched_files(before, work.plan)
-    there = [path for path in touched.keep if workspace.exists(path)]
-    if not there:
+    copy = next_aside(root)
+    if not kept or not keep_a_copy(root, copy):
         return None
-    _keep_a_copy(root)
-    for path in touched.remove:
-        workspace.remove(path)
-    gone = [path for path in touched.keep if path not in there]
-    write = [path for path in order_of(work.plan) if path in {*touched.write, *gone}]
-    digests = {path: _digest(workspace, path) for path in write}
+    digests = {path: _digest(workspace, path) for path in planned}
     return {
-        "write": write,
-        "kept": interfaces_of(workspace, order_of(work.plan)),
+        "write": [path for path in planned if path not in kept],
+        "kept": interfaces_of(workspace, planned),
         "before": {path: digest for path, digest in digests.items() if digest},
+        "remove": list(remove),
     }
+
+
+def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+    """Sets aside what is of other work. Every step may come a second time, after a kill."""
+    workspace = work.places.workspace
+    if "aside" in begun:
+        if os.path.lexists(workspace) and not os.path.lexists(begun["aside"]):
+            os.rename(workspace, begun["aside"])
+            sync_folder(os.path.dirname(workspace))
+            tell(f"begins anew; the earlier code is kept in {os.path.basename(begun['aside'])}")
+    else:
+        for path in begun["remove"]:
+            if os.path.lexists(os.path.join(workspace, path)):
+                Workspace(workspace).remove(path)
+        total = len(work.plan["file_structure"])
+        tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
+    set_aside(work.places.explorations)
+    set_aside(work.places.journal)
 
 
 def _plan_of(work: Assignment, digest: str) -> dict[str, Any] | None:
@@ -138,24 +156,6 @@ def _plan_of(work: Assignment, digest: str) -> dict[str, Any] | None:
         return work.parse_plan(read_bytes(path)) if os.path.exists(path) else None
     except PipelineError:
         return None
-
-
-def _keep_a_copy(workspace: str) -> None:
-    """The code as it is, under the next free name. Links are copied as links; pipes, devices and sockets are left out."""
-    copy = f"{workspace}.copy"
-    try:
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(workspace, copy, symlinks=True, ignore=_not_copied)
-        os.rename(copy, next_aside(workspace))
-        sync_folder(os.path.dirname(workspace))
-    except (OSError, shutil.Error) as error:
-        cause = error if isinstance(error, OSError) and error.errno else OSError(5, str(error))
-        raise failure("copy", workspace, cause) from error
-
-
-def _not_copied(folder: str, names: list[str]) -> list[str]:
-    paths = ((name, os.path.join(folder, name)) for name in names)
-    return [name for name, path in paths if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))]
 
 
 def _digest(workspace: Workspace, path: str) -> str:

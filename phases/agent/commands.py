@@ -1,9 +1,11 @@
-"""Commands in the sandbox, each on the tree that it began with: one that a kill cut off is run again on exactly that."""
+"""Commands in the sandbox, each on the tree that it began with: what a kill cut off is run again on exactly that."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from phases.agent.copies import keep_a_copy
 from phases.agent.sandbox.commands import Box, Finished, run_in
 from phases.agent.sandbox.snapshots import Snapshot
 
@@ -12,20 +14,16 @@ _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 
 
 class Commands:
-    """The commands of one run. `step` names what is being done, the same before and after a kill."""
+    """The commands of one run. `step` names what is being done, one command or several, the same before and after a kill."""
 
-    def __init__(self, box: Box, snapshot: Snapshot) -> None:
-        self.box, self._snapshot, self.step = box, snapshot, ""
-        self._taken = False
+    def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.box, self._snapshot, self._tell = box, snapshot, tell
+        self.step = self._begun = ""
 
-    def run(self, command: str, seconds: int, part: str = "") -> Finished:
+    def run(self, command: str, seconds: int) -> Finished:
         """Runs a shell command in the workspace."""
-        step = f"{self.step}{part}"
-        if self._snapshot.pending() == step:
-            self._snapshot.restore()
-        else:
-            self._snapshot.take(step)
-        self._taken = True
+        if self._begun != self.step:
+            self._begin()
         finished = run_in(self.box, command, seconds=seconds)
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
@@ -35,8 +33,25 @@ class Commands:
         limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
         return finished.exit_code, limit + finished.output
 
+    def take_back(self) -> None:
+        """Makes the workspace what it was when this step began: what checks leave behind is no work."""
+        if self._begun == self.step and self._snapshot.pending() == self.step:
+            self._snapshot.restore()
+
     def settled(self) -> None:
-        """What was run is on record: the tree that it began with is not needed any more."""
-        if self._taken:
+        """The step is on record: the tree that it began with is not needed any more."""
+        if self._begun:
             self._snapshot.drop()
-            self._taken = False
+            self._begun = ""
+
+    def _begin(self) -> None:
+        if self._snapshot.pending() == self.step:
+            kept = f"{self.box.workspace}.interrupted"
+            if keep_a_copy(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
+                self._tell(
+                    "a command was cut off and is run again on the tree that it began with; what it left is kept"
+                )
+            self._snapshot.restore()
+        else:
+            self._snapshot.take(self.step)
+        self._begun = self.step

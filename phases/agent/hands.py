@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance import fault_of
@@ -11,7 +11,6 @@ from phases.agent.commands import Commands
 from phases.agent.explore import Explorers
 from phases.agent.interfaces import interface_of
 from phases.agent.model import ToolCall
-from phases.agent.models.redaction import redacted
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.toolbox import Toolbox
 from phases.agent.workspace import Workspace, WorkspaceError
@@ -29,9 +28,8 @@ class Watched(NamedTuple):
     commands: Commands
     explorers: Explorers
     notes: Notes
-    secrets: tuple[str, ...]
-    there: Collection[str] = ()
-    """The planned files that were there when the work began."""
+    there: Mapping[str, str]
+    """The sha256 of planned files that were there when the work began."""
 
 
 class Hands:
@@ -42,7 +40,7 @@ class Hands:
         self.schemas = box.schemas()
         self._read: dict[str, tuple[tuple[int, ...] | None, str]] = {}
         # What is told of a file follows from the journal, never from what a run that was cut off left on the disk.
-        self._told = {path: self._digest(path) if path in watched.there else "" for path in watched.planned}
+        self._told = {path: watched.there.get(path, "") for path in watched.planned}
         self._forgotten = 0
 
     def act(self, call: ToolCall, step: str, *, again: bool) -> dict[str, Any]:
@@ -52,8 +50,7 @@ class Hands:
         """
         self._watched.commands.step = self._watched.explorers.step = step
         answer = self._box.answer(call, again=again)
-        text = redacted(answer["text"], self._watched.secrets)
-        return {**answer, "text": text, "files": self._changed(answer["touched"])}
+        return {**answer, "files": self._changed(answer["touched"])}
 
     def may_change(self, call: ToolCall) -> bool:
         """Whether doing a call may have changed something."""

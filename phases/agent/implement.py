@@ -20,6 +20,7 @@ from phases.agent.ledger import Ledger
 from phases.agent.loop import ACCEPTED, EXHAUSTED, Ending, Run, work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
+from phases.agent.models.redaction import redacted_value
 from phases.agent.outcome import implementation_document, summary_document
 from phases.agent.packages import install_packages
 from phases.agent.restoring import restore
@@ -29,7 +30,7 @@ from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.search import search_tools
-from phases.agent.tools.todos import Todos, todo_tool
+from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.tool import Tool
 from phases.agent.tools.toolbox import Toolbox
 from phases.agent.trace import trace
@@ -39,6 +40,7 @@ from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
 _MOST_TURNS = 400
+_TOLD_EVERY = 1000
 
 
 def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
@@ -46,21 +48,22 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     plan, places = assignment.plan, assignment.places
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
-    tell = partial(progress, 0, total)
+    tell, clean = partial(progress, 0, total), partial(redacted_value, secrets=model.secrets)
     packages = install_packages(assignment, tell)
-    begun = begin(assignment, model, ledger.next_run("implement"), packages.names, tell)
+    begun = begin(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
-    commands = Commands(box, Snapshot(places.workspace, places.snapshot))
+    commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
     restore(begun.journal, workspace)  # before anybody looks at the files
     run = _run(assignment, model, ledger, begun, commands)
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
+    run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
     if not begun.journal.rows():
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):
             tell(told)
     try:
-        ending = _checked_again(work(run), workspace, plan, commands)
+        ending = _checked_again(work(run), workspace, plan, commands, clean)
     except Paused as error:
         done, total, _ = files_done(workspace, plan)
         raise Paused(f"{done} of {total} files written; {error}") from error
@@ -98,16 +101,16 @@ def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, com
         assignment.places.explorations,
         begun.journal.run,
         assignment.in_place,
+        partial(redacted_value, secrets=model.secrets),
     )
-    box = Toolbox([*tools(notes), bash_tool(commands.bash), todo_tool(Todos()), explorers.tool()], assignment.breach)
-    there = {*begun.kept, *begun.before}
-    hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, model.secrets, there))
+    box = Toolbox([*tools(notes), bash_tool(commands.bash), todo_tool(), explorers.tool()], assignment.breach)
+    hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, begun.before))
     return Run(
         Conversation(model, begun.journal, ledger, "implement"),
         Memory(assignment.plan, begun, hands.schemas),
         hands,
         partial(_judge, workspace, assignment.plan, commands, begun),
-        int(assignment.limits.get("max_turns") or _MOST_TURNS),
+        int(assignment.limits.get("max_turns", _MOST_TURNS)),
         assignment.deadline,
     )
 
@@ -121,18 +124,30 @@ def _after_turn(assignment: Assignment, workspace: Workspace, memory: Memory, pr
         write_durable(assignment.places.summary, summary)
 
 
+def _while_it_comes(
+    assignment: Assignment, workspace: Workspace, run: Run, progress: Progress, characters: int
+) -> None:
+    """Tells that a long reply is on its way."""
+    if characters // _TOLD_EVERY > run.characters // _TOLD_EVERY:
+        text = f"turn {run.conversation.turn}: {characters:,} characters so far …"
+        progress(*files_done(workspace, assignment.plan)[:2], text)
+    run.characters = characters
+
+
 def _judge(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, turn: int) -> dict[str, Any]:
     commands.step = f"verdict-{turn}"
     return judge(workspace, plan, commands, begun.untouched(workspace))
 
 
-def _checked_again(ending: Ending, workspace: Workspace, plan: dict[str, Any], commands: Commands) -> Ending:
+def _checked_again(
+    ending: Ending, workspace: Workspace, plan: dict[str, Any], commands: Commands, clean: Callable[[Any], Any]
+) -> Ending:
     """A verdict is about one tree in one sandbox. If either is another by now (a hand edit, say), it is taken anew."""
     taken = ending.verification
     if taken["tree_sha256"] in (None, tree_digest(workspace)) and taken["sandbox"] == commands.box.kind:
         return ending
     commands.step = "again"
-    verdict = judge(workspace, plan, commands)
+    verdict = clean(judge(workspace, plan, commands))
     commands.settled()
     reason = ACCEPTED if verdict["block"] is None else EXHAUSTED
     return Ending(reason, ending.turns, verdict["verification"], verdict["block"] or "")

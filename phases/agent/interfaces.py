@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,6 +16,7 @@ _MOST_ROWS, _MOST_SPAN = 50, 4000
 _ROOM_FOR_THE_REST = 60
 _MOST_ARGUMENTS = 60
 _DEEPEST_CLASS = "    " * 2
+_DEFINES = re.compile(r"(?:async def|def|class) (\w+)")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -24,6 +26,13 @@ def interface_of(path: str, source: str) -> str:
     if tree is None:
         return _outside(path, source)
     return _bounded(f"# {path}", [*_documented(tree, ""), *_imports(tree), *_symbols(tree.body, "")])
+
+
+def outline_of(interface: str) -> str:
+    """An interface cut down to its first line and the names that it defines."""
+    first, *rest = interface.split("\n")
+    names = [match.group(1) for line in rest if (match := _DEFINES.match(line))]
+    return f"{first[:200]}\ndefines {', '.join(names)}"[:1000] if names else first[:200]
 
 
 def _outside(path: str, source: str) -> str:

@@ -30,9 +30,13 @@ class Journal:
         in_place: Callable[[], None] = lambda: None,
         *,
         begun: Mapping[str, Any] | None = None,
+        clean: Callable[[Any], Any] = lambda result: result,
     ) -> None:
-        """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay."""
-        self._path, self._in_place = path, in_place
+        """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay.
+
+        `clean` takes out of every result what may be in no file.
+        """
+        self._path, self._in_place, self._clean = path, in_place, clean
         repair_tail(path)
         self._rows = _read(path)
         self._next = 1
@@ -58,6 +62,11 @@ class Journal:
     def replaying(self) -> bool:
         """Whether the next step is answered from the disk."""
         return self._next < self._recorded
+
+    @property
+    def next_kind(self) -> str:
+        """Of the record that answers the next step; empty when that is not on the disk."""
+        return str(self._rows[self._next]["kind"]) if self.replaying else ""
 
     @property
     def cut_here(self) -> bool:
@@ -90,7 +99,7 @@ class Journal:
             result = row["result"]
         else:
             self._in_place()  # what is done now writes into the task folder, and so does the record of it
-            result = do()
+            result = self._clean(do())
             self._in_place()
             self._rows.append({"kind": kind, "key": dict(key), "result": result})
             append_row(self._path, self._rows[-1], durable=durable)
@@ -101,6 +110,18 @@ class Journal:
 def recorded_rows(path: str) -> list[dict[str, Any]]:
     """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
     return _read(path)
+
+
+def journals_of(task: str) -> list[str]:
+    """Every journal in a task directory: of the plan, of the code and of sub-agents, those that were set aside among them."""
+    found = []
+    for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
+        path = os.path.join(task, name)
+        if name.startswith(("journal.jsonl", "plan_journal.jsonl")) and not name.endswith(".corrupt"):
+            found.append(path)
+        elif name.startswith("explorations") and os.path.isdir(path):
+            found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]
+    return found
 
 
 def goes_on(
@@ -143,4 +164,5 @@ _WANTED = {
     "result": ("turn", "call", "failed"),
     "verdict": ("turn", "verification"),
     "ending": ("turn", "stop_reason"),
+    "window": ("turn", "window"),
 }

@@ -5,16 +5,18 @@ The file is never moved aside: what was spent stays spent, whatever is done agai
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from phases.agent.journal import journals_of, recorded_rows
 from phases.agent.lines import append_row, read_rows
-from phases.agent.model import OK, Model, Reply
+from phases.agent.model import OK, Model, Reply, reply_from_json
 from pipeline.append import repair_tail
-from pipeline.errors import Paused, PhaseError
+from pipeline.errors import Paused, PhaseError, PipelineError
 
 _LONGEST_PARTIAL = 4000
 _ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
@@ -46,6 +48,12 @@ class Ledger:
         self._rows = read_ledger(path)
         self.spent: dict[str, Any] = sums(self._rows)
         self._known = {(row["thread"], row["run"], row["turn"]) for row in self._rows if row["used"]}
+        self._recover_all()
+
+    @property
+    def task(self) -> str:
+        """The name of the task, as commands know it."""
+        return os.path.basename(os.path.dirname(os.path.dirname(self._path)))
 
     def next_run(self, thread: str) -> int:
         """The number for a thread that begins anew."""
@@ -69,7 +77,7 @@ class Ledger:
             if limits.get(name) and used >= limits[name]:
                 raise Paused(
                     f"the limit {name} = {limits[name]} is reached ({told}); what is done is kept; go on with: "
-                    f"pipeline resume {raise_it}"
+                    f"pipeline resume {self.task} {raise_it}"
                 )
 
     def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
@@ -93,6 +101,23 @@ class Ledger:
         self._since = now
         self._add(row)
 
+    def _recover_all(self) -> None:
+        """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
+        for path in journals_of(os.path.dirname(os.path.dirname(self._path))):
+            with contextlib.suppress(
+                PipelineError, KeyError, TypeError, ValueError
+            ):  # a damaged one is named by who works with it
+                header, *rows = recorded_rows(path)
+                self.recover(
+                    (
+                        Call(header["thread"], header["run"], row["key"]["turn"], row["result"]["about"]),
+                        row["result"]["model"],
+                        reply_from_json(row["result"]),
+                    )
+                    for row in rows
+                    if row["kind"] == "reply"
+                )
+
     def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
         """Adds what a journal says was paid for and a crash kept from being noted here."""
         for call, model, reply in calls:
@@ -101,16 +126,18 @@ class Ledger:
 
     def _batch(self) -> float:
         """What this task and all beside it have spent. A ledger that did not change is not read again."""
-        task = os.path.dirname(os.path.dirname(self._path))
-        total = float(self.spent["usd"])
-        for name in os.listdir(os.path.dirname(task)):
-            path = os.path.join(os.path.dirname(task), name, "logs", os.path.basename(self._path))
+        folder, total = os.path.dirname(os.path.dirname(os.path.dirname(self._path))), float(self.spent["usd"])
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name, "logs", os.path.basename(self._path))
             if path == self._path or not os.path.exists(path):
                 continue
-            size = os.path.getsize(path)
-            if self._others.get(path, (0, 0.0))[0] != size:
-                self._others[path] = size, sums(read_ledger(path))["usd"]
-            total += self._others[path][1]
+            with contextlib.suppress(
+                PipelineError, OSError
+            ):  # one that goes away or is damaged is not this task's trouble
+                size = os.path.getsize(path)
+                if self._others.get(path, (0, 0.0))[0] != size:
+                    self._others[path] = size, sums(read_ledger(path))["usd"]
+            total += self._others.get(path, (0, 0.0))[1]
         return total
 
     def _add(self, row: dict[str, Any]) -> None:

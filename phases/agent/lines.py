@@ -21,8 +21,11 @@ def read_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> l
 
 
 def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Adds a row. A durable one is on the disk when this returns, and so are those before it; any other survives a kill."""
-    line = json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+    """Adds a row, its keys in their order, so that what is read back is what was written.
+
+    A durable one is on the disk when this returns, and so are those before it; any other survives a kill.
+    """
+    line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
     append_durable(path, line) if durable else append_soon(path, line)
 
 

@@ -14,13 +14,12 @@ from phases.agent.asking import Conversation
 from phases.agent.hands import Hands
 from phases.agent.memory import Memory
 from phases.agent.model import OK, Reply, ToolCall
-from pipeline.errors import Paused, PhaseError
+from pipeline.errors import Paused
 
 _TOLD, _STUCK = 3, 10
 """After so many equal turns in a row the model is told; after so many the work ends."""
 ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
 _SHOWN = 3
-_GO_ON = "what is written is kept; go on with: pipeline resume"
 
 
 @dataclass
@@ -37,6 +36,8 @@ class Run:
     """time.monotonic() after which no further turn begins."""
     on_turn: Callable[[str], None] = lambda what: None
     """Told what was done in a turn; not of turns that the journal answered."""
+    characters: int = 0
+    """Of the reply that is on its way."""
     todos: list[Mapping[str, Any]] = field(default_factory=list)
     """The model's own list, as it wrote it last."""
 
@@ -91,11 +92,20 @@ def work(run: Run) -> Ending:
 
 
 def _ask(run: Run) -> Reply:
-    turns = run.conversation.turn
-    if turns >= run.most_turns:
-        raise Paused(f"the limit max_turns = {run.most_turns} is reached; {_GO_ON} --max-turns {2 * run.most_turns}")
+    turns, journal = run.conversation.turn, run.conversation.journal
+    if run.most_turns and turns >= run.most_turns and not journal.replaying:
+        raise Paused(
+            f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
+            f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}"
+        )
+    window = run.conversation.model.window
+    if journal.next_kind == "window" or (not journal.replaying and window != run.memory.window):
+        run.memory.widen(journal.once("window", {"turn": turns}, lambda: {"window": window})["window"])
     if run.deadline is not None and time.monotonic() > run.deadline:
-        raise PhaseError(f"the time for this phase is used up after {turns} turns; {_GO_ON}")
+        raise Paused(
+            f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; go on with: "
+            f"pipeline resume {run.conversation.ledger.task}"
+        )
     messages = run.memory.messages()
     run.hands.forget(run.memory.forgotten)
     return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())

@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.agent.beginning import Begun
+from phases.agent.interfaces import outline_of
 from phases.agent.journal import digest_of
 from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
-from phases.agent.prompt import first_messages, needs_of
+from phases.agent.prompt import first_messages, needs_of, without_result
 from pipeline.errors import PhaseError
 
 _KEPT_WHOLE = 2
 _SHORT = 60
 _SHRINK = 0.6
+_LONGEST_TOLD = 2000
+_TELLING = ("file_path", "command", "pattern", "description")
 
 
 class Memory:
@@ -27,10 +30,13 @@ class Memory:
     def __init__(self, plan: Mapping[str, Any], begun: Begun, tools: Sequence[Mapping[str, Any]]) -> None:
         self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
-        self._room = begun.window - most_tokens(begun.window) - tokens_of(json.dumps(list(tools)))
+        self._tools_size = tokens_of(json.dumps(list(tools)))
+        self.window, self._room = begun.window, 0
+        self.widen(begun.window)
         self._head = first_messages(plan, begun.write, begun.packages, self._room)
         self._written = {path: Message("user", text) for path, text in begun.kept.items()}
         self._changed: dict[str, Message] = {}
+        self._step: list[Message] = []
         self._recent: list[list[Message]] = []
         self._step_is_over = False
         self._shown: list[Message] = []
@@ -48,10 +54,15 @@ class Memory:
         """What is written so far: path to interface, in the order of writing."""
         return {path: message.text for path, message in {**self._written, **self._changed}.items()}
 
+    def widen(self, window: int) -> None:
+        """Another window from now on: another model goes on, or the user said how large it is."""
+        self.window = window
+        self._room = window - most_tokens(window) - self._tools_size
+
     def messages(self) -> list[Message]:
         """The next request. Raises PhaseError when not even the plan fits the model's window."""
         size = self._look()
-        for reduce in (self._leave_out_results, self._shorten, self._shorten_all):
+        for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
                 break
             reduce()
@@ -59,7 +70,7 @@ class Memory:
         if size > self._room:
             raise PhaseError(
                 f"the plan and the turn at hand need about {size:,} tokens, and the model has room for {self._room:,}: "
-                "choose a model with a larger window (context_tokens says what it is, where it is not known)"
+                "go on with a model that has a larger one (--code-model), or say how large it is (context_tokens)"
             )
         return self._shown
 
@@ -117,14 +128,15 @@ class Memory:
     def _begin_step(self) -> None:
         if self._open:
             there = self.target in self._kept
-            self._recent.append([Message("user", needs_of(self._plan, self.target, len(self._open), there=there))])
+            self._step = [Message("user", needs_of(self._plan, self.target, len(self._open), there=there))]
         elif self._written:
-            self._recent.append(
-                [Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")]
-            )
+            self._step = [
+                Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")
+            ]
 
     def _all(self) -> list[Message]:
-        return [*self._head, *self._written.values(), *(message for turn in self._recent for message in turn)]
+        recent = (message for turn in self._recent for message in turn)
+        return [*self._head, *self._written.values(), *self._step, *recent]
 
     def _look(self) -> int:
         """Puts the next request together, and counts its tokens."""
@@ -133,7 +145,7 @@ class Memory:
 
     def _leave_out_results(self) -> None:
         for turn in self._recent[:-_KEPT_WHOLE]:
-            turn[:] = [_without_result(message) for message in turn]
+            turn[:] = [without_result(message) for message in turn]
         self.forgotten += 1
 
     def _fold(self) -> None:
@@ -155,14 +167,13 @@ class Memory:
     def _shorten_all(self) -> None:
         self._shorten(1)
 
-
-def _without_result(message: Message) -> Message:
-    if message.role != "tool" or message.tokens <= _SHORT:
-        return message
-    first = message.text.partition("\n")[0][:200]
-    return Message(
-        "tool", f"{first}\n(the rest is left out to save room; call again if you need it)", (), message.call_id
-    )
+    def _outline(self) -> None:
+        """Of files that the one at hand does not need, only the names of what they define."""
+        row: Mapping[str, Any] = next((row for row in self._plan["file_structure"] if row["path"] == self.target), {})
+        needed = {self.target, *row.get("depends_on", [])}
+        for path, message in self._written.items():
+            if path not in needed:
+                self._written[path] = Message("user", outline_of(message.text))
 
 
 def _in_short(turn: Sequence[Message]) -> list[str]:
@@ -170,8 +181,8 @@ def _in_short(turn: Sequence[Message]) -> list[str]:
     lines = []
     for message in turn:
         if message.role == "user":
-            lines.append("- " + " ".join(message.text.split())[:400])
+            lines.append(message.text[:_LONGEST_TOLD])
         for call in message.calls:
-            what = next((str(value) for value in call.arguments.values()), "")
-            lines.append(f"- {call.name} {' '.join(what.split())[:120]}: {answers.get(call.id, '')}")
+            what = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")
+            lines.append(f"- {call.name} {' '.join(what[:400].split())[:120]}: {answers.get(call.id, '')}")
     return lines

@@ -8,7 +8,6 @@ from typing import Any
 from phases.agent.acceptance import file_problems
 from phases.agent.loop import ACCEPTED, Ending
 from phases.agent.workspace import Workspace
-from pipeline.files import sha256
 from pipeline.formats import Markdown, compose_markdown
 
 
@@ -30,8 +29,9 @@ def implementation_document(
         "missing": missing,
         "verification": ending.verification,
         "files": [
-            {"path": f"generate_code/{path}", "bytes": len(data), "sha256": sha256(data)}
-            for path, data in workspace.files()
+            {"path": f"generate_code/{row.path}", "bytes": row.bytes, "sha256": row.sha256}
+            for row in workspace.digests()
+            if row.sha256
         ],
     }
 
@@ -74,10 +74,8 @@ def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: 
         faults.append("; ".join(problems[:3]))
     if counts["missing"]:
         gone = len(counts["missing"]) - counts["stubbed"]
-        faults.append(
-            f"{counts['stubbed']} of {counts['total']} requirements are only stubs"
-            + (f", {gone} are missing" if gone else "")
-        )
+        stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
+        faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
     if ending.stop_reason != ACCEPTED:
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
     if ending.verification["verified"] is not True:

@@ -34,14 +34,14 @@ class Touched(NamedTuple):
 def touched_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> Touched:
     """Which files a change of the plan reaches.
 
-    A file is to be written again when its row or a requirement that it implements is new or differs, when the interface of
-    a file that it uses changed or is gone; a test also when a file that it tests is written again or when the verify
-    commands change; what implements experiments (else the entry script) when those change; what names the packages when
-    those change.
+    A file is to be written again when its row is new or differs; when a requirement that it implements, or a component of
+    such a requirement, is new, differs or is gone; when the interface of a file that it uses changed or is gone. A test
+    also when a file that it tests is written again or when the verify commands change; what implements experiments (else
+    the entry script) when those change; what names the packages when those change.
     """
     old, new = _files(old_plan), _files(new_plan)
     reached = {path for path, row in new.items() if _differs(old.get(path), row, _FIELDS_OF_FILES)}
-    demands = _changed_requirements(old_plan, new_plan)
+    demands = _changed_requirements(old_plan, new_plan) | _regrouped_requirements(old_plan, new_plan)
     reached |= {path for path, row in new.items() if demands.intersection(row.get("implements", ()))}
     changed = {path for path in {*old, *new} if _interface(old.get(path)) != _interface(new.get(path))}
     reached |= {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
@@ -112,6 +112,16 @@ def _changed_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, An
     old, new = _requirements(old_plan), _requirements(new_plan)
     differing = {name for name, row in new.items() if _differs(old.get(name), row, _FIELDS_OF_REQUIREMENTS)}
     return differing | (old.keys() - new.keys())
+
+
+def _regrouped_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
+    """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
+    old, new = (
+        [{name: value for name, value in row.items() if value} for row in plan["implementation_components"]]
+        for plan in (old_plan, new_plan)
+    )
+    differing = [row for row in old if row not in new] + [row for row in new if row not in old]
+    return {name for row in differing for name in row.get("requirements", ())}
 
 
 def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from phases.agent.model import Message, tokens_of
 
+_SHORT_RESULT = 60
+"""In tokens: an answer that is no longer is left as it is."""
 SYSTEM = """You implement a research paper from an approved plan, alone, with tools, in a workspace that starts empty or holds
 earlier work. Paths are relative to the workspace.
 
@@ -56,6 +58,16 @@ def needs_of(plan: Mapping[str, Any], path: str, left: int, *, there: bool) -> s
     hint = " It is there from an earlier plan: read it and change what the plan changed." if there else ""
     return f"Files left to write: {left}. The next one, with what the paper demands of it:{hint}\n" + json.dumps(
         needs, ensure_ascii=False
+    )
+
+
+def without_result(message: Message) -> Message:
+    """The answer of a tool, cut down to its first line; any other message as it is."""
+    if message.role != "tool" or message.tokens <= _SHORT_RESULT:
+        return message
+    first = message.text.partition("\n")[0][:200]
+    return Message(
+        "tool", f"{first}\n(the rest is left out to save room; call again if you need it)", (), message.call_id
     )
 
 

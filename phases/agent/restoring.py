@@ -1,21 +1,30 @@
-"""Files that an earlier run wrote and that are gone since: written again from the journal, as they were last."""
+"""Planned files that an earlier run wrote and that are gone since: written again from the journal, as they were last."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 from phases.agent.journal import Journal
 from phases.agent.model import ToolCall, reply_from_json
 from phases.agent.tools.edit import NoEdit, Replacement, edited
-from phases.agent.workspace import Workspace
+from phases.agent.workspace import Workspace, WorkspaceError
+from pipeline.files import sha256
 
 
 def restore(journal: Journal, workspace: Workspace) -> None:
-    """Writes back what is missing. A file that is there, edited by hand or not, is left as it is."""
+    """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away."""
+    last = {
+        path: state["sha256"]
+        for row in journal.rows()
+        if row["kind"] == "result"
+        for path, state in row["result"]["files"].items()
+    }
     for path, text in _last_texts(journal).items():
-        if not workspace.exists(path):
-            workspace.write(path, text)
+        if last.get(path) == sha256(text.encode("utf-8", "replace")) and not workspace.exists(path):
+            with contextlib.suppress(WorkspaceError):
+                workspace.write(path, text)
 
 
 def _last_texts(journal: Journal) -> dict[str, str]:
@@ -37,7 +46,9 @@ def _take(texts: dict[str, str], path: str, name: str, arguments: Mapping[str, A
     if name == "Write":
         texts[path] = arguments["content"]
     elif name == "Edit" and path in texts:
-        replacement = Replacement(arguments["old_string"], arguments["new_string"], arguments.get("replace_all", False))
+        replacement = Replacement(
+            arguments["old_string"], arguments["new_string"], arguments.get("replace_all") or False
+        )
         try:
             texts[path] = edited(texts[path], replacement)
         except NoEdit:

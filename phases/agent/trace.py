@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from phases.agent.stubs import Function, Value, is_stub
 from phases.agent.tools.syntax import tree_of
 from phases.agent.workspace import Workspace, WorkspaceError
 
@@ -14,10 +15,7 @@ IMPLEMENTED, STUBBED, MISSING = "implemented", "stubbed", "missing"
 _ID = re.compile(r"\bR[0-9]+\b")
 _ID_IN_NAME = re.compile(r"(?<![a-z0-9])r[0-9]+(?![0-9])")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Value = ast.Assign | ast.AnnAssign
 _CHECKS = ("raises", "warns", "fail")
-_SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
 
 
 class Place(NamedTuple):
@@ -30,7 +28,9 @@ class Place(NamedTuple):
     last: int
     is_stub: bool
     is_test: bool
+    is_value: bool
     value: ast.expr | None
+    """Of a value that is given."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    node: _Function | ast.ClassDef | _Value
+    node: Function | ast.ClassDef | Value
     symbol: str
     after: int
     """The line that what stands before it ends in: a comment is its own from there on."""
@@ -76,33 +76,19 @@ def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Plac
     for definition in sorted(_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
         node, is_test = definition.node, in_tests and _is_test(definition)
         named = [name for name in _named(definition, lines, is_test=is_test) if name in identifiers]
-        if in_tests and not (is_test and isinstance(node, _Function) and _checks_something(node)):
+        if in_tests and not (is_test and isinstance(node, Function) and _checks_something(node)):
             continue
-        value = node.value if isinstance(node, _Value) else None
+        is_value = isinstance(node, Value)
+        value = node.value if isinstance(node, Value) else None
         span = (_first_line(node), node.end_lineno or node.lineno)
         stub = not is_test and is_stub(node, inside_class=definition.inside is ast.ClassDef)
-        places += [Place(name, path, definition.symbol, *span, stub, is_test, value) for name in named]
+        places += [Place(name, path, definition.symbol, *span, stub, is_test, is_value, value) for name in named]
     return places
 
 
 def lines_of(source: str) -> list[str]:
     """The lines as Python counts them."""
     return _LINE_END.split(source)
-
-
-def is_stub(node: _Function | ast.ClassDef | _Value, *, inside_class: bool = False) -> bool:
-    """Whether a definition does nothing: a function that passes, returns nothing, or raises NotImplementedError; a class
-    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
-    """
-    if isinstance(node, _Value):
-        if node.value is None:
-            return not inside_class  # a field that is filled in when an object is made
-        return isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
-    if isinstance(node, ast.ClassDef):
-        methods = [child for child in node.body if isinstance(child, _Function)]
-        working = [method for method in methods if method.name not in _SETS_UP] or methods
-        return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
-    return all(_is_nothing(child) for child in node.body) or any(_gives_up(child) for child in node.body)
 
 
 def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
@@ -119,14 +105,25 @@ def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
 def _row(requirement: dict[str, Any], places: list[Place]) -> dict[str, Any]:
     own = [place for place in places if place.identifier == requirement["id"]]
     code = [place for place in own if not place.is_test]
-    status = STUBBED if all(place.is_stub for place in code) else IMPLEMENTED
     return {
         "id": requirement["id"],
         "text": requirement["text"],
-        "status": status if code else MISSING,
+        "status": _status(requirement.get("kind"), code),
         "places": list(dict.fromkeys(place.name for place in code)),
         "tests": list(dict.fromkeys(place.name for place in own if place.is_test)),
     }
+
+
+def _status(kind: str | None, code: Sequence[Place]) -> str:
+    """One stub among functions and classes leaves a requirement open, whatever stands beside it. A value is enough for a
+    hyperparameter, and else where nothing but values names the requirement.
+    """
+    if not code:
+        return MISSING
+    working = [place for place in code if not place.is_value]
+    if working and kind != "hyperparameter":
+        return STUBBED if any(place.is_stub for place in working) else IMPLEMENTED
+    return STUBBED if all(place.is_stub for place in code) else IMPLEMENTED
 
 
 def _definitions(tree: ast.Module) -> Iterator[_Definition]:
@@ -135,10 +132,10 @@ def _definitions(tree: ast.Module) -> Iterator[_Definition]:
     while todo:
         prefix, after, inside, body = todo.pop()
         for node in body:
-            if isinstance(node, _Function | ast.ClassDef):
+            if isinstance(node, Function | ast.ClassDef):
                 yield _Definition(node, prefix + node.name, after, inside)
                 todo.append((f"{prefix}{node.name}.", node.lineno, type(node), node.body))
-            elif isinstance(node, _Value):
+            elif isinstance(node, Value):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 if isinstance(target, (ast.Name, ast.Attribute)):
                     name = target.id if isinstance(target, ast.Name) else target.attr
@@ -157,7 +154,7 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 def _named(definition: _Definition, lines: list[str], *, is_test: bool) -> list[str]:
     """The ids that a definition names."""
     node, text = definition.node, [*_comments_above(definition, lines)]
-    if isinstance(node, _Value):
+    if isinstance(node, Value):
         text.append(_comment_behind(node, lines))
     else:
         text.append(ast.get_docstring(node, clean=False) or "")
@@ -174,14 +171,14 @@ def _comments_above(definition: _Definition, lines: list[str]) -> Iterator[str]:
         yield line
 
 
-def _comment_behind(node: _Value, lines: list[str]) -> str:
+def _comment_behind(node: Value, lines: list[str]) -> str:
     line = lines[(node.end_lineno or node.lineno) - 1].encode("utf-8", "replace")[node.end_col_offset or 0 :]
     behind = line.decode("utf-8", "replace").strip()
     return behind if behind.startswith("#") else ""
 
 
-def _first_line(node: _Function | ast.ClassDef | _Value) -> int:
-    decorators = [] if isinstance(node, _Value) else node.decorator_list
+def _first_line(node: Function | ast.ClassDef | Value) -> int:
+    decorators = [] if isinstance(node, Value) else node.decorator_list
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
@@ -191,10 +188,10 @@ def _is_test_file(path: str) -> bool:
 
 
 def _is_test(definition: _Definition) -> bool:
-    return isinstance(definition.node, _Function) and definition.node.name.startswith("test")
+    return isinstance(definition.node, Function) and definition.node.name.startswith("test")
 
 
-def _checks_something(node: _Function) -> bool:
+def _checks_something(node: Function) -> bool:
     """Whether a test can fail by its own words, and is not skipped."""
     marks = (child for decorator in node.decorator_list for child in ast.walk(decorator))
     if any(_word(mark).startswith("skip") for mark in marks):
@@ -212,23 +209,6 @@ def _is_check(node: ast.AST) -> bool:
 def _word(node: ast.AST) -> str:
     """The last word of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_nothing(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant)
-    if isinstance(node, ast.Return):
-        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
-    return _gives_up(node) or isinstance(
-        node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
-    )
-
-
-def _gives_up(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Raise):
-        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-    return False
 
 
 def _literal(node: ast.expr | None) -> object:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
+from phases.agent.names import is_path, twin_of
+from phases.agent.walk import OPENS_A_FOLDER, REGULAR, Entry, walk
 from pipeline.errors import PipelineError
-from pipeline.files import failure, replace_file, write_all
+from pipeline.files import failure, replace_file, sha256, write_all
 
 LARGEST_FILE = 2 * 1024 * 1024
-_MOST_PARTS = 32
-_NOT_OURS = ("__pycache__", ".git")
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
+_NEW_MODE, _KEPT_BITS, _OWN_BITS = 0o644, 0o755, 0o600
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FAULTS_OF_THE_PATH = frozenset(
@@ -31,13 +32,13 @@ class WorkspaceError(PipelineError):
     """What a tool answers when a path or a file is refused."""
 
 
-class _Found(NamedTuple):
-    """One entry of the workspace that is no folder to look into, with the open folder that it is in."""
+class Digest(NamedTuple):
+    """One regular file of the workspace."""
 
     path: str
-    name: str
-    folder: int
-    regular: bool
+    bytes: int
+    sha256: str | None
+    """None for a file over LARGEST_FILE: of that, only the size counts."""
 
 
 class Workspace:
@@ -62,10 +63,12 @@ class Workspace:
         """The content of a regular file of bounded size. Raises WorkspaceError."""
         parts = _parts(path)
         with self._folder(parts[:-1]) as folder:
-            return self._content(path, parts[-1], folder)
+            descriptor = self._opened(path, parts[-1], folder, most=LARGEST_FILE)
+            with os.fdopen(descriptor, "rb") as file:
+                return file.read(LARGEST_FILE)
 
     def write(self, path: str, text: str) -> None:
-        """Replaces a file as one step, durably. Raises WorkspaceError."""
+        """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
         parts = _parts(path)
         data = text.encode("utf-8", "replace")
         if len(data) > LARGEST_FILE:
@@ -75,7 +78,7 @@ class Workspace:
             try:
                 _refuse_twin(parts[-1], folder)
                 _remove(temporary, folder)
-                _write_new(temporary, data, folder)
+                _write_new(temporary, data, folder, mode=_kept_mode(parts[-1], folder))
                 replace_file(temporary, parts[-1], folder=folder)
                 os.fsync(folder)
             except OSError as error:
@@ -97,69 +100,75 @@ class Workspace:
         try:
             parts = _parts(path)
             with self._folder(parts[:-1]) as folder:
-                os.close(self._opened(path, parts[-1], folder))
+                os.close(self._opened(path, parts[-1], folder, most=LARGEST_FILE))
         except WorkspaceError:
             return False
         return True
 
     def paths(self, *, most: int = 100_000) -> list[str]:
         """The paths of all regular files that can be taken in, sorted; of more than `most`, the first ones that are met."""
-        found: list[str] = []
-        for entry in self._walk():
-            if len(found) == most:
-                break
-            if entry.regular and _is_path(entry.path):
-                found.append(entry.path)
-        return sorted(found)
+        return sorted(entry.path for entry in islice(self._regular(), most))
+
+    def digests(self) -> list[Digest]:
+        """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
+        return sorted(
+            Digest(path, size, None if data is None else sha256(data)) for path, size, data in self._contents()
+        )
 
     def files(self) -> list[tuple[str, bytes]]:
-        """Every file that can be taken in, by path."""
-        return sorted((path, data) for path, data in self._contents() if isinstance(data, bytes))
+        """Every file of at most LARGEST_FILE by path, all of them held at once: for workspaces known to be small."""
+        return sorted((path, data) for path, _, data in self._contents() if data is not None)
 
     def strays(self) -> list[str]:
-        """What lies in the workspace and cannot be taken in: links, pipes, odd names, files over the limit."""
-        return sorted(f"{path!r}: {fault}" for path, fault in self._contents() if isinstance(fault, str))
+        """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
+        faults = ((entry.path, self._fault(entry)) for entry in self._walk())
+        return sorted(f"{path!r}: {fault}" for path, fault in faults if fault)
 
-    def _contents(self) -> Iterator[tuple[str, bytes | str]]:
-        for entry in self._walk():
+    def _fault(self, entry: Entry) -> str:
+        """Why an entry cannot be taken in. Its content is not looked at."""
+        try:
+            if entry.kind == REGULAR:
+                os.close(self._opened(entry.path, entry.name, entry.folder))
+            _parts(entry.path)
+        except WorkspaceError as error:
+            return str(error)
+        return "" if entry.kind == REGULAR else f"it is {entry.kind}"
+
+    def _contents(self) -> Iterator[tuple[str, int, bytes | None]]:
+        """Path, size and content of each regular file that can be taken in; no content of one over the limit."""
+        for path, name, folder, _ in self._regular():
             try:
-                _parts(entry.path)
-                yield entry.path, self._content(entry.path, entry.name, entry.folder)
-            except WorkspaceError as error:
-                yield entry.path, str(error)
+                yield path, *self._measured(path, name, folder)
+            except WorkspaceError:
+                continue  # it cannot be read, or it went since it was listed
 
-    def _walk(self) -> Iterator[_Found]:
-        with self._folder([]) as root:
-            yield from self._below("", root, 1)
-
-    def _below(self, prefix: str, folder: int, depth: int) -> Iterator[_Found]:
-        """By open folders, never by name alone: a folder that turns into a link meanwhile is told as one, not followed."""
-        with os.scandir(folder) as entries:
-            kinds = {e.name: (e.is_dir(follow_symlinks=False), e.is_file(follow_symlinks=False)) for e in entries}
-        for name, (is_folder, is_file) in sorted(kinds.items()):
-            inner = _opened_folder(name, folder) if is_folder and depth < _MOST_PARTS else None
-            if inner is None:
-                yield _Found(prefix + name, name, folder, is_file)
-                continue
-            try:
-                if name not in _NOT_OURS:
-                    yield from self._below(f"{prefix}{name}/", inner, depth + 1)
-            finally:
-                os.close(inner)
-
-    def _content(self, path: str, name: str, folder: int) -> bytes:
+    def _measured(self, path: str, name: str, folder: int) -> tuple[int, bytes | None]:
         with os.fdopen(self._opened(path, name, folder), "rb") as file:
-            return file.read(LARGEST_FILE)
+            size = os.fstat(file.fileno()).st_size
+            try:
+                data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
+            except OSError as error:
+                raise self._refusal("read", path, error) from error
+        size = max(size, len(data))  # it may have grown since
+        return (size, None) if size > LARGEST_FILE else (len(data), data)
 
-    def _opened(self, path: str, name: str, folder: int) -> int:
+    def _regular(self) -> Iterator[Entry]:
+        return (entry for entry in self._walk() if entry.kind == REGULAR and is_path(entry.path))
+
+    def _walk(self) -> Iterator[Entry]:
+        with self._folder([]) as root:
+            yield from walk(root)
+
+    def _opened(self, path: str, name: str, folder: int, *, most: int | None = None) -> int:
         try:
             descriptor = os.open(name, _READ, dir_fd=folder)
         except OSError as error:
             raise self._refusal("read", path, error) from error
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
+        if not stat.S_ISREG(status.st_mode) or (most is not None and status.st_size > most):
             os.close(descriptor)
-            raise WorkspaceError(f"cannot read {path}: not a regular file of at most {LARGEST_FILE:,} bytes")
+            limit = f" of at most {most:,} bytes" if most is not None else ""
+            raise WorkspaceError(f"cannot read {path}: not a regular file{limit}")
         return descriptor
 
     def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
@@ -171,14 +180,14 @@ class Workspace:
     @contextmanager
     def _folder(self, parts: list[str], *, make: bool = False) -> Iterator[int]:
         try:
-            folder = os.open(self.root, _FOLDER)
+            folder = os.open(self.root, OPENS_A_FOLDER)
         except OSError as error:
             raise failure("open", self.root, error) from error
         try:
             for part in parts:
                 if make:
                     _make(part, folder)
-                inner = os.open(part, _FOLDER, dir_fd=folder)
+                inner = os.open(part, OPENS_A_FOLDER, dir_fd=folder)
                 os.close(folder)
                 folder = inner
             yield folder
@@ -189,24 +198,11 @@ class Workspace:
 
 
 def _parts(path: str) -> list[str]:
-    if not _is_path(path):
+    if not is_path(path):
         raise WorkspaceError(
             f"the path {path[:200]!r} is refused: give a path inside the workspace, like package/module.py"
         )
     return path.split("/")
-
-
-def _is_path(path: str) -> bool:
-    parts = path.split("/")
-    odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
-    return path.isprintable() and len(parts) <= _MOST_PARTS and not any(odd)
-
-
-def _opened_folder(name: str, folder: int) -> int | None:
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except OSError:
-        return None
 
 
 def _make(name: str, folder: int) -> None:
@@ -219,22 +215,25 @@ def _make(name: str, folder: int) -> None:
 
 
 def _refuse_twin(name: str, folder: int) -> None:
-    """Two names that differ in case alone are one file on some disks, and the code could not be copied there."""
+    twin = twin_of(name, folder)
+    if twin is not None:
+        raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone")
+
+
+def _kept_mode(name: str, folder: int) -> int | None:
+    """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
-        twins = [other for other in os.listdir(folder) if _folded(other) == _folded(name)]
-        if twins:
-            raise WorkspaceError(f"{name} is refused: {twins[0]!r} is there, and differs in case alone") from None
+        return None
+    return mode & _KEPT_BITS | _OWN_BITS if stat.S_ISREG(mode) else None
 
 
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _write_new(name: str, data: bytes, folder: int) -> None:
-    descriptor = os.open(name, _NEW, 0o644, dir_fd=folder)
+def _write_new(name: str, data: bytes, folder: int, *, mode: int | None) -> None:
+    descriptor = os.open(name, _NEW, _NEW_MODE, dir_fd=folder)
     try:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
         write_all(descriptor, data)
         os.fsync(descriptor)
     finally:

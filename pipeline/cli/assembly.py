@@ -16,6 +16,8 @@ from pipeline.settings import STORED, Settings, load_settings
 from pipeline.store import TaskStore
 
 _MODULE = "phase"
+_USES = ("model", "plan_model", "code_model")
+_REPLAY = "replay:"
 _UNFINISHED = ("running", "paused", "error", "cancelled")
 
 
@@ -25,7 +27,10 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         os.getcwd()
     except OSError as error:
         raise UsageError("the folder that you are in is gone; go to another one first") from error
-    return load_settings(os.path.join(_config_folder(), "config.yaml"), os.environ, flags)
+    settings = load_settings(os.path.join(_config_folder(), "config.yaml"), os.environ, flags)
+    return settings._replace(
+        model=_whole(settings.model), plan_model=_whole(settings.plan_model), code_model=_whole(settings.code_model)
+    )
 
 
 def discover(folder: str) -> Graph:
@@ -144,29 +149,55 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
     from phases.agent.models.opening import Access
     from phases.agent.models.opening import open_model as open_named
+    from phases.agent.models.providers import keys_in, with_settings
 
-    _refuse_one_address_for_two(values)
-    own = {"plan": "plan_model", "implement": "code_model"}.get(phase)
-    name = (values[own] if own else "") or values["model"]
+    _refuse_idle_address(values)
     access = Access(
         str(values["base_url"]),
         str(values["api_key"]),
-        os.environ,
+        with_settings(os.environ, values),
         int(values["context_tokens"]),
         _prices(os.path.join(_config_folder(), "prices.yaml")),
+        keys_in(values),
     )
-    return open_named(str(name), access)
+    return open_named(model_for(values, phase), access)
 
 
-def _refuse_one_address_for_two(values: dict[str, Any]) -> None:
-    """An address is for one provider: the key of another must not be sent there. Raises UsageError."""
-    names = {str(values[name]) for name in ("model", "plan_model", "code_model")} - {"", "offline"}
-    providers = sorted({name.partition(":")[0] for name in names if not name.startswith("replay:")})
-    if values["base_url"] and len(providers) > 1:
+def model_for(values: dict[str, Any], phase: str) -> str:
+    """The name of the model that a phase asks."""
+    own = {"plan": "plan_model", "implement": "code_model"}.get(phase)
+    return str((values[own] if own else "") or values["model"])
+
+
+def is_served(name: str) -> bool:
+    """Whether a model is behind a server, and so may cost money."""
+    return name not in ("", "offline") and not name.startswith(_REPLAY)
+
+
+def _refuse_idle_address(values: dict[str, Any]) -> None:
+    """An address is for one provider, and one that takes it: the key of another must not be sent there. Raises UsageError."""
+    from phases.agent.models.providers import provider_of
+
+    names = [name for name in dict.fromkeys(str(values[use]) for use in _USES) if is_served(name)]
+    if not values["base_url"] or not names:
+        return
+    providers = sorted({provider.name for provider in map(provider_of, names) if provider.takes_address})
+    if not providers:
+        raise UsageError(
+            f"base_url is set, and {names[0]} answers at its own address alone; leave it out (--base-url ''), or name the model "
+            "compatible:NAME"
+        )
+    if len(providers) > 1:
         raise UsageError(
             f"base_url is one address, and the models are of {' and '.join(providers)}: the key of one would be sent to the "
             "other; leave base_url out, or name models of one provider"
         )
+
+
+def _whole(name: str) -> str:
+    """A model's name as every folder understands it: the path of a recording in full."""
+    path = name.removeprefix(_REPLAY)
+    return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name
 
 
 def _prices(path: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from pipeline.cli.assembly import command_name, near, program
@@ -10,6 +11,10 @@ from pipeline.cli.console import complain, say, say_json
 from pipeline.store import TaskStore
 
 _SHOWN = 8
+_RESUME = re.compile(
+    r"pipeline resume(?: (?!-)\S+)? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
+)
+"""These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
 
 
 def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> int:
@@ -48,15 +53,19 @@ def _spent(report: dict[str, Any]) -> list[str]:
 def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     root, files = near(store.root), report["files"]
     written = f"the code: {files['written']} of {files['planned']} planned files"
-    candidates = (
+    candidates = [
         ("paper.md", "the paper as Markdown"),
         ("outline.json", "its sections, equations, tables, references"),
         ("initial_plan.txt", "the plan; every requirement cites section and page"),
         ("generate_code", written),
         ("traceability.json", "which requirement is where in the code"),
         ("report.json", "this report, for programs"),
-    )
-    return [(os.path.join(root, name), what) for name, what in candidates if store.exists(name)]
+    ]
+    return [
+        (os.path.join(root, name), what)
+        for name, what in candidates
+        if store.exists(name) and (files["planned"] or name != "generate_code")  # a paused run has counted none
+    ]
 
 
 def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
@@ -89,12 +98,24 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
                 (f"{pipeline} review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
                 (f"{pipeline} resume {name}", "then go on"),
             ]
-        return [(f"{pipeline} resume {name}", "go on"), (f"{pipeline} why {name}", "what would run, and why")]
+        limit = _higher_limit(report["reason"])
+        return [
+            (f"{pipeline} resume {name}{limit}", "go on, with a higher limit" if limit else "go on"),
+            (f"{pipeline} why {name}", "what would run, and why"),
+        ]
+    other = [(f"{pipeline} resume {name} --code-model NAME", "let another model go on with the code")]
     return [
+        *(other if report["status"] == "incomplete" and "not accepted (" in report["reason"] else []),
         (f"{pipeline} show {name} plan", "read the plan"),
         (f"{pipeline} trace {name}", "which requirement is where in the code"),
         (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
     ]
+
+
+def _higher_limit(reason: str) -> str:
+    """The flag, with its value, that a run which a limit paused needs to go on; empty where it needs none."""
+    found = _RESUME.findall(reason)
+    return f" {found[-1]}" if found else ""
 
 
 def _short(text: str, width: int = 76) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say, say_json
+from pipeline.cli.console import printable, say, say_json
 
 Row = Mapping[str, Any]
+_LONGEST_NAME = 120
 _LIMITS = (("max_usd", "usd"), ("max_tokens", "tokens"), ("max_minutes", "minutes"))
 
 
@@ -19,7 +20,7 @@ _LIMITS = (("max_usd", "usd"), ("max_tokens", "tokens"), ("max_minutes", "minute
 @click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
-    """Tell what a task has cost, by phase and by file; without ID, the newest task.
+    """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.
 
     What was paid for and gave nothing (a reply that was cut off, say) is counted too.
 
@@ -35,7 +36,10 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
         "total": _summed(rows),
         "limits": {name: store.load("task.json")["settings"].get(name, 0) for name, _ in _LIMITS},
         "by_phase": _grouped(rows, lambda row: "05 plan" if row["thread"] == "plan" else "09 implement"),
-        "by_file": _grouped(rows, lambda row: str(row["about"]) or f"({row['thread']})"),
+        "by_file": _grouped(
+            (row for row in rows if not _is_sub_agents(row)), lambda row: str(row["about"]) or f"({row['thread']})"
+        ),
+        "by_sub_agent": _grouped(filter(_is_sub_agents, rows), lambda row: str(row["thread"])),
         "by_model": _grouped(rows, lambda row: str(row["model"])),
         "of_no_use": _summed(row for row in rows if row["outcome"] != "ok"),
     }
@@ -43,6 +47,10 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
         say_json(costs)
     else:
         _show(costs)
+
+
+def _is_sub_agents(row: Row) -> bool:
+    return str(row["thread"]).startswith("explore-")
 
 
 def _summed(rows: Iterable[Row]) -> dict[str, Any]:
@@ -70,10 +78,17 @@ def _show(costs: dict[str, Any]) -> None:
     say(f"  limits: {', '.join(limits) or 'none (set one with --max-usd N)'}")
     if costs["of_no_use"]["calls"]:
         say(f"  of that for replies that were of no use: {_line(costs['of_no_use'])}")
-    for title in ("by_phase", "by_file", "by_model"):
-        say(f"\n{title.replace('_', ' ').capitalize()}")
+    for title in ("by_phase", "by_file", "by_sub_agent", "by_model"):
+        if costs[title]:
+            say(f"\n{title.replace('_', ' ').capitalize()}")
         for name, row in costs[title].items():
-            say(f"  {name:<44} {_line(row)}")
+            say(f"  {_one_line(name):<44} {_line(row)}")
+
+
+def _one_line(name: str) -> str:
+    """A name that a model may have chosen, as one line of the screen."""
+    line = printable(" ".join(name.split()))
+    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -13,9 +13,13 @@ from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 from pipeline.cli.reviewer import DECISION, PLAN, REQUESTS, request_change
 from pipeline.errors import PipelineError, UsageError
+from pipeline.files import read_bytes, sha256
+from pipeline.stamps import FINISHED, Stamp
 from pipeline.store import TaskStore
 
+REVIEW = "plan_review.json"
 _SHOWN = 40
+_NOTHING = "the planner changed nothing in it"
 
 
 @click.command("iterate")
@@ -38,15 +42,18 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     settings = checked_settings(flags, options)
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
-    before = store.load(PLAN)
+    present = store.load(PLAN)
+    before = _approved(store) or present
     with store.writing():
-        if not _waits(store, text):
+        again = _is_on_its_way(store, text)
+        planned = again and _is_planned(store)
+        if not again:
             request_change(store, text)
     show = _once(lambda: _tell_difference(store, before))
     # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
     code = drive(store, settings, flags, {**options, "before_review": show})
-    if not show() and not _waits(store, text):
-        tell("\nThe plan is as it was: the planner changed nothing in it.")
+    if not show() and _is_planned(store):
+        tell(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
     return code
 
 
@@ -72,13 +79,37 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
         )
 
 
-def _waits(store: TaskStore, text: str) -> bool:
-    """Whether exactly this is noted already and no plan has taken it up: the command was cut off, and is typed again."""
-    planned = next((stamp for stamp in store.stamps.values() if stamp.name == "plan"), None)
+def _approved(store: TaskStore) -> dict[str, Any] | None:
+    """The plan that was approved last; None where there is none. The one on the disk may be a later one, which a kill left."""
+    try:
+        review = store.load(REVIEW)
+        data = read_bytes(store.path(f"plan_versions/{review['plan_sha256'][:16]}.txt"))
+        if review["decision"] != "approve" or sha256(data) != review["plan_sha256"]:
+            return None
+        plan: dict[str, Any] = store.contracts.parse(PLAN, data, writer="an earlier run")
+    except PipelineError:
+        return None
+    return plan
+
+
+def _is_on_its_way(store: TaskStore, text: str) -> bool:
+    """Whether exactly this was asked for last and is not carried out: the command was cut off, and is typed again."""
     requests = store.load(REQUESTS)["requests"]
-    if not requests or not planned or planned.read.get(REQUESTS) == store.digest(REQUESTS):
+    if not requests or requests[-1]["text"] != text:
         return False
-    return bool(requests[-1]["text"] == text)
+    code = _stamp(store, "implement")
+    carried_out = code and code.status in FINISHED and code.read.get(PLAN) == store.digest(PLAN)
+    return not (_is_planned(store) and carried_out)
+
+
+def _is_planned(store: TaskStore) -> bool:
+    """Whether a plan has taken up all that was asked for."""
+    planned = _stamp(store, "plan")
+    return planned is not None and planned.read.get(REQUESTS) == store.digest(REQUESTS)
+
+
+def _stamp(store: TaskStore, name: str) -> Stamp | None:
+    return next((stamp for stamp in store.stamps.values() if stamp.name == name), None)
 
 
 def _once(show: Callable[[], bool]) -> Callable[[], bool]:

@@ -22,7 +22,7 @@ _ANSWERED = ("ok", "truncated", "refused")
 @click.command("models")
 @click.option("--no-call", is_flag=True, help="Only look whether the servers are there; ask no model anything.")
 @click.option("--model", metavar="NAME", help="Try this model, like openai:gpt-5, in place of the one in the settings.")
-@click.option("--base-url", metavar="URL", help="Where an OpenAI-compatible server answers.")
+@click.option("--base-url", metavar="URL", help="Where a server of your own answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def models_command(no_call: bool, model: str | None, base_url: str | None, as_json: bool) -> int:
     """List the models that the settings name, and try each with one small call. Exits with 1 when one cannot be asked.
@@ -92,14 +92,15 @@ class _Named:
 
 
 def _providers(settings: Settings) -> list[dict[str, Any]]:
-    from phases.agent.models.providers import PROVIDERS, key_of
+    from phases.agent.models.providers import PROVIDERS, key_of, with_settings
 
+    environment = with_settings(os.environ, settings._asdict())
     return [
         {
             "name": provider.name,
             "address": provider.base_url or None,
             "key_variable": provider.key_variable,
-            "key_set": bool(key_of(provider, settings.api_key, os.environ)),
+            "key_set": bool(key_of(provider, settings.api_key, environment)),
         }
         for provider in PROVIDERS.values()
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,18 @@ _PASSWORD = {
     "flag_value": _ASK,
     "help": "Opens an encrypted PDF; without WORD it is asked for. Kept in no file.",
 }
-_MORE = {"metavar": "N", "type": click.FloatRange(min=0), "help": "Raise that limit by N dollars."}
+_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 _JSON = {"is_flag": True, "help": "Print report.json instead of the closing screen."}
+
+
+def _amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """Dollars, as the settings take them: no infinity, and nothing that is not a number."""
+    if value is not None and not _AMOUNT.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not an amount, like 2 or 0.50")
+    return None if value is None else float(value)
+
+
+_MORE = {"metavar": "N", "callback": _amount, "help": "Raise that limit by N dollars."}
 
 
 def _line(metavar: str, text: str) -> dict[str, Any]:
@@ -44,7 +55,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--model",), _line("NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers.")),
     (("--plan-model",), _line("NAME", "The model that plans, where it is another one.")),
     (("--code-model",), _line("NAME", "The model that writes the code, where it is another one.")),
-    (("--base-url",), _line("URL", "Where an OpenAI-compatible server answers.")),
+    (("--base-url",), _line("URL", "Where a server of your own answers.")),
     (("--max-usd",), _line("N", "Make no call once N dollars are spent on the task.")),
     (("--add-usd",), _MORE),
     (("--max-tokens",), _line("N", "Make no call once N tokens are used up.")),

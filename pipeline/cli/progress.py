@@ -79,7 +79,7 @@ class Progress:
             return
         self._best[event.phase.number] = said
         self._running[event.phase.number] = (event, self._running[event.phase.number][1])
-        if not self._live:
+        if not self._live and not event.text.endswith("…"):  # what is still coming is for those who watch
             self._line(f"  {label} {event.done} of {event.total}: {event.text}")
 
     def _line(self, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import command_name
+from pipeline.cli.assembly import command_name, is_served, model_for
 from pipeline.cli.console import in_terminal, say, tell, warn
 from pipeline.errors import ContractError, InputsChanged, Paused, Rejected
 from pipeline.files import make_folder, read_bytes, sha256, write_durable
@@ -22,8 +22,8 @@ _ASKED = 20
 
 
 def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
-    """The reviewer that --review names; by default a person is asked only where one is there and the model costs money."""
-    costs = values["model"] != "offline" and not values["model"].startswith("replay:")
+    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money."""
+    costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
     way = values["review"] or ("ask" if costs and in_terminal() else "auto")
     if way == "auto":
         return lambda plan, digest: _auto(store, digest)

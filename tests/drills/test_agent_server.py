@@ -185,7 +185,6 @@ def chunks(*end: bytes) -> Raw:
 
 
 MANY = tuple(call("Write", file_path=f"evil{number}.py", content="X = 1\n") for number in range(501))
-TWINS = (call("Write", file_path=EVIL, content="X = 1\n"),)
 AGAIN: dict[str, Answer] = {
     "cut off before its end": chunks(),
     "without its end mark": Raw(list(openai_chunks(evil(ends=False)))),
@@ -208,6 +207,9 @@ MENDED: dict[str, Answer] = {
     "two choices": Raw([sse({"choices": [json.loads(openai_chunk({"content": "x"})[6:])["choices"][0]] * 2})]),
     "a page of a website": Status(200, "<html>sign in</html>", kind="text/html"),
     "501 calls": Says("", MANY, piece=1000),
+    "a call that the window does not hold": Says(
+        "", (call("Write", file_path=EVIL, content="X" * 2_200_000),), piece=60_000
+    ),
 }
 """Replies that can be told to the model: it says what it wanted once more."""
 ANSWERED: dict[str, Answer] = {
@@ -215,7 +217,6 @@ ANSWERED: dict[str, Answer] = {
     "arguments of the wrong type": Says("", (call("Write", file_path=7, content=["X"]),)),
     "a path outside": Says("", (call("Write", file_path=f"../../{EVIL}", content="X = 1\n"),)),
     "an absolute path": Says("", (call("Write", file_path=f"/tmp/{EVIL}", content="X = 1\n"),)),
-    "a file over the limit": Says("", (call("Write", file_path=EVIL, content="X" * 2_200_000),), piece=60_000),
 }
 """Calls that come whole and make no sense: each is answered, and nothing is done."""
 
@@ -282,8 +283,7 @@ def test_calls_with_one_id_are_told_apart(tmp_path: Path) -> None:
     twins = tuple(Call(one.name, one.arguments, "same") for one in scenes.spoken(4).calls)
     with LlmServer(scenes.Voice({4: [Says("", twins)]})) as server:
         ground = ground_at(tmp_path, server)
-        assert_gone_on = ground.call()
-    assert assert_gone_on.code == 0, last_words(assert_gone_on)
+        assert_ended_well(ground.call(), ground)
 
 
 # too long, refused

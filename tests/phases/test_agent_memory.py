@@ -124,7 +124,7 @@ def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_le
         while True:
             shown.useless(Reply("overflow", detail="too long"))
 
-    with pytest.raises(PhaseError, match="choose a model with a larger window"):
+    with pytest.raises(PhaseError, match="go on with a model that has a larger one"):
         shrink_without_end()
 
 

@@ -82,9 +82,14 @@ def model_of(
     """A model at this server, and the waits that it would have made."""
     sleep = Waiting()
     url = server if isinstance(server, str) else server.anthropic_url if wire == "anthropic" else server.base_url
-    access = Access(base_url=url, key=key)
-    timing = Timing(sleep, lambda: 1.0)
+    timing, access = Timing(sleep, lambda: 1.0), access_to(url, wire, key)
     return open_served(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing), sleep
+
+
+def access_to(url: str, wire: str, key: str = KEY, **more: Any) -> Access:
+    """Settings with that key for this provider, and no other."""
+    variable = PROVIDERS[wire].key_variable
+    return Access(url, "" if variable else key, {variable: key} if variable else {}, **more)
 
 
 def asked(wire: str, *script: Answer | Script, request: Request = ASK, waits: Waits | None = None) -> Reply:
@@ -149,6 +154,40 @@ def test_a_long_transcript_is_sent_as_the_provider_wants_it(wire: str) -> None:
     assert len(body["tools"]) == 1
 
 
+def test_messages_of_one_side_in_a_row_are_one_turn_for_anthropic() -> None:
+    calls = (ToolCall("a-1", "Write", {"path": "a"}), ToolCall("a-2", "Write", {}))
+    messages = (
+        Message("user", "one"),
+        Message("user", "two"),
+        Message("assistant", "", calls),
+        Message("tool", "done", call_id="a-1"),
+        Message("tool", "done", call_id="a-2"),
+        Message("user", "three"),
+        Message("user", ""),
+    )
+    with LlmServer(Says("ok")) as server:
+        assert model_of(server, "anthropic")[0].ask(Request(messages)).outcome == "ok"
+        turns = server.requests[0].body["messages"]
+    assert [turn["role"] for turn in turns] == ["user", "assistant", "user"]
+    assert [block["text"] for block in turns[0]["content"]] == ["one", "two"]
+    assert [block["type"] for block in turns[1]["content"]] == ["tool_use", "tool_use"]
+    assert [block["type"] for block in turns[2]["content"]] == ["tool_result", "tool_result", "text", "text"]
+
+
+@pytest.mark.parametrize("text", ["", " \n"], ids=["nothing", "blanks"])
+def test_calls_without_a_word_beside_them_can_be_sent(text: str, wire: str) -> None:
+    said = Message("assistant", text, (ToolCall("a-1", "Write", {"path": "a"}),))
+    with LlmServer(Says("ok")) as server:
+        request = Request((*ASK.messages, Message("user", "and"), said, Message("tool", "", call_id="a-1")))
+        assert model_of(server, wire)[0].ask(request).outcome == "ok"
+        sent = next(row for row in server.requests[0].body["messages"] if row["role"] == "assistant")
+    if wire == "anthropic":
+        assert [block["type"] for block in sent["content"]] == ["tool_use"]
+    else:
+        assert sent["content"] is None
+        assert sent["tool_calls"][0]["function"] == {"name": "Write", "arguments": '{"path": "a"}'}
+
+
 def test_the_stable_start_of_a_request_is_marked_for_the_cache() -> None:
     messages = (*ASK.messages, Message("assistant", "yes"), Message("user", "and?"))
     with LlmServer(Says("ok")) as server:
@@ -170,7 +209,7 @@ PRICES = {f"{wire}:tiny": {"in": 3, "cached": 0.3, "out": 15} for wire in WIRES}
 
 def priced(server: LlmServer, wire: str) -> Model:
     url = server.anthropic_url if wire == "anthropic" else server.base_url
-    return open_model(f"{wire}:tiny", Access(base_url=url, key=KEY, prices=PRICES))
+    return open_served(f"{wire}:tiny", PROVIDERS[wire], access_to(url, wire, prices=PRICES))
 
 
 def test_what_a_call_costs_is_told_by_the_price_table(wire: str) -> None:
@@ -195,7 +234,8 @@ def test_what_was_put_into_the_cache_costs_a_quarter_more() -> None:
 
 def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
     with LlmServer(Says("hi", usd=0.25)) as server:
-        model = open_model("openrouter:openai/gpt-5", Access(base_url=server.base_url, key=KEY))
+        access = access_to(server.base_url, "openrouter")
+        model = open_served("openrouter:openai/gpt-5", PROVIDERS["openrouter"], access)
         assert model.ask(ASK).usd == 0.25
         assert server.requests[0].body["usage"] == {"include": True}
 
@@ -436,6 +476,39 @@ def test_a_reply_that_takes_for_ever_is_given_up(wire: str) -> None:
     reply = asked(wire, always(Raw([start(wire), *[b": wait\n\n"] * 50])), waits=Waits(whole=0.0))
     assert reply.outcome == "transient"
     assert "took longer than 0 seconds" in reply.detail
+
+
+def nested(levels: int) -> str:
+    """The arguments of a call, with so many objects in one another."""
+    return '{"a":' * (levels - 1) + "{}" + "}" * (levels - 1)
+
+
+@pytest.mark.parametrize("levels", [65, 600, 5_000, 200_000])
+def test_arguments_that_are_nested_too_deeply_are_of_no_use(levels: int, wire: str) -> None:
+    with LlmServer(always(Says(calls=(Call("Write", nested(levels)),), tokens_in=9, piece=10**6))) as server:
+        reply = model_of(server, wire)[0].ask(ASK)
+    assert (reply.outcome, reply.calls, reply.tokens_in) == ("malformed", (), 9)
+    assert "nested too deeply" in reply.detail
+
+
+def test_arguments_may_be_nested_as_deep_as_the_limit(wire: str) -> None:
+    reply = asked(wire, Says(calls=(Call("Write", nested(64)),), piece=10**6))
+    assert (reply.outcome, json.dumps(dict(reply.calls[0].arguments)).count("{")) == ("ok", 64)
+
+
+@pytest.mark.parametrize("levels", [65, 600, 200_000])
+def test_a_part_that_comes_whole_and_is_nested_too_deeply_is_of_no_use(levels: int) -> None:
+    start = f'{{"type": "content_block_start", "index": 0, "content_block": {{"type": "tool_use", "id": "t1", "name": "Write", "input": {nested(levels)}}}}}'
+    events = (
+        sse({"type": "message_start", "message": {}}, "message_start"),
+        sse(start, "content_block_start"),
+        sse({"type": "content_block_stop", "index": 0}, "content_block_stop"),
+        sse({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, "message_delta"),
+        sse({"type": "message_stop"}, "message_stop"),
+    )
+    reply = asked("anthropic", always(Raw(events)))
+    assert (reply.outcome, reply.calls) == ("malformed", ())
+    assert "nested too deeply" in reply.detail
 
 
 # What goes wrong with a status
@@ -689,7 +762,7 @@ def test_a_proxy_that_refuses_is_named(wire: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_key_shows_in_what_a_traceback_prints(wire: str) -> None:
-    access = Access(key=KEY, environment={"OPENAI_API_KEY": KEY})
+    access = Access(key=KEY, environment={"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}, unsent=(KEY,))
     model = open_model(f"{wire}:tiny", access)
     inside = [access, model, *vars(model).values(), *vars(model._adapter).values()]  # type: ignore[attr-defined]
     assert KEY not in repr([value for value in inside if value != model.secrets])
@@ -728,7 +801,7 @@ def test_another_key_of_the_environment_is_not_sent(wire: str, monkeypatch: pyte
 def test_a_missing_key_is_told_by_the_name_of_its_variable_and_nothing_is_asked(wire: str) -> None:
     with LlmServer() as server:
         model, _ = model_of(server, wire, key="")
-        told = f"no key for {wire}: set {PROVIDERS[wire].key_variable}, or api_key in the settings file"
+        told = f"no key for {wire}: set {wire.upper()}_API_KEY, or {wire}_api_key in the settings file"
         assert (model.ask(ASK).outcome, model.ask(ASK).detail) == ("fatal", told)
         assert model.check() == (False, told)
         assert (server.asked, server.listings) == (0, [])
@@ -747,6 +820,77 @@ def test_a_server_that_wants_no_key_gets_none_of_ours(monkeypatch: pytest.Monkey
     with LlmServer(Says("hi")) as server:
         assert open_model("vllm:tiny", Access(base_url=server.base_url)).ask(ASK).text == "hi"
         assert KEY not in repr(server.requests[0].headers)
+
+
+def test_a_vendor_is_asked_at_its_own_address_whatever_the_settings_say(wire: str) -> None:
+    with LlmServer() as strangers:
+        access = access_to(strangers.base_url, wire)
+        model = open_model(f"{wire}:tiny", access)
+        assert model.detail == f"tiny at {PROVIDERS[wire].base_url.split('/')[2]}"
+        assert (strangers.asked, strangers.listings) == (0, [])
+
+
+def test_a_server_of_ones_own_gets_the_setting_and_a_vendor_does_not(wire: str) -> None:
+    access = Access(key="key-of-my-server", environment={})
+    assert "no key for" in open_model(f"{wire}:tiny", access).ask(ASK).detail
+    with LlmServer(Says("hi")) as server:
+        own = Access(server.base_url, "key-of-my-server", {"OPENAI_API_KEY": KEY})
+        assert open_model("compatible:tiny", own).ask(ASK).text == "hi"
+        assert "key-of-my-server" in repr(server.requests[0].headers)
+        assert KEY not in repr(server.requests[0].headers)
+
+
+@pytest.mark.parametrize("key", ["sk-ключ-0123456789", "sk-half\nand-half-0123"], ids=["not ASCII", "two lines"])
+def test_a_key_that_cannot_be_sent_is_told_without_being_shown(wire: str, key: str) -> None:
+    with LlmServer() as server:
+        model, _ = model_of(server, wire, key=key)
+        told = f"the key for {wire} holds a letter or sign that no key has; copy it anew into {wire.upper()}_API_KEY"
+        assert model.ask(ASK) == Reply("fatal", detail=f"{told} or {wire}_api_key")
+        assert model.check() == (False, f"{told} or {wire}_api_key")
+        assert (server.asked, server.listings) == (0, [])
+
+
+# What the environment says
+
+
+ENVIRONMENTS = {
+    "a SOCKS proxy": ({"ALL_PROXY": "socks5://me:password@127.0.0.1:9"}, "pip install socksio"),
+    "a proxy of no known kind": (
+        {"HTTPS_PROXY": "foo://me:password@bar"},
+        "look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY",
+    ),
+    "a proxy that is no address": ({"HTTP_PROXY": "http://[::1"}, "look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY"),
+    "certificates that are not there": ({"SSL_CERT_FILE": "/nonexistent"}, "look at SSL_CERT_FILE and SSL_CERT_DIR"),
+    "certificates that are none": ({"SSL_CERT_FILE": "/dev/null"}, "look at SSL_CERT_FILE and SSL_CERT_DIR"),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_an_environment_that_makes_no_sense_is_told_by_its_variable(
+    name: str, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables, told = ENVIRONMENTS[name]
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with LlmServer() as server:
+        model, sleep = model_of(server, wire)
+        reply, found = model.ask(ASK), model.check()
+        assert (server.asked, server.listings, sleep.waits) == (0, [], [])
+        assert f"{server.host} cannot be asked" in reply.detail
+    assert (reply.outcome, found.reachable, found.detail) == ("fatal", False, reply.detail)
+    assert told in reply.detail
+    assert "password" not in reply.detail
+
+
+def test_a_header_of_the_environment_that_cannot_be_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "münchen")
+    with LlmServer() as server:
+        model, _ = model_of(server, "openai")
+        reply, found = model.ask(ASK), model.check()
+        assert server.asked == 0
+    assert (reply.outcome, found.reachable, found.detail) == ("fatal", False, reply.detail)
+    assert "look at OPENAI_ORG_ID" in reply.detail
 
 
 # Checks

@@ -21,14 +21,16 @@ from hypothesis import strategies as st
 
 from phases.agent import models
 from phases.agent.model import Message, Model, Reply, Request, ToolCall
+from phases.agent.models.depth import DEEPEST, is_deep
 from phases.agent.models.events import LARGEST_EVENT, read_events
 from phases.agent.models.opening import Access, open_model
 from phases.agent.models.prices import UNKNOWN, Usage, tariff_of
-from phases.agent.models.providers import PROVIDERS, address_of, provider_of
-from phases.agent.models.redaction import redacted, redacted_reply
+from phases.agent.models.providers import PROVIDERS, address_of, key_of, keys_in, provider_of, with_settings
+from phases.agent.models.redaction import redacted, redacted_reply, redacted_value
 from phases.agent.models.retries import LONGEST_PATIENCE, ask_patiently
 from phases.agent.models.verdicts import Server, verdict_on_event, verdict_on_status
 from pipeline.errors import FormatError, Interrupted, UsageError
+from pipeline.settings import SECRET, STORED, Settings
 from tests.papers import HANGS, ROOT
 
 ASK = Request((Message("user", "hello"),))
@@ -170,6 +172,29 @@ def test_a_reply_is_clean_at_any_depth() -> None:
     assert re.fullmatch(r"[a-z]+", clean.calls[0].id)
 
 
+def test_a_reply_that_is_nested_without_end_is_cleaned_without_falling_over() -> None:
+    value: Any = KEY
+    for _ in range(5_000):
+        value = [{"a": value}]
+    clean = redacted_value(value, (KEY,))
+    text = ""
+    while not isinstance(clean, str):
+        text, clean = "[{", clean[0]["a"]
+    assert (text, clean) == ("[{", "[redacted]")
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2)
+                    | st.dictionaries(st.text(max_size=2), inner, max_size=2), max_leaves=30), st.integers(1, 99))  # fmt: skip
+def test_a_value_is_deep_from_one_level_over_the_limit_on(value: Any, more: int) -> None:
+    def levels(one: Any) -> int:
+        children = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
+        return 0 if children is None else 1 + max(map(levels, children), default=0)
+
+    for _ in range(more):
+        value = [value, {}]
+    assert is_deep(value) is (levels(value) > DEEPEST)
+
+
 # Prices
 
 
@@ -262,14 +287,45 @@ def test_an_address_that_makes_no_sense_is_refused_and_not_repeated(url: str) ->
     assert "secret" not in str(refused.value)
 
 
-def test_the_setting_goes_before_the_variable_and_every_key_is_a_secret() -> None:
+@pytest.mark.parametrize("name", ["openai:gpt-5", "compatible:x"])
+def test_every_key_is_a_secret_whoever_it_is_for(name: str) -> None:
     environment = {
         "OPENAI_API_KEY": "from-environment",
         "ANTHROPIC_API_KEY": "of-another",
         "OPENROUTER_API_KEY": "short",
     }
-    model = open_model("openai:gpt-5", Access(key="from-setting", environment=environment))
-    assert set(model.secrets) == {"from-setting", "from-environment", "of-another"}
+    access = Access("http://h/v1", "from-setting", environment, unsent=("from-setting", "not-even-used"))
+    assert set(open_model(name, access).secrets) == {"from-setting", "from-environment", "of-another", "not-even-used"}
+
+
+NO_KEYS = {"api_key": "mine", "openai_api_key": "", "openrouter_api_key": "", "anthropic_api_key": ""}
+
+
+@pytest.mark.parametrize(
+    ("environment", "setting", "sent"),
+    [
+        pytest.param({"OPENAI_API_KEY": "variable"}, "setting", "variable", id="the variable first"),
+        pytest.param({"OPENAI_API_KEY": ""}, "setting", "setting", id="a variable with nothing in it"),
+        pytest.param({}, "setting", "setting", id="the setting"),
+        pytest.param({"PATH": "/bin"}, "", "", id="neither, and the key of another server is none"),
+    ],
+)
+def test_the_key_of_a_vendor_is_its_variable_else_its_own_setting(
+    environment: dict[str, str], setting: str, sent: str
+) -> None:
+    settings = {**NO_KEYS, "openai_api_key": setting}
+    told = with_settings(environment, settings)
+    assert key_of(PROVIDERS["openai"], settings["api_key"], told) == sent
+    assert key_of(PROVIDERS["compatible"], settings["api_key"], told) == "mine"
+    assert environment.items() <= {**told, **environment}.items()
+    assert key_of(PROVIDERS["anthropic"], settings["api_key"], told) == ""
+
+
+def test_every_setting_that_holds_a_key_is_a_secret_one() -> None:
+    settings = Settings()._asdict()
+    assert {provider.key_setting for provider in PROVIDERS.values()} == set(SECRET) - {"password"}
+    assert not set(SECRET) & set(STORED)
+    assert len(keys_in(settings)) == len(SECRET) - 1
 
 
 def test_the_window_is_the_settings_then_the_tables_then_a_careful_guess() -> None:

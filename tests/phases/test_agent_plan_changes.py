@@ -145,6 +145,37 @@ def test_a_change_reaches_exactly_what_it_matters_to(change: Callable[[Plan], ob
     assert list(touched_files(PLAN, changed(change)).write) == write
 
 
+WITH_CONFIG = ["p/config.py", "tests/test_config.py"]
+WITH_MODEL = ["p/model.py", "tests/test_model.py"]
+COMPONENTS = [{"name": "a", "requirements": ["R1"], "equations": ["(1)"]}, {"name": "b", "requirements": ["R2"]}]
+
+
+@pytest.mark.parametrize(
+    ("components", "write"),
+    [
+        pytest.param(COMPONENTS, [], id="none"),
+        pytest.param(COMPONENTS[::-1], [], id="their order"),
+        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "equations": []}], [], id="an empty list"),
+        pytest.param([{**COMPONENTS[0], "equations": ["(2)"]}, COMPONENTS[1]], WITH_CONFIG, id="an equation"),
+        pytest.param([COMPONENTS[0], {**COMPONENTS[1], "hyperparameters": ["R1"]}], WITH_MODEL, id="a hyperparameter"),
+        pytest.param([{**COMPONENTS[0], "name": "c"}, COMPONENTS[1]], WITH_CONFIG, id="a name"),
+        pytest.param(COMPONENTS[:1], WITH_MODEL, id="one that is gone"),
+        pytest.param([*COMPONENTS, {"name": "c", "requirements": ["R3"]}], ["p/experiments.py"], id="a new one"),
+        pytest.param(
+            [{**COMPONENTS[0], "requirements": ["R3"]}, COMPONENTS[1]],
+            ["p/config.py", "p/experiments.py", "tests/test_config.py"],
+            id="another requirement reaches those of the old one and those of the new one",
+        ),
+    ],
+)
+def test_a_change_of_a_component_reaches_the_files_that_implement_it(
+    components: list[dict[str, Any]], write: list[str]
+) -> None:
+    before, after = ({**PLAN, "implementation_components": rows} for rows in (COMPONENTS, components))
+    assert list(touched_files(before, after).write) == write
+    assert plan_difference(before, after) == ([] if components == COMPONENTS else ["~ implementation_components"])
+
+
 def test_experiments_that_no_file_implements_reach_the_entry_script() -> None:
     before = changed(lambda plan: row(plan, "p/experiments.py").update(implements=[]))
     after = copy.deepcopy(before)
@@ -176,6 +207,12 @@ ROWS = st.builds(
 )
 
 
+COMPONENT_ROWS = st.fixed_dictionaries(
+    {"name": st.just("a"), "requirements": st.lists(IDS, max_size=2, unique=True)},
+    optional={"equations": st.lists(st.just("(1)"), max_size=1)},
+)
+
+
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
     rows = draw(st.lists(ROWS, min_size=1, max_size=6, unique_by=lambda row: row["path"]))
@@ -187,6 +224,7 @@ def plans(draw: st.DrawFn) -> Plan:
             requirement(name, draw(st.sampled_from(["model", "experiment"])), draw(texts)) for name in ("R1", "R2")
         ],
         "file_structure": rows,
+        "implementation_components": draw(st.lists(COMPONENT_ROWS, max_size=2)),
         "implementation_strategy": order[: draw(st.integers(0, len(order)))],
         "validation_approach": {
             "verify_commands": [draw(texts)],

@@ -68,6 +68,7 @@ class Desk:
             settings={"model": name, "plan_model": ""},
             secrets={},
             limits=self.limits,
+            environment={},
             contracts=CONTRACTS,
             digests={key: sha256(repr(value).encode()) for key, value in documents.items()},
             open_model=lambda: model,
@@ -404,7 +405,7 @@ def test_a_run_that_was_cut_between_turns_asks_nothing_twice(desk: Desk, turns: 
     second = small(16_000)
     assert desk.plan(second) == SHORT.plan
     assert [request.turn for request in second.requests][:1] == [turns + 1]
-    assert desk.told[0][1] == turns + second.asked == len(desk.spent)
+    assert desk.told[0][1] == turns + second.asked == len([row for row in desk.spent if row["used"]])
     assert any(
         what.startswith(f"goes on after {turns} replies; in all it asks small:model") for _, _, what in desk.told
     ) == (turns > 0)
@@ -445,7 +446,7 @@ def test_no_call_is_made_once_the_money_is_spent(desk: Desk) -> None:
 def test_no_turn_begins_after_the_time_is_used_up(desk: Desk) -> None:
     desk.deadline = time.monotonic() - 1
     model = saying(GOOD)
-    with pytest.raises(PhaseError, match="the time for this phase is used up"):
+    with pytest.raises(Paused, match=r"the time for this phase \(phase_seconds\) is used up"):
         desk.plan(model)
     assert model.asked == 0
 

@@ -17,7 +17,8 @@ from phases.agent.tools.files import LONGEST_LINE, file_tools
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.shown import LARGEST_ANSWER, bounded, escaped
-from phases.agent.tools.todos import Todos, todo_tool
+from phases.agent.tools.syntax import LARGEST_PYTHON, tree_of
+from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.tool import Tool, closed
 from phases.agent.tools.toolbox import MOST_CHARACTERS, Toolbox
 from phases.agent.workspace import LARGEST_FILE, Workspace
@@ -35,7 +36,6 @@ class Bench(NamedTuple):
     box: Toolbox
     workspace: Workspace
     notes: Notes
-    todos: Todos
     commands: list[tuple[str, int]]
 
     def __call__(self, name: str, **arguments: Any) -> dict[str, Any]:
@@ -55,14 +55,14 @@ class Bench(NamedTuple):
 
 
 def bench_in(folder: Path, code: int | None = 0, output: str = "out\n") -> Bench:
-    workspace, notes, todos, commands = Workspace(str(folder)), Notes(), Todos(), []
+    workspace, notes, commands = Workspace(str(folder)), Notes(), []
 
     def run(command: str, seconds: int) -> tuple[int | None, str]:
         commands.append((command, seconds))
         return code, output
 
-    tools = [*file_tools(workspace, notes), *search_tools(workspace), bash_tool(run), todo_tool(todos)]
-    return Bench(Toolbox(tools, Contracts().breach), workspace, notes, todos, commands)
+    tools = [*file_tools(workspace, notes), *search_tools(workspace), bash_tool(run), todo_tool()]
+    return Bench(Toolbox(tools, Contracts().breach), workspace, notes, commands)
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_only_what_changes_nothing_counts_as_reading(tmp_path: Path) -> None:
         *file_tools(workspace, Notes()),
         *search_tools(workspace),
         bash_tool(lambda c, s: (0, "")),
-        todo_tool(Todos()),
+        todo_tool(),
     ]
     assert [tool.name for tool in tools if tool.reads_only] == ["Read", "Glob", "Grep"]
 
@@ -364,6 +364,13 @@ BROKEN: list[Any] = [
     ),
     pytest.param("a.py", "(" * 9999, "line 1, column 201: too many nested parentheses", id="too many parentheses"),
     pytest.param("a.py", "x = " + "-" * 9999 + "1", "line 1, column 1: ", id="Python that is nested too deeply"),
+    pytest.param(
+        "a.py",
+        "x = [" + "1," * (LARGEST_PYTHON // 2) + "]",
+        "it is over 512 KiB, and no such file is taken for code",
+        id="a huge literal",
+    ),
+    pytest.param("a.pyi", "#" + "é" * (LARGEST_PYTHON // 2), "it is over 512 KiB", id="bytes count, not characters"),
     pytest.param("a.json", '{"a": 1,\n}', "line 2, column 1: not JSON", id="JSON"),
     pytest.param("a.json", "[" * 99_999, "line 1, column 1: nested too deeply", id="JSON that is nested too deeply"),
     pytest.param("a.json", '{"a": NaN}', "not a JSON number", id="JSON with a number that is none"),
@@ -382,6 +389,25 @@ def test_a_file_that_does_not_parse_is_written_and_said_to_be_wrong(
     assert "does not parse" in answer["text"]
     assert words in answer["text"]
     assert bench.workspace.read(path) == content
+
+
+def test_python_of_the_largest_size_is_taken_for_code_and_one_byte_more_is_not(bench: Bench) -> None:
+    largest = "#" + "x" * (LARGEST_PYTHON - 1)
+    bench.says("Write", file_path="a.py", content=largest)
+    bench.refuses("Edit", file_path="a.py", old_string="#", new_string="##")
+    assert tree_of(largest)
+    assert tree_of("#" + largest) is None
+    bench.says("Write", file_path="a.txt", content="#" + largest)
+
+
+def test_what_could_be_run_can_be_run_after_it_was_written_and_edited(bench: Bench) -> None:
+    bench.says("Write", file_path="run.sh", content="echo one\n")
+    path = Path(bench.workspace.root, "run.sh")
+    path.chmod(0o755)
+    bench.says("Write", file_path="run.sh", content="echo two\n")
+    assert path.stat().st_mode & 0o7777 == 0o755
+    bench.says("Edit", file_path="run.sh", old_string="two", new_string="six")
+    assert path.stat().st_mode & 0o7777 == 0o755
 
 
 @pytest.mark.parametrize("path", ["a.yaml", "a.txt", "a.md", "py"])
@@ -457,5 +483,4 @@ def test_the_list_of_things_to_do_is_replaced_as_a_whole(bench: Bench) -> None:
         {"content": "test", "status": "pending"},
     ]
     assert bench.says("TodoWrite", todos=rows) == "the list is kept:\n[x] read the plan\n[>] write\n[ ] test"
-    assert bench.todos.text() == "[x] read the plan\n[>] write\n[ ] test"
     assert "empty" in bench.says("TodoWrite", todos=[])

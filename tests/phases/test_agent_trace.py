@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.agent.outcome import requirement_counts
+from phases.agent.tools.syntax import LARGEST_PYTHON
 from phases.agent.trace import difference, places_in, trace
 from phases.agent.workspace import Workspace
 from tests.strategies import QUICK
@@ -17,12 +18,14 @@ from tests.strategies import QUICK
 FUNCTION = 'def wait(room):\n    """R1: waits."""\n'
 
 
-def traced(folder: Path, files: dict[str, str], identifiers: tuple[str, ...] = ("R1",)) -> dict[str, Any]:
+def traced(
+    folder: Path, files: dict[str, str], identifiers: tuple[str, ...] = ("R1",), kind: str = "algorithm"
+) -> dict[str, Any]:
     workspace = Workspace(str(folder))
     for path, text in files.items():
         workspace.write(path, text)
     plan = {
-        "requirements": [{"id": name, "text": f"text of {name}"} for name in identifiers],
+        "requirements": [{"id": name, "kind": kind, "text": f"text of {name}"} for name in identifiers],
         "file_structure": [{"path": path} for path in files],
     }
     return trace(workspace, plan)
@@ -80,7 +83,7 @@ CODE = [
                  id="a class that holds values"),
     pytest.param("x = 1\r\n# R1\r\ndef wait():\r\n    return 1\r\n", "implemented", id="lines of another system"),
     pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 80 + "c = 1  # R1\n", "implemented", id="a long chain"),
-    pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 90_000, "missing", id="a chain without end"),
+    pytest.param("if a:\n    b = 1\n" + "elif a:\n    b = 1\n" * 28_000, "missing", id="a chain without end"),
     pytest.param("def wait(:\n", "missing", id="a file that does not parse"),
     pytest.param("", "missing", id="an empty file"),
 ]  # fmt: skip
@@ -93,10 +96,46 @@ def test_the_status_of_a_requirement_is_what_its_code_does(code: str, status: st
     assert bool(row["places"]) == (status != "missing")
 
 
-def test_one_place_that_works_is_enough_and_every_place_is_told(tmp_path: Path) -> None:
+STUB = 'def wait(room):\n    """R1."""\n    raise NotImplementedError\n\n\n'
+WORKS = 'def leave(room):\n    """R1."""\n    return 1\n\n\n'
+BESIDE = [
+    pytest.param("SIZE = 3  # R1\n" + STUB, "stubbed", "implemented", id="a value beside a stub"),
+    pytest.param("SIZE = 3  # R1\n" + WORKS, "implemented", "implemented", id="a value beside what works"),
+    pytest.param("SIZE = None  # R1\n" + WORKS, "implemented", "implemented", id="no value beside what works"),
+    pytest.param("SIZE: int  # R1\n" + STUB, "stubbed", "stubbed", id="no value beside a stub"),
+    pytest.param("SIZE = 3  # R1\n", "implemented", "implemented", id="a value alone"),
+    pytest.param("SIZE = 3  # R1\nMORE = None  # R1\n", "implemented", "implemented", id="one of two values"),
+    pytest.param(WORKS + STUB, "stubbed", "implemented", id="a stub beside what works"),
+    pytest.param("class Room:\n    # R1\n    def a(self):\n        return 1\n    # R1\n    def b(self):\n        pass\n",
+                 "stubbed", "implemented", id="a method that works and one that does not"),
+    pytest.param("class Room:\n    # R1\n    size = 3\n    # R1\n    def b(self):\n        pass\n",
+                 "stubbed", "implemented", id="a class attribute beside a method that does not"),
+    pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n    # R1\n    def b(self):\n        pass\n',
+                 "stubbed", "implemented", id="a class that works with a method of its own that does not"),
+    pytest.param('class Room:\n    """R1."""\n    def a(self):\n        return 1\n    def b(self):\n        pass\n',
+                 "implemented", "implemented", id="a class that works, and a method that names nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "status", "of_hyperparameter"), BESIDE)
+def test_a_stub_leaves_a_requirement_open_whatever_stands_beside_it_and_a_value_is_enough_for_a_hyperparameter(
+    code: str, status: str, of_hyperparameter: str, tmp_path: Path
+) -> None:
+    assert traced(tmp_path, {"a.py": code}, kind="algorithm")["requirements"][0]["status"] == status
+    assert traced(tmp_path, {"a.py": code}, kind="hyperparameter")["requirements"][0]["status"] == of_hyperparameter
+
+
+def test_every_place_is_told_and_a_stub_in_another_file_counts(tmp_path: Path) -> None:
     files = {"a.py": FUNCTION + "    pass\n", "b.py": FUNCTION + "    return 1\n"}
     [row] = traced(tmp_path, files)["requirements"]
-    assert (row["status"], row["places"]) == ("implemented", ["a.py:wait", "b.py:wait"])
+    assert (row["status"], row["places"]) == ("stubbed", ["a.py:wait", "b.py:wait"])
+
+
+def test_a_file_over_the_limit_implements_nothing(tmp_path: Path) -> None:
+    code = FUNCTION + "    return 1\n"
+    assert traced(tmp_path, {"a.py": code})["requirements"][0]["status"] == "implemented"
+    [row] = traced(tmp_path, {"a.py": code + "#" * LARGEST_PYTHON})["requirements"]
+    assert (row["status"], row["places"]) == ("missing", [])
 
 
 TESTS = [

@@ -9,6 +9,7 @@ from phases.agent.model import OK, REFUSED, TRUNCATED, Reply
 from phases.agent.models.drafts import Counted, Draft, parsed, whole_number
 from phases.agent.models.streams import cut_off, events_of, good_end
 from phases.agent.models.verdicts import Server, malformed, verdict_on_event
+from pipeline.errors import FormatError
 from pipeline.formats import dump_json_line
 
 _ENDS = {
@@ -80,7 +81,13 @@ class _Stream:
         elif block.get("type") == "tool_use":
             self._draft.begin_call(index, block.get("id"), block.get("name"))
             if block.get("input"):  # the whole of it at once
-                self._draft.add_arguments(index, dump_json_line(block["input"]).decode())
+                self._draft.add_arguments(index, self._written(block["input"]))
+
+    def _written(self, value: object) -> str:
+        try:
+            return dump_json_line(value).decode()
+        except FormatError as error:
+            raise malformed(self._server, "a call, and the arguments are nested too deeply") from error
 
     def _add(self, index: object, delta: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index not in self._blocks:

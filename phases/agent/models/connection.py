@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.agent.model import MALFORMED, TRANSIENT
+from phases.agent.model import FATAL, MALFORMED, TRANSIENT
 from phases.agent.models.verdicts import ReplyError, Server, verdict_on_connection, verdict_on_status
 
 MOST_BYTES = 512 * 1024 * 1024
@@ -44,7 +44,10 @@ class Line:
 
 
 def http_client(line: Line) -> Any:
-    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left."""
+    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
+
+    Raises ReplyError where the environment's own words about proxies and certificates make no sense.
+    """
     import httpx2
 
     waits, server = line.waits, line.server
@@ -78,7 +81,8 @@ def http_client(line: Line) -> Any:
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
     timeout = httpx2.Timeout(waits.connect, read=waits.first)
     plain = {"Accept-Encoding": "identity"}
-    return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks={"response": [bind]})
+    with _environment_blamed(server):
+        return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks={"response": [bind]})
 
 
 def timeout_of(line: Line) -> Any:
@@ -86,6 +90,34 @@ def timeout_of(line: Line) -> Any:
     import httpx2
 
     return httpx2.Timeout(line.waits.connect, read=line.waits.first)
+
+
+@contextmanager
+def _environment_blamed(server: Server) -> Iterator[None]:
+    """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
+    import httpx2
+
+    told = f"{server.host} cannot be asked"
+    try:
+        yield
+    except ImportError as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: a proxy is SOCKS, and the socksio package is not installed: pip install socksio, or name an http:// "
+            "proxy in ALL_PROXY, HTTPS_PROXY and HTTP_PROXY",
+        ) from error
+    except OSError as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: the certificates to trust cannot be read ({error.strerror or 'they are none'}); look at SSL_CERT_FILE and "
+            "SSL_CERT_DIR",
+        ) from error
+    except (ValueError, httpx2.InvalidURL) as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: a proxy has no usable address, like http://proxy.example:3128; look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY "
+            "and NO_PROXY",
+        ) from error
 
 
 @contextmanager
@@ -100,5 +132,11 @@ def faults_named(sdk: Any, server: Server) -> Iterator[None]:
         raise verdict_on_status(server, response.status_code, response.headers, response.text) from error
     except (sdk.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise verdict_on_connection(server, error) from error
+    except UnicodeError as error:  # the SDKs take headers from variables of their own
+        raise ReplyError(
+            FATAL,
+            f"a question to {server.host} cannot be sent: a header is not ASCII; look at OPENAI_ORG_ID, OPENAI_PROJECT_ID and "
+            "OPENAI_CUSTOM_HEADERS",
+        ) from error
     except sdk.APIError as error:
         raise ReplyError(MALFORMED, f"{server.host} sent no answer of its kind ({server.quote(str(error))})") from error

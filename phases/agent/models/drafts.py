@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from phases.agent.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, tokens_of
+from phases.agent.models.depth import is_deep
 from phases.agent.models.prices import Tariff, Usage
 from phases.agent.models.verdicts import ReplyError, Server, malformed
 from pipeline.errors import FormatError
@@ -118,6 +119,8 @@ class Draft:
             raise malformed(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
             raise malformed(self._server, f"arguments for {call.name} that are no JSON object")
+        if is_deep(arguments):
+            raise malformed(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
         return ToolCall(call.id, call.name, arguments)
 
     def _reply(self, outcome: str, detail: str, calls: tuple[ToolCall, ...] = ()) -> Reply:

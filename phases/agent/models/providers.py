@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pipeline.errors import UsageError
@@ -20,13 +20,23 @@ class Provider(NamedTuple):
     base_url: str
     """Empty: the setting base_url must say where."""
     key_variable: str | None
-    """None: it asks for no key; one that is set (api_key) is sent all the same."""
+    """None: a server of the user's own, asked at the setting base_url, and sent the setting api_key where there is one."""
     silence: float = 60.0
     """Seconds without a byte of a reply, after which the connection counts as dead."""
     limit: str = "max_tokens"
     """The name of the parameter that bounds a reply; the other name is tried where a server refuses this one."""
     reports_cost: bool = False
     """Whether it tells what a call cost, when it is asked to."""
+
+    @property
+    def takes_address(self) -> bool:
+        """Whether the settings may say where it answers: a vendor answers at its own address alone."""
+        return self.key_variable is None
+
+    @property
+    def key_setting(self) -> str:
+        """The setting that holds its key."""
+        return self.key_variable.lower() if self.key_variable else "api_key"
 
 
 _ROWS = (
@@ -86,13 +96,35 @@ def address_of(provider: Provider, base_url: str) -> str:
 
 
 def key_of(provider: Provider, own: str, environment: Mapping[str, str]) -> str:
-    """The key to send: the setting api_key, else the provider's variable; empty where there is none."""
-    return (own or environment.get(provider.key_variable or "", "")).strip()
+    """The key to send: of a vendor its own variable, of any other server the setting api_key; empty where there is none."""
+    return (environment.get(provider.key_variable, "") if provider.key_variable else own).strip()
 
 
-def secrets_in(own: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every key of ours that may never be written down: the one that is sent, and those of the other providers."""
-    values = [own, *(environment.get(provider.key_variable or "", "") for provider in _ROWS)]
+def key_fault(provider: Provider, key: str) -> str:
+    """What is wrong with a key, with what to do; empty where it can be sent."""
+    where = f"set {provider.key_variable}, or {provider.key_setting} in the settings file"
+    if provider.key_variable and not key:
+        return f"no key for {provider.name}: {where}"
+    if not (key.isascii() and key.isprintable()):
+        named = f"{provider.key_variable} or {provider.key_setting}" if provider.key_variable else "the setting api_key"
+        return f"the key for {provider.name} holds a letter or sign that no key has; copy it anew into {named}"
+    return ""
+
+
+def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The environment, with a vendor's key from the settings where its variable is not set."""
+    keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
+    return {**environment, **{name: str(key) for name, key in keys.items() if key and not environment.get(name)}}
+
+
+def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every key that the settings hold, whoever it is for."""
+    return tuple(str(settings[name]) for name in dict.fromkeys(provider.key_setting for provider in _ROWS))
+
+
+def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Every key of ours that may never be written down: the one that is sent, and all the others."""
+    values = [*own, *(environment.get(provider.key_variable or "", "") for provider in _ROWS)]
     return tuple(dict.fromkeys(value.strip() for value in values if len(value.strip()) >= SMALLEST_SECRET))
 
 

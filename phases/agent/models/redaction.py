@@ -15,6 +15,8 @@ from phases.agent.model import Reply, ToolCall
 REDACTED = "[redacted]"
 _SHORTEST = 8
 """Shorter secrets are left alone: taking them out would tear holes in ordinary words."""
+_DEEPEST = 128
+"""Levels of lists and objects that are looked into: twice what a call's arguments may have."""
 _SHAPES = (
     # Every part that repeats either cannot fail once it began or is bounded, so the time is linear in the text.
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^-]*+(?:-(?!----)[^-]*+)*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
@@ -38,20 +40,25 @@ def redacted_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
         ToolCall(
             redacted(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
             redacted(call.name, secrets),
-            {redacted(key, secrets): _within(value, secrets) for key, value in call.arguments.items()},
+            {redacted(key, secrets): redacted_value(value, secrets) for key, value in call.arguments.items()},
         )
         for call in reply.calls
     )
     return replace(reply, text=redacted(reply.text, secrets), detail=redacted(reply.detail, secrets), calls=calls)
 
 
-def _within(value: Any, secrets: Sequence[str]) -> Any:
+def redacted_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
+    """A JSON value without keys, at any depth; what lies deeper than `levels` is taken out whole."""
     if isinstance(value, str):
         return redacted(value, secrets)
+    if not levels and isinstance(value, (list, dict)):
+        return REDACTED
     if isinstance(value, list):
-        return [_within(child, secrets) for child in value]
+        return [redacted_value(child, secrets, levels=levels - 1) for child in value]
     if isinstance(value, dict):
-        return {redacted(key, secrets): _within(child, secrets) for key, child in value.items()}
+        return {
+            redacted(key, secrets): redacted_value(child, secrets, levels=levels - 1) for key, child in value.items()
+        }
     return value
 
 

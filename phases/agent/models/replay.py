@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable
 
 from phases.agent.lines import Row, read_rows
-from phases.agent.model import BESIDE, Check, Reply, Request, reply_from_json
-from pipeline.errors import PhaseError, UsageError
+from phases.agent.model import BESIDE, FATAL, Check, Reply, Request, reply_from_json
+from phases.agent.models.depth import is_deep
+from pipeline.errors import UsageError
 
 _NEVER_FULL = 10**9
 _JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
@@ -32,12 +33,16 @@ class ReplayModel:
         self.window = min((_window(row) for row in rows if row["kind"] == "header"), default=_NEVER_FULL)
 
     def ask(self, request: Request) -> Reply:
+        """What was recorded, or a fatal reply where nothing was."""
         reply = self._replies.get((request.thread, request.turn))
-        if reply is None:
-            raise PhaseError(
-                f"{self.name} holds no reply for turn {request.turn} of {request.thread or 'this'}; record a longer one"
-            )
-        return reply
+        return Reply(FATAL, detail=self._lack(request)) if reply is None else reply
+
+    def _lack(self, request: Request) -> str:
+        thread = request.thread or "this"
+        told = f"{self.name} holds no reply for turn {request.turn} of {thread}"
+        if thread == "plan" and not any(name == thread for name, _ in self._replies):
+            return f"{told}: the task was planned by rules, so plan by rules again with --plan-model offline"
+        return f"{told}; record a longer one, or replay the thread that is there"
 
     def check(self) -> Check:
         return Check(True, f"{len(self._replies)} {self.detail}")
@@ -79,7 +84,10 @@ def _is_row(row: Row) -> bool:
     key, result = row.get("key"), row.get("result")
     if not (isinstance(key, dict) and isinstance(result, dict) and isinstance(result.get("calls"), list)):
         return False
-    whole = all(isinstance(call, dict) and call.keys() == {"id", "name", "arguments"} for call in result["calls"])
+    whole = all(
+        isinstance(call, dict) and call.keys() == {"id", "name", "arguments"} and not is_deep(call["arguments"])
+        for call in result["calls"]
+    )
     known = result.keys() <= {*Reply.__dataclass_fields__, *BESIDE}
     return (
         whole

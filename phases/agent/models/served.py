@@ -13,7 +13,7 @@ from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Reque
 from phases.agent.models.connection import Line, Waits
 from phases.agent.models.opening import Access
 from phases.agent.models.prices import Tariff, Usage, tariff_of
-from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_of, secrets_in
+from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_fault, key_of, secrets_in
 from phases.agent.models.redaction import redacted, redacted_reply
 from phases.agent.models.retries import Sleep, ask_patiently
 from phases.agent.models.verdicts import Server
@@ -38,47 +38,42 @@ class Timing:
 def open_served(
     name: str, provider: Provider, access: Access, *, waits: Waits | None = None, timing: Timing | None = None
 ) -> Model:
-    """A model behind a server; tests bring waits of their own."""
+    """A model behind a server, at the address that is given, whoever it is; tests bring waits of their own."""
     base_url = address_of(provider, access.base_url)
     key = key_of(provider, access.key, access.environment)
-    secrets = secrets_in(access.key, access.environment)
+    secrets = secrets_in((access.key, *access.unsent), access.environment)
     host = urlsplit(base_url).netloc
     server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
     line = Line(server, base_url, key, waits or Waits(silence=provider.silence))
     tariff = tariff_of(name, access.prices)
     if access.context_tokens:
         tariff = tariff._replace(window=access.context_tokens)
-    missing = ""
-    if provider.key_variable and not key:
-        missing = f"no key for {provider.name}: set {provider.key_variable}, or api_key in the settings file"
     adapter = _adapter(provider, line, tariff)
-    return ServedModel(name, adapter, line, tariff, missing=missing, timing=timing or Timing())
+    return ServedModel(name, adapter, line, tariff, fault=key_fault(provider, key), timing=timing or Timing())
 
 
 class ServedModel:
     """A model that satisfies the agent's protocol."""
 
-    def __init__(
-        self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, missing: str, timing: Timing
-    ) -> None:
+    def __init__(self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, fault: str, timing: Timing) -> None:
         self.name = name
         self.detail = f"{line.server.model} at {line.server.host}"
         self.window = tariff.window or UNKNOWN_WINDOW
         self.priced = tariff.known
         self.secrets = line.server.secrets
-        self._adapter, self._tariff, self._missing, self._timing = adapter, tariff, missing, timing
+        self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
 
     def ask(self, request: Request) -> Reply:
         """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
-        if self._missing:
-            return Reply(FATAL, detail=self._missing)
+        if self._fault:
+            return Reply(FATAL, detail=self._fault)
         reply = ask_patiently(self._adapter.ask, request, sleep=self._timing.sleep, chance=self._timing.chance)
         return redacted_reply(reply, self.secrets)
 
     def check(self) -> Check:
         """Whether it can be asked, by a question that costs nothing."""
-        if self._missing:
-            return Check(False, self._missing)
+        if self._fault:
+            return Check(False, self._fault)
         found = self._adapter.check()
         return found._replace(detail=redacted(found.detail, self.secrets))
 

@@ -139,7 +139,9 @@ def _meaning(server: Server, status: int, words: str) -> tuple[str, str]:
         return TRANSIENT, ""
     if status in (401, 403):
         where = (
-            f"{server.key_variable}, or api_key in the settings file" if server.key_variable else "the setting api_key"
+            f"{server.key_variable}, or {server.key_variable.lower()} in the settings file"
+            if server.key_variable
+            else "the setting api_key"
         )
         return FATAL, f"look at the key in {where}"
     if status == 404:

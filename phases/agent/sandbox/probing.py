@@ -7,12 +7,12 @@ import platform
 import secrets
 import socket
 import sys
-import tempfile
 from functools import cache
 
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Probe
 from phases.agent.sandbox.bubblewrap import program, version
 from phases.agent.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, abi
+from phases.agent.sandbox.scratch import scratch_folder
 from phases.agent.sandbox.seccomp import seccomp_words
 from phases.agent.sandbox.starting import started
 
@@ -77,7 +77,7 @@ def _missing(kind: str) -> tuple[str, str]:
 def _fault(kind: str) -> str | None:
     """Tries what must not succeed, and what must: the first thing that is wrong, in words."""
     with (
-        tempfile.TemporaryDirectory(prefix="pipeline-probe-") as folder,
+        scratch_folder() as folder,
         socket.create_server(("127.0.0.1", 0)) as host,
     ):
         inside, outside, word = os.path.join(folder, "inside"), os.path.join(folder, "outside"), secrets.token_hex(8)

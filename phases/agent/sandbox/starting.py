@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Finished
@@ -14,6 +12,7 @@ from phases.agent.sandbox.bubblewrap import BIN, TMP, search_path, wrapped
 from phases.agent.sandbox.kin import tasks_of_this_user
 from phases.agent.sandbox.landlock import SIGNALS_ABI, abi, landlock_words
 from phases.agent.sandbox.running import Launch, run
+from phases.agent.sandbox.scratch import scratch_folder
 from phases.agent.sandbox.seccomp import seccomp_words
 from phases.agent.sandbox.supervise import START
 
@@ -70,24 +69,25 @@ def environment(home: str) -> Mapping[str, str]:
 def _supervised(box: Box, shell: list[str], seconds: float, given: Mapping[str, str]) -> Finished:
     """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     try:
-        scratch = tempfile.mkdtemp(prefix="pipeline-command-")
+        with scratch_folder() as scratch:
+            return _supervised_in(scratch, box, shell, seconds, given)
     except OSError as error:
         return Finished(None, f"not run: no folder for temporary files: {error}\n")
-    try:
-        python = interpreter(box)
-        names = os.path.join(scratch, "bin")
-        os.mkdir(names)
-        for name in ("python", "python3"):
-            os.symlink(python[0], os.path.join(names, name))
-        words = [*_limits(box), f"cd:{box.workspace}"]
-        if box.kind == LANDLOCK:
-            words += ["drop:", *landlock_words(box, scratch, python[1:])]
-            words += seccomp_words(alone=True, signals=abi() < SIGNALS_ABI)
-        argv = [python[0], "-I", "-S", "-c", START, _PACKAGES, scratch, *words, *shell]
-        found = {**environment(scratch), "PATH": search_path(box, names), **given}
-        return run(Launch(argv, found, (box.workspace, scratch), False), box.limits, seconds)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _supervised_in(scratch: str, box: Box, shell: list[str], seconds: float, given: Mapping[str, str]) -> Finished:
+    python = interpreter(box)
+    names = os.path.join(scratch, "bin")
+    os.mkdir(names)
+    for name in ("python", "python3"):
+        os.symlink(python[0], os.path.join(names, name))
+    words = [*_limits(box), f"cd:{box.workspace}"]
+    if box.kind == LANDLOCK:
+        words += ["drop:", *landlock_words(box, scratch, python[1:])]
+        words += seccomp_words(alone=True, signals=abi() < SIGNALS_ABI)
+    argv = [python[0], "-I", "-S", "-c", START, _PACKAGES, scratch, *words, *shell]
+    found = {**environment(scratch), "PATH": search_path(box, names), **given}
+    return run(Launch(argv, found, (box.workspace, scratch), False), box.limits, seconds)
 
 
 def _limits(box: Box) -> list[str]:

@@ -112,7 +112,7 @@ def _texts(workspace: Workspace, paths: list[str]) -> tuple[dict[str, str], int]
         try:
             data = workspace.read_bytes(path)
         except WorkspaceError:
-            continue  # it went, or turned into something else, since it was listed
+            continue  # it is over the limit, or went since it was listed
         if b"\x00" not in data:
             texts[path] = data.decode("utf-8", "replace").removesuffix("\n")
             room -= len(data)

@@ -8,12 +8,14 @@ import warnings
 from pipeline.errors import FormatError
 from pipeline.formats import parse_json
 
+LARGEST_PYTHON = 512 * 1024
+"""Bytes of a Python file that is looked at: the parser takes a second and hundreds of megabytes for a few million."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
 
 def tree_of(source: str) -> ast.Module | None:
-    """The syntax tree of a Python text, or None."""
+    """The syntax tree of a Python text, or None: it does not parse, or is over LARGEST_PYTHON."""
     tree = _parsed(source)
     return tree if isinstance(tree, ast.Module) else None
 
@@ -29,6 +31,8 @@ def fault_of(path: str, text: str) -> str | None:
 
 
 def _parsed(source: str) -> ast.Module | str:
+    if len(source.encode("utf-8", "replace")) > LARGEST_PYTHON:
+        return f"it is over {LARGEST_PYTHON // 1024} KiB, and no such file is taken for code"
     try:
         with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
             warnings.simplefilter("ignore")

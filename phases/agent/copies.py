@@ -1,0 +1,50 @@
+"""Copies of the generated code that are kept for its owner, before something else takes its place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from pipeline.files import sync_folder
+
+_DEEPEST = 64
+
+
+def keep_a_copy(workspace: str, target: str) -> bool:
+    """Copies the workspace to `target`, whole or not at all; False where it cannot be copied.
+
+    Links are copied as links; pipes, devices and sockets are left out.
+    """
+    unfinished = f"{workspace}.copy"
+    if _too_deep(workspace):
+        return False
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_not_copied)
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(unfinished, target)
+        sync_folder(os.path.dirname(workspace))
+    except (OSError, shutil.Error):  # a command may close folders to us
+        shutil.rmtree(unfinished, ignore_errors=True)
+        return False
+    return True
+
+
+def _too_deep(root: str) -> bool:
+    """Whether folders are nested beyond what can be copied; a command can make them without end."""
+    folders = [(root, 0)]
+    while folders:
+        folder, depth = folders.pop()
+        if depth > _DEEPEST:
+            return True
+        try:
+            with os.scandir(folder) as entries:
+                folders += [(entry.path, depth + 1) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            return True
+    return False
+
+
+def _not_copied(folder: str, names: list[str]) -> list[str]:
+    paths = ((name, os.path.join(folder, name)) for name in names)
+    return [name for name, path in paths if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))]

@@ -1,0 +1,348 @@
+"""What is gone on with: the same run, whatever cut it, and whatever was changed on purpose meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.agent.beginning import order_of
+from phases.agent.commands import Commands
+from phases.agent.ledger import Ledger
+from phases.agent.model import Reply, Request, ToolCall
+from phases.agent.sandbox.commands import NONE, OFF, Box, kind_of_sandbox
+from phases.agent.sandbox.snapshots import Snapshot
+from pipeline.errors import Interrupted, Paused, PhaseError
+from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
+
+needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
+PATHS = ["b.py", "a.py", "z.py", "c.py"]
+KEY = "sk-a-key-of-ours-4711"
+
+
+def both(*calls: Reply) -> Reply:
+    """One reply with the calls of several."""
+    together = [ToolCall(f"{one.calls[0].id}-{number}", one.calls[0].name, one.calls[0].arguments)
+                for number, one in enumerate(calls)]  # fmt: skip
+    return Reply("ok", "together", tuple(together))
+
+
+def session() -> list[Reply]:
+    """Everything that a session may hold, in an order in which much of it follows from what was before."""
+    return [
+        call("TodoWrite", todos=[{"content": "all of it", "status": "in_progress"}]),
+        call("Bash", command="printf 'Z = 1\\n' > z.py; printf 'B = 1\\n' > b.py; echo once >> log.txt"),
+        both(write("a.py", "import b\n\nA = b.B\n"), call("Read", file_path="b.py"), call("Glob", pattern="*.py")),
+        Reply("malformed", detail="half a call"),
+        call("Task", description="look", prompt="what is A?"),
+        write("scratch.py", "x = 1\n"),
+        call("Bash", command="rm scratch.py; sed -i s/1/2/ b.py"),
+        call("Edit", file_path="b.py", old_string="B = 2", new_string="B = 3"),
+        write("c.py", "C = 1\n" * 300),
+        call("Read", file_path="c.py"),
+        Reply("ok", "done"),
+        call("Edit", file_path="a.py", old_string="A = b.B", new_string="A = b.B + 1"),
+        Reply("ok", "done"),
+    ]
+
+
+def following(script: list[Reply], cut: int = 0, ending: Reply | None = None) -> Scripted:
+    """Follows a script; at turn `cut` of the main thread it gives `ending` instead."""
+
+    def reply(request: Request) -> Reply:
+        if request.thread != "implement":
+            return Reply("ok", "A is B")
+        if request.turn == cut and ending:
+            return ending
+        return script[request.turn - 1] if request.turn <= len(script) else Reply("ok", "done")
+
+    return Scripted(reply)
+
+
+def journal_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+
+
+PLAN = small_plan(*PATHS, verify=("python -c 'import a; assert a.A == 4, a.A'", "touch litter"))
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize("window", [10**6, 16_000], ids=["a wide window", "a narrow one"])
+def test_a_run_that_stops_at_any_turn_goes_on_as_if_it_had_not(window: int, tmp_path: Path) -> None:
+    straight = following(session())
+    straight.window = window
+    documents = carry_out(tmp_path / "straight", straight, PLAN)
+    assert documents["implementation"]["stop_reason"] == "accepted", documents["implementation"]["reason"]
+    for cut in range(1, len(session()) + 1):
+        folder = tmp_path / f"cut{cut}"
+        stopped, resumed = following(session(), cut, Reply("fatal", detail="cut")), following(session())
+        stopped.window = resumed.window = window
+        with pytest.raises(PhaseError, match="cut"):
+            carry_out(folder, stopped, PLAN)
+        again = carry_out(folder, resumed, PLAN)
+        assert journal_of(folder) == journal_of(tmp_path / "straight"), cut
+        assert tree(folder) == tree(tmp_path / "straight"), cut
+        assert again == documents, cut
+        assert next(request.turn for request in resumed.requests if request.thread == "implement") == cut
+    assert tree(tmp_path / "straight")["log.txt"] == b"once\n"
+    assert "litter" not in tree(tmp_path / "straight")
+
+
+def test_a_file_that_the_work_removed_stays_away(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py")
+    replies = [write("a.py", "A = 1\n"), write("scratch.py", "x\n"), Reply("fatal", detail="cut")]
+    with pytest.raises(PhaseError):
+        carry_out(tmp_path / "task", says(*replies), plan)
+    os.rename(tmp_path / "task" / "generate_code" / "scratch.py", tmp_path / "task" / "generate_code" / "Scratch.py")
+    carry_out(tmp_path / "task", says(*replies[:2], write("b.py", "B = 1\n")), plan)
+    assert sorted(tree(tmp_path / "task")) == ["Scratch.py", "a.py", "b.py"]
+
+
+def test_a_window_that_was_too_small_is_gone_on_with_when_a_larger_one_is_named(tmp_path: Path) -> None:
+    small, large = says(write("a.py", "A = 1\n")), says(write("a.py", "A = 1\n"))
+    small.window = 900
+    with pytest.raises(PhaseError, match=r"the model has room for.*context_tokens"):
+        carry_out(tmp_path / "task", small, small_plan("a.py"))
+    assert small.asked == 0
+    carry_out(tmp_path / "task", large, small_plan("a.py"))
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
+    carry_out(tmp_path / "task", large, small_plan("a.py"))  # and the change of the window is walked again
+
+
+def test_many_large_interfaces_do_not_keep_the_last_files_from_being_written(tmp_path: Path) -> None:
+    paths = [f"part{number:02}.py" for number in range(30)]
+    text = "".join(
+        f'def function_{n}(first: int, second: str) -> int:\n    """Does {n}."""\n    return {n}\n\n\n'
+        for n in range(40)
+    )
+    model = says(*[write(path, text, f"w{number}") for number, path in enumerate(paths)])
+    model.window = 32_768
+    carry_out(tmp_path / "task", model, small_plan(*paths))
+    assert sorted(tree(tmp_path / "task")) == paths
+
+
+# another model
+
+
+def test_another_model_goes_on_with_code_that_was_never_accepted(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py")
+    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), plan)
+    other = says(write("b.py", "B = 1\n"))
+    other.name = "another"
+    made = carry_out(tmp_path / "task", other, plan)["implementation"]
+    assert made["stop_reason"] == "accepted"
+    assert json.loads(other.requests[0].messages[1].text)["write"] == ["b.py"]
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n", "b.py": b"B = 1\n"}
+    assert (tmp_path / "task" / "generate_code.prev" / "a.py").exists()
+
+
+def test_a_limit_of_turns_stops_no_run_that_is_only_walked_again(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py")
+    replies = [write("a.py", "A = 1\n"), write("b.py", "B = 1\n")]
+    first = carry_out(tmp_path / "task", says(*replies), plan)
+    assert carry_out(tmp_path / "task", says(), plan, max_turns=1) == first
+    assert carry_out(tmp_path / "free", says(*replies), plan, max_turns=0) == first
+
+
+# a plan that changes, and kills
+
+
+def changed() -> tuple[dict[str, Any], dict[str, Any]]:
+    old, new = small_plan("a.py", "b.py", "c.py"), small_plan("a.py", "b.py", "d.py")
+    new["requirements"][1]["text"] = "what b.py is for, changed"
+    return old, new
+
+
+def begun_on(folder: Path, *replies: Reply) -> None:
+    old, _ = changed()
+    (folder / "plan_versions").mkdir(parents=True)
+    (folder / "plan_versions" / f"{'1' * 16}.txt").write_text(json.dumps(old))
+    with pytest.raises(PhaseError):
+        carry_out(folder, says(*replies, Reply("fatal", detail="cut")), old)
+
+
+def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys_way(tmp_path: Path) -> None:
+    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
+    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
+    carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
+    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
+
+
+@pytest.mark.parametrize("died", ["keep_a_copy", "Journal", "_carry_out", "set_aside", "replace_file", "sync_folder"])
+@pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
+def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run(
+    died: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from phases.agent import beginning
+
+    folder = tmp_path / "task"
+    begun_on(folder, write("a.py", "A = 1\n"), write("b.py", "B = 1\n"), write("c.py", "C = 1\n"))
+    real = getattr(beginning, died)
+
+    def dies(*arguments: Any, **named: Any) -> Any:
+        if after:
+            real(*arguments, **named)
+        raise Interrupted(9)
+
+    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
+    with monkeypatch.context() as patch:
+        patch.setattr(beginning, died, dies)
+        with pytest.raises(Interrupted):
+            carry_out(folder, model, changed()[1], "2" * 64)
+    carry_out(folder, model, changed()[1], "2" * 64)
+    assert json.loads(model.requests[0].messages[1].text)["write"] == ["b.py", "d.py"]
+    assert tree(folder) == {"a.py": b"A = 1\n", "b.py": b"B = 2\n", "d.py": b"D = 1\n"}
+    copies = [path for path in folder.iterdir() if path.name.startswith("generate_code.prev")]
+    assert copies
+    assert {name.name for name in copies[0].iterdir()} == {"a.py", "b.py", "c.py"}
+
+
+def test_folders_too_deep_to_be_copied_are_set_aside_and_stop_nobody(tmp_path: Path) -> None:
+    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
+    where = os.getcwd()
+    os.chdir(tmp_path / "task" / "generate_code")
+    for _ in range(100):
+        os.mkdir("d")
+        os.chdir("d")
+    os.chdir(where)
+    model = says(*(write(path, "V = 1\n", path) for path in order_of(changed()[1])))
+    carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
+    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
+
+
+# commands
+
+
+def test_what_a_hand_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "a.py").write_text("one\n")
+    first = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+    first.step = "1-0"
+    first.run("echo half > made.txt", 30)
+    (code / "mine.txt").write_text("by hand")
+    again = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+    again.step = "1-0"
+    again.run("echo whole > made.txt", 30)
+    assert (code / "made.txt").read_text() == "whole\n"
+    assert not (code / "mine.txt").exists()
+    assert (tmp_path / "code.interrupted" / "mine.txt").read_text() == "by hand"
+
+
+def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    for _ in range(2):  # the second time, after the first was cut off
+        commands = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+        commands.step = "verdict-3"
+        assert commands.run("test ! -e mark", 30).exit_code == 0
+        assert commands.run("touch mark", 30).exit_code == 0
+        assert commands.run("test -e mark", 30).exit_code == 0
+    commands.take_back()
+    assert list(code.iterdir()) == []
+
+
+@needs_a_sandbox
+def test_large_files_that_commands_make_keep_nobody_from_being_accepted(tmp_path: Path) -> None:
+    plan = small_plan("a.py", verify=("test -s data.bin && head -c 3000000 /dev/zero > checkpoint.bin",))
+    make = call("Bash", command="head -c 3000000 /dev/zero > data.bin", identifier="b1")
+    model = says(write("a.py", 'def meet() -> int:\n    """R1"""\n    return 1\n'), make)
+    made = carry_out(tmp_path / "task", model, plan)["implementation"]
+    assert (made["status"], made["stop_reason"]) == ("completed", "accepted"), made["reason"]
+    assert [row["path"] for row in made["files"]] == ["generate_code/a.py"]
+    assert (tmp_path / "task" / "generate_code" / "data.bin").stat().st_size == 3_000_000
+
+
+@needs_a_sandbox
+def test_what_checks_leave_behind_is_taken_back(tmp_path: Path) -> None:
+    plan = small_plan("a.py", verify=("head -c 3000000 /dev/zero > checkpoint.bin; echo 2 > a.py; mkdir d; touch d/e",))
+    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), plan)
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
+    assert [path.name for path in (tmp_path / "task" / "generate_code").iterdir()] == ["a.py"]
+
+
+# money
+
+
+def test_what_was_paid_is_counted_when_its_journal_was_set_aside_before_it_was_noted(tmp_path: Path) -> None:
+    plan, paid = small_plan("a.py"), Reply("ok", "", write("a.py", "A = 1\n").calls, 90, 0, 10, 0.25)
+    carry_out(tmp_path / "task", says(paid), plan)
+    (tmp_path / "task" / "logs" / "llm.jsonl").unlink()
+    os.rename(tmp_path / "task" / "journal.jsonl", tmp_path / "task" / "journal.jsonl.prev")
+    assert Ledger(str(tmp_path / "task" / "logs" / "llm.jsonl"), {}).spent["usd"] == 0.25
+
+
+def test_a_call_that_was_interrupted_is_noted_with_an_estimate(tmp_path: Path) -> None:
+    def interrupted(request: Request) -> Reply:
+        raise Interrupted(2)
+
+    with pytest.raises(Interrupted):
+        carry_out(tmp_path / "task", Scripted(interrupted), small_plan("a.py"))
+    ledger = Ledger(str(tmp_path / "task" / "logs" / "llm.jsonl"), {})
+    assert ledger.spent["calls"] == 1
+    assert ledger.spent["usd"] > 0
+
+
+def test_a_damaged_ledger_of_a_neighbour_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "two" / "logs").mkdir(parents=True)
+    (tmp_path / "two" / "logs" / "llm.jsonl").write_text('{"half')
+    carry_out(tmp_path / "one", says(write("a.py", "A = 1\n")), small_plan("a.py"), batch_usd=1)
+
+
+def test_a_limit_names_the_task_that_it_is_raised_for(tmp_path: Path) -> None:
+    with pytest.raises(Paused, match=r"pipeline resume mine --max-turns 2"):
+        carry_out(tmp_path / "mine", says(write("a.py", "A = 1\n")), small_plan("a.py", "b.py"), max_turns=1)
+
+
+# keys
+
+
+@needs_a_sandbox
+def test_a_key_that_turns_up_anywhere_is_in_no_file(tmp_path: Path) -> None:
+    def leaking(request: Request) -> Reply:
+        if request.thread != "implement":
+            return call("Read", file_path="a.py") if request.turn == 1 else Reply("ok", "read")
+        script = [
+            call("Bash", command="k=a-key-of-ours; printf 'KEY = \"sk-%s-4711\"  # R1\\n' $k > a.py; cat a.py"),
+            call("Task", description="look", prompt="read a.py"),
+        ]
+        return script[request.turn - 1] if request.turn <= len(script) else Reply("ok", "done")
+
+    model = Scripted(leaking)
+    model.secrets = (KEY,)
+    plan = small_plan("a.py", verify=("cat a.py; false",))
+    carry_out(tmp_path / "task", model, plan)
+    told = [path for path in (tmp_path / "task").rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert [path.name for path in told] == ["a.py"]  # what a command wrote there is the workspace's own affair
+    shown = "".join(message.text for request in model.requests for message in request.messages)
+    assert KEY not in shown
+
+
+def test_a_sub_agent_that_reads_much_stays_within_the_window(tmp_path: Path) -> None:
+    def reading(request: Request) -> Reply:
+        if request.thread == "implement":
+            return says(write("a.py", "A = 1\n" * 1500), call("Task", description="look", prompt="read it all")).ask(
+                request
+            )
+        return call("Read", identifier=f"r{request.turn}", file_path="a.py", offset=request.turn)
+
+    model = Scripted(reading)
+    model.window = 40_000
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert made["subagents"]["failed"] == 1
+    sizes = [sum(message.tokens for message in request.messages) for request in model.requests]
+    assert len(sizes) > 30
+    assert max(sizes) <= 31_000
+
+
+def test_a_sub_agent_that_refuses_ends_no_run(tmp_path: Path) -> None:
+    def refusing(request: Request) -> Reply:
+        if request.thread == "implement":
+            return says(write("a.py", "A = 1\n"), call("Task", description="look", prompt="?")).ask(request)
+        return Reply("refused", detail="no")
+
+    made = carry_out(tmp_path / "task", Scripted(refusing), small_plan("a.py"))["implementation"]
+    assert (made["stop_reason"], made["subagents"]["failed"]) == ("accepted", 1)
