@@ -86,7 +86,8 @@ def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conve
     ):
         set_aside(path)
     journal = Journal(path, header, ledger.next_run("plan"), ctx.in_place, begun={"present": present})
-    return _wanted(requests, journal.begun.get("present", ""), ctx), Conversation(model, journal, ledger, "plan", shown_again=False)
+    conversation = Conversation(model, journal, ledger, "plan", shown_again=False)
+    return _wanted(requests, journal.begun.get("present", ""), ctx), conversation
 
 
 def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:

@@ -151,7 +151,8 @@ def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | 
     if os.path.lexists(out) and not _begins_with(out, PAGE_START.encode()):
         raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
     workspace, places = code
-    files = {path: data.decode("utf-8", "replace") for path, data in workspace.files()} if workspace else {}
+    there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
+    files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
     rows = store.load("traceability.json")["requirements"]
     page = page_of(Traced(store.load("paper.md"), plan, rows, places, shown))

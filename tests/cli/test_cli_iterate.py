@@ -100,6 +100,41 @@ def test_a_change_can_be_typed_again_after_it_was_cut_off(done: Command) -> None
     assert difference(ended)
 
 
+def test_a_change_whose_plan_was_not_reviewed_yet_is_shown_when_it_is_typed_again(done: Command) -> None:
+    assert done("iterate", "paper", CHANGE, "--until", "plan").code == 5
+    attempts = done.attempts("paper")["plan"]
+    ended = done("iterate", "paper", CHANGE)
+    assert ended.code == 3, ended.err
+    assert any(CHANGE in line for line in difference(ended)), ended.err
+    assert "The plan is as it was" not in ended.err
+    assert (requests_of(done), done.attempts("paper")["plan"]) == ([CHANGE], attempts), "it was planned a second time"
+
+
+def test_a_change_whose_code_was_not_written_yet_is_carried_out_when_it_is_typed_again(done: Command) -> None:
+    assert done("iterate", "paper", CHANGE, "--until", "plan_review").code == 5
+    ended = done("iterate", "paper", CHANGE)
+    assert ended.code == 3, ended.err
+    assert "that change is in it already" in ended.err
+    assert "changed nothing" not in ended.err
+    assert requests_of(done) == [CHANGE]
+    code = (done.task("paper") / "generate_code").rglob("*.py")
+    assert any(CHANGE in path.read_text(encoding="utf-8").lower() for path in code)
+
+
+def test_a_change_that_was_carried_out_is_a_new_one_when_it_is_typed_again(done: Command) -> None:
+    for _ in range(2):
+        assert done("iterate", "paper", CHANGE).code == 3
+    assert requests_of(done) == [CHANGE, CHANGE]
+
+
+def test_a_version_of_the_plan_that_was_touched_is_not_compared_with(done: Command) -> None:
+    for version in (done.task("paper") / "plan_versions").iterdir():
+        version.write_text("not a plan")
+    ended = done("iterate", "paper", CHANGE)
+    assert ended.code in (1, 3), ended.err
+    assert "a bug" not in ended.err
+
+
 def test_every_change_stays(done: Command) -> None:
     done("iterate", "paper", CHANGE)
     done("iterate", "paper", "report the median")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from pipeline.settings import SECRET
 from tests.llm_server import LlmServer, Says, Status, always, error_body
-from tests.papers import Command
+from tests.papers import PAPER, Command, in_terminal, paper, read
 
 pytest.importorskip("openai", reason="the openai package is not installed")
 
 KEY = "sk-canary-0123456789-0123456789"
+LOOKS = (("status", "paper"), ("models", "--json"), ("show", "paper", "plan"), ("doctor",), ("logs", "paper"))
 
 
 @pytest.fixture
@@ -35,15 +38,17 @@ def test_without_a_setting_the_offline_model_is_there_and_every_provider_is_list
 
 def test_a_configured_model_is_asked_one_small_question(command: Command) -> None:
     with LlmServer(Says("ready", tokens_in=12, tokens_out=2)) as server:
-        command.configure(f"model: openai:gpt-5\nbase_url: {server.base_url}\n")
-        ended = command("models", "--json", OPENAI_API_KEY=KEY)
-        body = server.requests[0].body
+        file = command.configure(f"model: compatible:tiny\nbase_url: {server.base_url}\napi_key: {KEY}\n")
+        file.with_name("prices.yaml").write_text("compatible:tiny: {in: 2, out: 7}\n")
+        ended = command("models", "--json")
+        body, headers = server.requests[0].body, server.requests[0].headers
     row = ended.json()["models"][0]
     assert ended.code == 0, ended.err
-    assert (row["name"], row["outcome"], row["tokens_in"], row["tokens_out"]) == ("openai:gpt-5", "ok", 12, 2)
+    assert (row["name"], row["outcome"], row["tokens_in"], row["tokens_out"]) == ("compatible:tiny", "ok", 12, 2)
     assert row["usd"] == pytest.approx((12 * row["usd_per_million"]["in"] + 2 * row["usd_per_million"]["out"]) / 1e6)
     assert row["seconds"] >= 0
-    assert body["max_completion_tokens"] == 16
+    assert body["max_tokens"] == 16
+    assert headers["authorization"] == f"Bearer {KEY}"
     assert len(body["messages"]) == 1
 
 
@@ -70,24 +75,136 @@ def test_no_call_asks_no_model_anything(command: Command) -> None:
 def test_a_model_that_cannot_be_asked_exits_with_1_and_says_why(command: Command) -> None:
     refusal = Status(401, error_body(f"Incorrect API key provided: {KEY}"))
     with LlmServer(always(refusal)) as server:
-        command.configure(f"model: openai:gpt-5\nbase_url: {server.base_url}\napi_key: {KEY}\n")
+        command.configure(f"model: compatible:gpt-5\nbase_url: {server.base_url}\napi_key: {KEY}\n")
         ended = command("models")
     assert ended.code == 1
-    assert "look at the key in OPENAI_API_KEY" in ended.out
+    assert "look at the key in the setting api_key" in ended.out
     assert "cannot be asked (fatal;" in ended.out
 
 
 def test_a_missing_key_is_told_by_its_variable(command: Command) -> None:
     ended = command("models", "--model", "anthropic:claude-opus-5-5")
     assert ended.code == 1
-    assert "no key for anthropic: set ANTHROPIC_API_KEY, or api_key in the settings file" in ended.out
+    assert "no key for anthropic: set ANTHROPIC_API_KEY, or anthropic_api_key in the settings file" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("file", "environment"),
+    [
+        pytest.param(f"openai_api_key: {KEY}\n", {}, id="the settings file"),
+        pytest.param("", {"PIPELINE_OPENAI_API_KEY": KEY}, id="the settings' variable"),
+        pytest.param("", {"OPENAI_API_KEY": KEY}, id="the vendor's own variable"),
+    ],
+)
+def test_the_key_of_a_vendor_can_be_set_in_each_place(file: str, environment: dict[str, str], command: Command) -> None:
+    command.configure(file)
+    ended = command("models", "--json", **environment)
+    assert ended.code == 0, ended.err
+    assert [row["name"] for row in ended.json()["providers"] if row["key_set"]] == ["openai"]
+    assert KEY not in ended.out + ended.err
+
+
+def test_the_key_of_ones_own_server_is_no_key_of_a_vendor(command: Command) -> None:
+    command.configure(f"model: openai:gpt-5\napi_key: {KEY}\n")
+    ended = command("models", "--no-call")
+    assert ended.code == 1
+    assert "no key for openai: set OPENAI_API_KEY, or openai_api_key in the settings file" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        pytest.param("model: openai:gpt-5\n", "openai:gpt-5", id="the model"),
+        pytest.param("code_model: anthropic:x\n", "anthropic:x", id="the model that writes the code"),
+        pytest.param("model: openrouter:a/b\nplan_model: openai:c\n", "openrouter:a/b", id="two of them"),
+    ],
+)
+def test_an_address_that_no_model_takes_is_usage_and_nobody_is_asked(
+    settings: str, named: str, command: Command
+) -> None:
+    keys = {f"{vendor}_API_KEY": KEY for vendor in ("OPENAI", "OPENROUTER", "ANTHROPIC")}
+    paper(command.folder)
+    with LlmServer() as server:
+        command.configure(f"{settings}base_url: {server.base_url}\n")
+        for arguments in (["models"], ["run", "--fast", "paper.md"]):
+            ended = command(*arguments, **keys)
+            assert (ended.code, len(ended.complaints)) == (2, 1), ended.err
+            told = f"base_url is set, and {named} answers at its own address alone; leave it out (--base-url '')"
+            assert told in ended.complaints[0]
+            assert "or name the model compatible:NAME" in ended.complaints[0]
+        assert (server.asked, server.listings) == (0, [])
+    ended = command("models", "--no-call", "--base-url", "")
+    assert ended.code != 2, ended.err
+
+
+def test_an_address_beside_the_model_that_takes_it_goes_to_that_one_alone(command: Command) -> None:
+    with LlmServer(Says("ready")) as server:
+        command.configure(f"model: compatible:tiny\nplan_model: openai:gpt-5\nbase_url: {server.base_url}\n")
+        rows = command("models", "--json").json()["models"]
+        assert server.asked == 1
+        assert [row["at"] for row in rows] == [f"tiny at {server.host}", "gpt-5 at api.openai.com"]
+
+
+def test_an_address_that_is_not_used_hurts_nobody(command: Command) -> None:
+    command.configure("base_url: http://127.0.0.1:9/v1\n")
+    assert command("models").code == 0
+
+
+def test_one_address_is_not_for_two_providers(command: Command) -> None:
+    command.configure("model: ollama:x\ncode_model: vllm:y\nbase_url: http://127.0.0.1:9/v1\n")
+    ended = command("models", "--no-call")
+    assert (ended.code, len(ended.complaints)) == (2, 1)
+    assert "the models are of ollama and vllm" in ended.err
+
+
+def test_no_key_of_the_settings_is_written_down(command: Command) -> None:
+    keys = {name: f"canary-{name}-0123456789" for name in SECRET if name != "password"}
+    paper(command.folder)
+    command.configure("".join(f"{name}: {key}\n" for name, key in keys.items()))
+    shown = [command("run", "--fast", "paper.md", "--json"), *(command(*words) for words in LOOKS)]
+    assert shown[0].code == 3, shown[0].err
+    written = [path.read_bytes() for path in (command.folder / "tasks").rglob("*") if path.is_file()]
+    for key in keys.values():
+        assert not [1 for text in written if key.encode() in text]
+        assert not [1 for ended in shown if key in ended.out + ended.err]
+
+
+# Which model counts
+
+
+def test_a_recording_is_found_from_any_folder(command: Command) -> None:
+    paper(command.folder)
+    (command.folder / "replies.jsonl").write_text('{"kind": "header"}\n')
+    ended = command("run", "--fast", "paper.md", "--code-model", "replay:replies.jsonl", "--stop-at", "plan")
+    assert ended.code == 5, ended.err
+    kept = command.document("paper", "task.json")["settings"]
+    assert kept["code_model"] == f"replay:{command.folder / 'replies.jsonl'}"
+    assert (kept["model"], kept["plan_model"]) == ("offline", "")
+
+
+@pytest.mark.parametrize("use", ["--plan-model", "--code-model"])
+def test_a_person_is_asked_about_the_plan_where_any_model_that_is_used_costs(use: str, command: Command) -> None:
+    paper(command.folder)
+    with LlmServer(always(Says(json.dumps(read(PAPER).plan), piece=900))) as server:
+        served = (use, "vllm:tiny", "--base-url", server.base_url, "--until", "plan_review")
+        screen = in_terminal(command, "run", "--fast", "paper.md", *served, answers=["approve"])
+    assert "Nothing is written before you approve it" in screen.text
+    assert (screen.code, command.document("paper", "plan_review.json")["by"] == "auto") == (5, False), screen.text
+
+
+def test_a_model_that_no_phase_uses_makes_nobody_be_asked(command: Command) -> None:
+    paper(command.folder)
+    (command.folder / "replies.jsonl").write_text('{"kind": "header"}\n')
+    unused = ("--model", "vllm:tiny", "--plan-model", "offline", "--code-model", "replay:replies.jsonl")
+    screen = in_terminal(command, "run", "--fast", "paper.md", *unused, "--until", "plan_review")
+    assert (screen.code, command.document("paper", "plan_review.json")["by"]) == (5, "auto"), screen.text
 
 
 def test_a_key_is_never_shown(command: Command) -> None:
     with LlmServer(always(Says(f"it is {KEY}"))) as server:
-        command.configure(f"model: openai:gpt-5\nbase_url: {server.base_url}\n")
+        command.configure(f"model: compatible:x\nbase_url: {server.base_url}\napi_key: {KEY}\n")
         for arguments in ([], ["--json"], ["--no-call"]):
-            ended = command("models", *arguments, OPENAI_API_KEY=KEY)
+            ended = command("models", *arguments, OPENAI_API_KEY=KEY + "9")
             assert KEY not in ended.out + ended.err
             assert "OPENAI_API_KEY" in ended.out
     assert '"key_set": true' in command("models", "--json", OPENAI_API_KEY=KEY, PIPELINE_MODEL="offline").out

@@ -184,7 +184,7 @@ def test_calls_without_a_word_beside_them_can_be_sent(text: str, wire: str) -> N
     if wire == "anthropic":
         assert [block["type"] for block in sent["content"]] == ["tool_use"]
     else:
-        assert sent["content"] is None
+        assert not (sent["content"] or "").strip()
         assert sent["tool_calls"][0]["function"] == {"name": "Write", "arguments": '{"path": "a"}'}
 
 
@@ -498,7 +498,8 @@ def test_arguments_may_be_nested_as_deep_as_the_limit(wire: str) -> None:
 
 @pytest.mark.parametrize("levels", [65, 600, 200_000])
 def test_a_part_that_comes_whole_and_is_nested_too_deeply_is_of_no_use(levels: int) -> None:
-    start = f'{{"type": "content_block_start", "index": 0, "content_block": {{"type": "tool_use", "id": "t1", "name": "Write", "input": {nested(levels)}}}}}'
+    block = f'{{"type": "tool_use", "id": "t1", "name": "Write", "input": {nested(levels)}}}'
+    start = f'{{"type": "content_block_start", "index": 0, "content_block": {block}}}'
     events = (
         sse({"type": "message_start", "message": {}}, "message_start"),
         sse(start, "content_block_start"),
@@ -848,6 +849,20 @@ def test_a_key_that_cannot_be_sent_is_told_without_being_shown(wire: str, key: s
         assert model.ask(ASK) == Reply("fatal", detail=f"{told} or {wire}_api_key")
         assert model.check() == (False, f"{told} or {wire}_api_key")
         assert (server.asked, server.listings) == (0, [])
+
+
+@pytest.mark.parametrize("provider", ["openrouter", "compatible", "vllm"])
+def test_what_is_meant_for_openai_alone_goes_to_no_other_server(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = "Authorization: Bearer of-openai-alone\nX-Gateway: of-openai-alone"
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", headers)
+    for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(variable, "of-openai-alone")
+    with LlmServer(Says("hi")) as server:
+        model, _ = model_of(server, provider)
+        assert (model.ask(ASK).text, model.check().reachable) == ("hi", True)
+        sent = [server.requests[0].headers, server.listings[0]]
+    assert [headers["authorization"] for headers in sent] == [f"Bearer {KEY}"] * 2
+    assert "of-openai-alone" not in repr(sent)
 
 
 # What the environment says

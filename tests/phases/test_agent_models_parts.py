@@ -29,7 +29,7 @@ from phases.agent.models.providers import PROVIDERS, address_of, key_of, keys_in
 from phases.agent.models.redaction import redacted, redacted_reply, redacted_value
 from phases.agent.models.retries import LONGEST_PATIENCE, ask_patiently
 from phases.agent.models.verdicts import Server, verdict_on_event, verdict_on_status
-from pipeline.errors import FormatError, Interrupted, UsageError
+from pipeline.errors import FormatError, Interrupted, PhaseError, UsageError
 from pipeline.settings import SECRET, STORED, Settings
 from tests.papers import HANGS, ROOT
 
@@ -365,6 +365,42 @@ def test_any_name_is_a_provider_or_a_usage_error(name: str) -> None:
         return
     with pytest.raises(UsageError, match="model"):
         provider_of(name)
+
+
+# Recorded replies
+
+
+def recorded(path: Path, thread: str, **reply: Any) -> str:
+    """A recording of one reply."""
+    row = {"kind": "reply", "key": {"thread": thread, "turn": 1}, "result": {"outcome": "ok", "calls": [], **reply}}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return f"replay:{path}"
+
+
+def test_a_recording_that_is_over_is_a_fatal_reply_that_says_what_to_do(tmp_path: Path) -> None:
+    name = recorded(tmp_path / "r.jsonl", "implement", text="hi")
+    model = open_model(name)
+    assert model.ask(Request(ASK.messages, thread="implement")).text == "hi"
+    told = f"{name} holds no reply for turn 2 of implement; record a longer one, or replay the thread that is there"
+    assert model.ask(Request(ASK.messages, thread="implement", turn=2)) == Reply("fatal", detail=told)
+
+
+def test_a_task_that_was_planned_by_rules_is_replayed_with_the_rules(tmp_path: Path) -> None:
+    reply = open_model(recorded(tmp_path / "r.jsonl", "implement")).ask(Request(ASK.messages, thread="plan"))
+    assert reply.outcome == "fatal"
+    assert "holds no reply for turn 1 of plan: the task was planned by rules" in reply.detail
+    assert "--plan-model offline" in reply.detail
+    later = Request(ASK.messages, thread="plan", turn=2)
+    assert "--plan-model" not in open_model(recorded(tmp_path / "p.jsonl", "plan")).ask(later).detail
+
+
+def test_a_recording_with_arguments_that_nobody_can_walk_is_refused(tmp_path: Path) -> None:
+    deep: Any = {}
+    for _ in range(DEEPEST):
+        deep = {"a": deep}
+    name = recorded(tmp_path / "r.jsonl", "plan", calls=[{"id": "x", "name": "Write", "arguments": deep}])
+    with pytest.raises(PhaseError, match="line 1: not a recorded reply"):
+        open_model(name)
 
 
 # Verdicts

@@ -58,7 +58,7 @@ def main() -> None:
     box = Toolbox([look], Contracts().breach)
     commands = Commands(Box(workspace.root, NONE), Snapshot(workspace.root, f"{folder}/before"))
     explorers = type("Nobody", (), {"step": ""})()
-    hands = Hands(box, Watched(workspace, ["a.py"], commands, explorers, notes, ()))
+    hands = Hands(box, Watched(workspace, ["a.py"], commands, explorers, notes, {}))
     conversation = Conversation(model, Journal(f"{folder}/journal.jsonl", {"thread": "implement"}), ledger, "implement")
     begun = Begun(conversation.journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
     memory = Memory(PLAN, begun, hands.schemas)

@@ -15,6 +15,11 @@ MOST_BYTES = 512 * 1024 * 1024
 """Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
 MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
+NO_KEY = "none"
+"""In place of a key, where a server wants none: the SDK wants one all the same."""
+_WITH_SDK = ("openai", "anthropic")
+"""Whose the SDKs are."""
+_PLAIN_HEADERS = ("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent")
 
 
 class Waits(NamedTuple):
@@ -72,6 +77,12 @@ def http_client(line: Line) -> Any:
         def close(self) -> None:
             self._stream.close()
 
+    def strip(request: httpx2.Request) -> None:
+        # The SDKs add what variables of their vendor say (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS): nobody else gets that.
+        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {line.key or NO_KEY}"
+
     def bind(response: httpx2.Response) -> None:
         # The body is read by the same dictionary that the head was: from here on, silence is judged more strictly.
         response.request.extensions["timeout"]["read"] = waits.silence
@@ -81,8 +92,9 @@ def http_client(line: Line) -> Any:
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
     timeout = httpx2.Timeout(waits.connect, read=waits.first)
     plain = {"Accept-Encoding": "identity"}
+    hooks = {"request": [] if server.provider in _WITH_SDK else [strip], "response": [bind]}
     with _environment_blamed(server):
-        return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks={"response": [bind]})
+        return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
 
 
 def timeout_of(line: Line) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from phases.agent.model import FATAL, Check, Message, Reply, Request
-from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.openai_stream import read_stream
 from phases.agent.models.prices import Tariff
@@ -110,7 +110,7 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
         yield (
             openai,
             openai.OpenAI(
-                api_key=line.key or "none",  # the SDK wants one even where the server does not
+                api_key=line.key or NO_KEY,
                 base_url=line.base_url,
                 max_retries=0,
                 timeout=timeout_of(line),

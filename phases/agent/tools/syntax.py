@@ -8,8 +8,9 @@ import warnings
 from pipeline.errors import FormatError
 from pipeline.formats import parse_json
 
+_MOST_DOTS = 100
 LARGEST_PYTHON = 512 * 1024
-"""Bytes of a Python file that is looked at: the parser takes a second and hundreds of megabytes for a few million."""
+"""Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
@@ -57,6 +58,9 @@ def _json_fault(text: str) -> str | None:
 def _toml_fault(text: str) -> str | None:
     import tomllib
 
+    # The library needs time and memory beyond measure for a key of many parts.
+    if len(text) > LARGEST_PYTHON or any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+        return f"it is over {LARGEST_PYTHON // 1024} KiB, or has a line of more than {_MOST_DOTS} dots, and is not looked at"
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
