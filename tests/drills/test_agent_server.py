@@ -131,8 +131,8 @@ def test_a_server_that_is_busy_for_ever_and_says_nothing_pauses_the_task_without
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        pytest.param(401, ["answered 401", "OPENAI_API_KEY"], id="401"),
-        pytest.param(403, ["answered 403", "OPENAI_API_KEY"], id="403", marks=DRILL),
+        pytest.param(401, ["answered 401", "api_key"], id="401"),
+        pytest.param(403, ["answered 403", "api_key"], id="403", marks=DRILL),
         pytest.param(404, ["answered 404", "'gpt-nine'", "pipeline models"], id="404"),
         pytest.param(400, ["answered 400"], id="400", marks=DRILL),
         pytest.param(422, ["answered 422"], id="422", marks=DRILL),
@@ -148,7 +148,7 @@ def test_a_server_that_says_no_is_told_in_one_line_without_the_key(
     answer = Status(status, error_body(f"no: {KEY}"), {"Location": "http://127.0.0.1:9/"} if status == 302 else {})
     voice = scenes.Voice({0: [answer] * 20, 1: [answer] * 20})
     with LlmServer(voice) as server:
-        ground = ground_at(tmp_path, server, "openai:gpt-nine", OPENAI_API_KEY=KEY)
+        ground = ground_at(tmp_path, server, "compatible:gpt-nine", PIPELINE_API_KEY=KEY)
         ended = ground.call()
         ended.assert_failed(server.host, *words)
     assert ended.code == 1
@@ -166,8 +166,8 @@ def assert_no_key(ground: Ground, *ends: Ended) -> None:
 
 def test_a_missing_key_is_told_by_its_variable_and_nothing_is_asked(tmp_path: Path) -> None:
     with LlmServer() as server:
-        ended = ground_at(tmp_path, server, "openai:gpt-nine").call()
-        ended.assert_failed("OPENAI_API_KEY", "api_key")
+        ended = scenes.modelled(tmp_path, "--model", "openai:gpt-nine").call()
+        ended.assert_failed("OPENAI_API_KEY", "openai_api_key")
         assert (ended.code, server.asked) == (1, 0)
 
 
@@ -411,7 +411,7 @@ def test_settings_that_lie_about_in_papers_tasks_and_workspaces_are_never_read(t
 
 def test_a_task_that_says_where_the_server_is_is_refused(tmp_path: Path) -> None:
     with _canary() as strangers, LlmServer(scenes.Voice()) as server:
-        ground = ground_at(tmp_path, server, "openai:x", OPENAI_API_KEY=KEY)
+        ground = ground_at(tmp_path, server, "compatible:x", PIPELINE_API_KEY=KEY)
         assert ground.call(*ground.arguments, "--stop-at", "plan").code == 5
         task = document(ground, "task.json")
         task["settings"]["base_url"] = strangers.base_url
@@ -431,7 +431,7 @@ def test_keys_that_a_model_says_are_in_no_file_and_not_on_the_screen(tmp_path: P
         "", (call("Bash", command=f"echo {KEY} {KEY[:12]}''{KEY[12:]}; cat config.py; printf '%s\\n' '{said}'"),)
     )
     with LlmServer(scenes.Voice({1: [leak], 7: [shows]})) as server:
-        ground = ground_at(tmp_path, server, "openai:x", OPENAI_API_KEY=KEY)
+        ground = ground_at(tmp_path, server, "compatible:x", PIPELINE_API_KEY=KEY)
         ended = ground.call()
         shown = [ground.call(*words) for words in (("status", "paper"), ("show", "paper", "plan"), ("trace", "paper"))]
     assert ended.code == 0, last_words(ended)

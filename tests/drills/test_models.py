@@ -21,7 +21,7 @@ import pytest
 from phases.agent.model import Message, Model, Request
 from phases.agent.models.connection import Waits
 from phases.agent.models.drafts import LARGEST_REPLY
-from phases.agent.models.opening import Access, open_model
+from phases.agent.models.opening import Access
 from phases.agent.models.providers import PROVIDERS
 from phases.agent.models.served import Timing, open_served
 from pipeline.errors import Interrupted
@@ -45,11 +45,11 @@ def wire(request: pytest.FixtureRequest) -> str:
 
 def model_at(url: str, wire: str, *, waits: Waits | None = None) -> Model:
     """A model at this address, with its real waits between tries."""
-    return open_model(f"{wire}:tiny", Access(base_url=url, key=KEY)) if waits is None else _hasty(url, wire, waits)
+    return _opened(url, wire) if waits is None else _opened(url, wire, waits, Timing(lambda seconds: None))
 
 
-def _hasty(url: str, wire: str, waits: Waits) -> Model:
-    access, timing = Access(base_url=url, key=KEY), Timing(lambda seconds: None)
+def _opened(url: str, wire: str, waits: Waits | None = None, timing: Timing | None = None) -> Model:
+    access = Access(url, environment={f"{wire.upper()}_API_KEY": KEY})
     return open_served(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing)
 
 
@@ -190,8 +190,10 @@ def test_a_server_that_takes_the_connection_and_is_silent_is_no_server(wire: str
 PROGRAM = """
 import json, os, sys
 from phases.agent.model import Message, Request
-from phases.agent.models.opening import Access, open_model
-model = open_model(sys.argv[1], Access(base_url=sys.argv[2], environment=os.environ))
+from phases.agent.models.opening import Access
+from phases.agent.models.providers import provider_of
+from phases.agent.models.served import open_served
+model = open_served(sys.argv[1], provider_of(sys.argv[1]), Access(base_url=sys.argv[2], environment=os.environ))
 reply = model.ask(Request((Message("user", "hello"),)))
 sys.stdout.write(json.dumps([reply.outcome, reply.text, reply.detail]))
 """

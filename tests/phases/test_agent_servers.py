@@ -30,7 +30,7 @@ TOOL = {"name": "Write", "description": "Write a word.", "parameters": SCHEMA}
 
 def model_at(url: str, provider: str, name: str, waits: Waits | None = None) -> Model:
     """A model that waits for nobody."""
-    access = Access(base_url=url, key="key-of-a-test")
+    access = Access(url, "key-of-a-test", {PROVIDERS[provider].key_variable or "": "key-of-a-test"})
     timing = Timing(lambda seconds: None, lambda: 1.0)
     return open_served(f"{provider}:{name}", PROVIDERS[provider], access, waits=waits, timing=timing)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,7 +19,10 @@ NO_KEY = "none"
 """In place of a key, where a server wants none: the SDK wants one all the same."""
 _WITH_SDK = ("openai", "anthropic")
 """Whose the SDKs are."""
-_PLAIN_HEADERS = ("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent")
+_PLAIN_HEADERS = (
+    *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
+    "x-stainless-raw-response",  # by this one the SDK knows again what it was asked for
+)
 
 
 class Waits(NamedTuple):
@@ -77,12 +80,6 @@ def http_client(line: Line) -> Any:
         def close(self) -> None:
             self._stream.close()
 
-    def strip(request: httpx2.Request) -> None:
-        # The SDKs add what variables of their vendor say (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS): nobody else gets that.
-        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
-            del request.headers[name]
-        request.headers["authorization"] = f"Bearer {line.key or NO_KEY}"
-
     def bind(response: httpx2.Response) -> None:
         # The body is read by the same dictionary that the head was: from here on, silence is judged more strictly.
         response.request.extensions["timeout"]["read"] = waits.silence
@@ -92,9 +89,22 @@ def http_client(line: Line) -> Any:
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
     timeout = httpx2.Timeout(waits.connect, read=waits.first)
     plain = {"Accept-Encoding": "identity"}
-    hooks = {"request": [] if server.provider in _WITH_SDK else [strip], "response": [bind]}
+    hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(line)], "response": [bind]}
     with _environment_blamed(server):
         return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
+
+
+def _strip_for(line: Line) -> Callable[[Any], None]:
+    """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
+
+    def strip(request: Any) -> None:
+        if line.server.provider in _WITH_SDK:
+            return
+        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {line.key or NO_KEY}"
+
+    return strip
 
 
 def timeout_of(line: Line) -> Any:
