@@ -582,12 +582,13 @@ def test_words_of_a_server_are_cut_and_hold_no_part_of_the_key_and_drive_no_term
         assert reply.detail.isprintable()
 
 
-LATER = datetime.now(UTC) + timedelta(hours=2)
+LATER = "a date in two hours"
+"""Stands for one that is made when the test runs."""
 RETRY_AFTER: Mapping[str, tuple[Mapping[str, str], float | None, int]] = {
     "a fraction": ({"Retry-After": "0.2"}, 0.2, 2),
     "two minutes": ({"Retry-After": "120"}, 120.0, 1),
     "an hour": ({"Retry-After": "3600"}, 3600.0, 1),
-    "a date": ({"Retry-After": format_datetime(LATER, usegmt=True)}, 7200.0, 1),
+    "a date": ({"Retry-After": LATER}, 7200.0, 1),
     "a date that is over": ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, 2),
     "garbage": ({"Retry-After": "soon"}, None, 2),
     "less than nothing": ({"Retry-After": "-5"}, None, 2),
@@ -602,6 +603,8 @@ RETRY_AFTER: Mapping[str, tuple[Mapping[str, str], float | None, int]] = {
 @pytest.mark.parametrize("name", RETRY_AFTER)
 def test_a_busy_server_is_left_alone_as_long_as_it_says(name: str, wire: str) -> None:
     headers, told, tries = RETRY_AFTER[name]
+    in_two_hours = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
+    headers = {key: in_two_hours if value == LATER else value for key, value in headers.items()}
     busy = Status(429, error_body("slow down", "rate_limit_exceeded"), headers)
     with LlmServer(busy, Says("at last")) as server:
         model, sleep = model_of(server, wire)
