@@ -23,3 +23,4 @@ drills: setup ## every fault drill, at every point
 bench: setup ## the figures of docs/benchmarks.md
 	@.venv/bin/python benchmarks/runner/bench.py
 	@.venv/bin/python benchmarks/reader/bench.py
+	@.venv/bin/python benchmarks/agent/bench.py
