@@ -6,20 +6,31 @@ done, in steps that may be repeated, and the last one gives the journal its name
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance import fault_of
-from phases.agent.assignment import Assignment
+from phases.agent.acceptance import fault_of, tree_digest
+from phases.agent.assignment import Assignment, Places
 from phases.agent.copies import keep_a_copy
 from phases.agent.hands import interfaces_of
-from phases.agent.journal import Journal, goes_on, recorded_rows
+from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
+from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
 from phases.agent.workspace import Workspace, WorkspaceError
-from pipeline.errors import PipelineError
-from pipeline.files import make_folder, next_aside, read_bytes, replace_file, set_aside, sha256, sync_folder
+from pipeline.errors import PhaseError, PipelineError
+from pipeline.files import (
+    make_folder,
+    next_aside,
+    read_bytes,
+    replace_file,
+    set_aside,
+    sha256,
+    sync_folder,
+    write_durable,
+)
 
 RULES = "offline"
 """The model that writes scaffolds: what it wrote is no beginning for another model, nor the other way round."""
@@ -66,22 +77,29 @@ def begin(
     `clean` takes out of the journal what may be in no file.
     """
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
-    planned, fixed = order_of(work.plan), {"packages": list(installed), "window": model.window}
+    hand = RULES if model.name == RULES else "model"
+    planned, fixed = order_of(work.plan), {"packages": list(installed), "window": model.window, "hand": hand}
     coming = places.journal + _NEXT
     work.in_place()
-    if not (os.path.exists(coming) and goes_on(coming, header)):
-        set_aside(coming)
-        if not goes_on(places.journal, header, lambda rows: _same_hand(rows, model.name)):
-            begun = _on_the_code_before(work, model.name) or {"aside": next_aside(places.workspace)}
-            Journal(coming, header, run, work.in_place, begun={**_everything(planned), **begun, **fixed})
-    if os.path.exists(coming):
-        _carry_out(work, recorded_rows(coming)[0]["begun"], tell)
+    decided = _decided(coming, header, hand)
+    if decided is None:
+        _forget(work, coming)
+        if not goes_on(places.journal, header, lambda rows: _same_hand(rows, model.name)) or _is_nobodys(places):
+            begun = _on_the_code_before(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
+            decided = {**_everything(planned), **begun, **fixed}
+            write_durable(coming, row_line(header_row(header, run, decided)) + b"\n")
+    if decided is not None:
+        _carry_out(work, decided, tell)
         replace_file(coming, places.journal)
         sync_folder(os.path.dirname(places.journal))
     work.in_place()
     make_folder(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
     told = journal.begun
+    if not told.keys() >= {*_everything(()), *fixed}:
+        raise PhaseError(
+            f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
+        )
     write, packages = tuple(told["write"]), tuple(told["packages"])
     return Begun(journal, planned, write, told["kept"], told["before"], packages, told["window"])
 
@@ -93,32 +111,67 @@ def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *planned]))
 
 
+def _decided(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
+    """What a run before this one decided and did not carry out; None where there is nothing of the kind, or of other work."""
+    try:
+        rows = recorded_rows(coming)
+    except PhaseError:
+        return None
+    if len(rows) != 1 or not is_header_of(rows[0], header) or rows[0]["begun"].get("hand") != hand:
+        return None
+    return dict(rows[0]["begun"])
+
+
+def _forget(work: Assignment, coming: str) -> None:
+    """Takes back a decision for other work that was not carried out, as far as it was."""
+    if not os.path.lexists(coming):
+        return
+    with contextlib.suppress(PhaseError, IndexError, KeyError):
+        aside = _beside(work, recorded_rows(coming)[0]["begun"]["aside"])
+        if not os.path.lexists(work.places.workspace) and os.path.isdir(aside):
+            os.rename(aside, work.places.workspace)
+    os.unlink(coming)
+    sync_folder(os.path.dirname(coming))
+
+
+def _is_nobodys(places: Places) -> bool:
+    """Whether there is code that no journal tells of: it is kept, and not written over."""
+    there = os.path.isdir(places.workspace) and bool(os.listdir(places.workspace))
+    return there and not recorded_rows(places.journal)
+
+
+def _beside(work: Assignment, name: str) -> str:
+    return os.path.join(os.path.dirname(work.places.workspace), os.path.basename(name))
+
+
 def _everything(planned: Sequence[str]) -> dict[str, Any]:
     return {"write": list(planned), "kept": {}, "before": {}}
 
 
 def _same_hand(rows: Rows, model: str) -> bool:
     """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
-    last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), model)
+    begun_by = RULES if rows[0].get("begun", {}).get("hand") == RULES else ""
+    last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), begun_by or model)
     return bool(last == model or (rows[-1]["kind"] != "ending" and RULES not in (last, model)))
 
 
 def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
     """What there is left to do on the code that is there; None where that is everything."""
     rows, root = recorded_rows(work.places.journal), work.places.workspace
-    hands = {model, *(row["result"]["model"] for row in rows if row["kind"] == "reply")}
-    if (RULES in hands and len(hands) > 1) or not os.path.isdir(root):
+    givers = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
+    if not rows or (RULES in {model, *givers} and {model, *givers} != {RULES}) or not os.path.isdir(root):
         return None
     workspace, planned = Workspace(root), order_of(work.plan)
-    kept = [path for path in planned if not fault_of(workspace, path)]
+    owed = _owed(rows, workspace)
+    kept = [path for path in planned if path not in owed and not fault_of(workspace, path)]
     remove: Sequence[str] = ()
     if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
         before = _plan_of(work, str(rows[0].get("plan_sha256")))
         touched = touched_files(before, work.plan) if before else None
         kept = [path for path in kept if touched and path in touched.keep]
         remove = touched.remove if touched else ()
-    elif rows[-1].get("result", {}).get("stop_reason") == "accepted":
-        return None
+    elif givers[-1:] != [model] and _accepted_as_it_is(rows, workspace):
+        return None  # another model is asked to do better, and not to look at what is right
     copy = next_aside(root)
     if not kept or not keep_a_copy(root, copy):
         return None
@@ -131,14 +184,31 @@ def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
     }
 
 
+def _owed(rows: Rows, workspace: Workspace) -> set[str]:
+    """Files that the work before was to change and did not come to."""
+    begun = rows[0].get("begun", {})
+    before = begun.get("before", {})
+    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
+    there = [path for path in begun.get("write", ()) if path in before and path not in written]
+    return {path for path in there if _digest(workspace, path) == before[path]}
+
+
+def _accepted_as_it_is(rows: Rows, workspace: Workspace) -> bool:
+    """Whether the work ended accepted, and nobody touched the code since."""
+    verdict = next((row["result"] for row in reversed(rows) if row["kind"] == "verdict"), None)
+    accepted = rows[-1].get("result", {}).get("stop_reason") == "accepted"
+    return bool(accepted and verdict and verdict["verification"]["tree_sha256"] == tree_digest(workspace))
+
+
 def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str], None]) -> None:
     """Sets aside what is of other work. Every step may come a second time, after a kill."""
     workspace = work.places.workspace
     if "aside" in begun:
-        if os.path.lexists(workspace) and not os.path.lexists(begun["aside"]):
-            os.rename(workspace, begun["aside"])
+        aside = _beside(work, begun["aside"])
+        if os.path.lexists(workspace) and not os.path.lexists(aside):
+            os.rename(workspace, aside)
             sync_folder(os.path.dirname(workspace))
-            tell(f"begins anew; the earlier code is kept in {os.path.basename(begun['aside'])}")
+            tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
     else:
         for path in begun["remove"]:
             if os.path.lexists(os.path.join(workspace, path)):

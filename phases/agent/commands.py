@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 
 from phases.agent.copies import keep_a_copy
 from phases.agent.sandbox.commands import Box, Finished, run_in
 from phases.agent.sandbox.snapshots import Snapshot
+from pipeline.files import make_folder, next_aside
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 """How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
@@ -46,11 +48,12 @@ class Commands:
 
     def _begin(self) -> None:
         if self._snapshot.pending() == self.step:
-            kept = f"{self.box.workspace}.interrupted"
-            if keep_a_copy(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
-                self._tell(
-                    "a command was cut off and is run again on the tree that it began with; what it left is kept"
-                )
+            kept = next_aside(f"{self.box.workspace}.interrupted")
+            if not keep_a_copy(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
+                os.rename(self.box.workspace, kept)
+                make_folder(self.box.workspace)
+            name = os.path.basename(kept)
+            self._tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
             self._snapshot.restore()
         else:
             self._snapshot.take(self.step)

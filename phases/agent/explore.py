@@ -100,7 +100,7 @@ def _answer(conversation: Conversation, box: Toolbox, notes: Notes, prompt: str,
                 *_results(conversation, box, notes, reply.calls),
             ]
         messages = [*messages, *added]
-        digest = digest_of(b"".join([digest, str(room).encode(), *(message.digest for message in added)]))
+        digest = digest_of(b"".join([digest, *(message.digest for message in added)]))
     raise ToolError(f"the sub-agent gave no answer within {MOST_TURNS} turns")
 
 

@@ -41,10 +41,10 @@ class Journal:
         self._rows = _read(path)
         self._next = 1
         if not self._rows:
-            self._rows = [{"kind": "header", **header, "run": run, "begun": dict(begun or {})}]
+            self._rows = [header_row(header, run, begun or {})]
             in_place()
             append_row(path, self._rows[0])
-        elif _identity(self._rows[0]) != {"kind": "header", **header}:
+        elif not is_header_of(self._rows[0], header):
             raise StorageError(f"{path} is the record of another run; it must be moved aside first")
         self._recorded = len(self._rows)
 
@@ -130,7 +130,17 @@ def goes_on(
     """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
     repair_tail(path)
     rows = _read(path)
-    return not rows or (_identity(rows[0]) == {"kind": "header", **header} and same(rows))
+    return not rows or (is_header_of(rows[0], header) and same(rows))
+
+
+def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) -> dict[str, Any]:
+    """The first row of a journal."""
+    return {"kind": "header", **header, "run": run, "begun": dict(begun)}
+
+
+def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
+    """Whether a row begins the journal of this work, however it was begun."""
+    return _identity(row) == {"kind": "header", **header}
 
 
 def digest_of(part: str | bytes) -> bytes:
@@ -151,18 +161,31 @@ def _read(path: str) -> list[dict[str, Any]]:
 
 
 def _is_record(row: dict[str, Any]) -> bool:
-    if not isinstance(row.get("kind"), str):
-        return False
+    if row.get("kind") == "header":
+        return isinstance(row.get("run", 1), int) and isinstance(row.get("begun", {}), dict)
     key, result = row.get("key"), row.get("result")
-    if row["kind"] == "header" or not isinstance(key, dict) or not isinstance(result, dict):
-        return bool(row["kind"] == "header")
-    return all(name in key or name in result for name in _WANTED.get(row["kind"], ("no such record",)))
+    if not (isinstance(key, dict) and isinstance(result, dict) and row.get("kind") in _WANTED):
+        return False
+    both = {**key, **result}
+    wanted: Mapping[str, type | tuple[type, ...]] = _WANTED[str(row["kind"])]
+    return all(name in both and isinstance(both[name], kind) for name, kind in wanted.items())
 
 
-_WANTED = {
-    "reply": ("thread", "turn", "request", "calls", "model", "about"),
-    "result": ("turn", "call", "failed"),
-    "verdict": ("turn", "verification"),
-    "ending": ("turn", "stop_reason"),
-    "window": ("turn", "window"),
+_WANTED: dict[str, dict[str, Any]] = {
+    "reply": {
+        "thread": str,
+        "turn": int,
+        "request": str,
+        "calls": list,
+        "model": str,
+        "about": str,
+        "outcome": str,
+        "tokens_in": int,
+        "tokens_out": int,
+        "usd": (int, float),
+    },
+    "result": {"turn": int, "call": str, "failed": bool, "text": str, "touched": list, "seen": dict},
+    "verdict": {"turn": int, "verification": dict},
+    "ending": {"turn": int, "stop_reason": str},
+    "window": {"turn": int, "window": int},
 }

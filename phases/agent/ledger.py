@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from pipeline.append import repair_tail
 from pipeline.errors import Paused, PhaseError, PipelineError
 
 _LONGEST_PARTIAL = 4000
+_INFINITE = float("inf")
 _ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 
 
@@ -52,8 +54,8 @@ class Ledger:
 
     @property
     def task(self) -> str:
-        """The name of the task, as commands know it."""
-        return os.path.basename(os.path.dirname(os.path.dirname(self._path)))
+        """The name of the task, as it is typed in a shell."""
+        return shlex.quote(os.path.basename(os.path.dirname(os.path.dirname(self._path))))
 
     def next_run(self, thread: str) -> int:
         """The number for a thread that begins anew."""
@@ -152,7 +154,14 @@ class Ledger:
 
 def read_ledger(path: str) -> list[dict[str, Any]]:
     """The rows of a ledger; none where there is no file. Raises PhaseError for one that is damaged."""
-    return read_rows(path, lambda row: row.keys() >= _NEEDED, "a row of what calls cost", "cut that line out by hand")
+    return read_rows(path, _is_row, "a row of what calls cost", "cut that line out by hand")
+
+
+def _is_row(row: dict[str, Any]) -> bool:
+    texts = all(isinstance(row.get(name), str) for name in ("thread", "about", "model", "outcome"))
+    counts = all(isinstance(row.get(name), int) for name in ("run", "turn", "used"))
+    amounts = [row.get(name) for name in _ZERO if name != "calls"]
+    return texts and counts and all(isinstance(amount, (int, float)) and 0 <= amount < _INFINITE for amount in amounts)
 
 
 def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -167,6 +176,3 @@ def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def tokens(spent: Mapping[str, Any]) -> int:
     """Tokens read and written together."""
     return int(spent["tokens_in"] + spent["tokens_out"])
-
-
-_NEEDED = {"thread", "run", "turn", "about", "model", "outcome", "used", *_ZERO} - {"calls"}

@@ -25,8 +25,12 @@ def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> No
 
     A durable one is on the disk when this returns, and so are those before it; any other survives a kill.
     """
-    line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    append_durable(path, line) if durable else append_soon(path, line)
+    append_durable(path, row_line(row)) if durable else append_soon(path, row_line(row))
+
+
+def row_line(row: Mapping[str, Any]) -> bytes:
+    """A row as bytes, without its line end."""
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Iterator[Row]:

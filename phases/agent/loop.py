@@ -99,7 +99,7 @@ def _ask(run: Run) -> Reply:
             f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}"
         )
     window = run.conversation.model.window
-    if journal.next_kind == "window" or (not journal.replaying and window != run.memory.window):
+    while journal.next_kind == "window" or (not journal.replaying and window != run.memory.window):
         run.memory.widen(journal.once("window", {"turn": turns}, lambda: {"window": window})["window"])
     if run.deadline is not None and time.monotonic() > run.deadline:
         raise Paused(

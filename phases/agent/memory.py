@@ -114,7 +114,6 @@ class Memory:
         """Takes in that a reply could not be used, so that the next question is another one."""
         if reply.outcome == OVERFLOW:
             self._room = int(self._look() * _SHRINK)
-            self.messages()
         elif reply.outcome == TRUNCATED:
             self.told(
                 "Your last reply was longer than is allowed and was cut off; nothing of it was used. Say less at once: write one "

@@ -12,7 +12,7 @@ from pipeline.store import TaskStore
 
 _SHOWN = 8
 _RESUME = re.compile(
-    r"pipeline resume(?: (?!-)\S+)? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
+    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
 )
 """These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
 

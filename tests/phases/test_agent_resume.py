@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,7 @@ def test_what_a_hand_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path)
     again.run("echo whole > made.txt", 30)
     assert (code / "made.txt").read_text() == "whole\n"
     assert not (code / "mine.txt").exists()
-    assert (tmp_path / "code.interrupted" / "mine.txt").read_text() == "by hand"
+    assert (tmp_path / "code.interrupted.prev" / "mine.txt").read_text() == "by hand"
 
 
 def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path: Path) -> None:
@@ -346,3 +347,131 @@ def test_a_sub_agent_that_refuses_ends_no_run(tmp_path: Path) -> None:
 
     made = carry_out(tmp_path / "task", Scripted(refusing), small_plan("a.py"))["implementation"]
     assert (made["stop_reason"], made["subagents"]["failed"]) == ("accepted", 1)
+
+
+# what a second look found
+
+
+@pytest.mark.parametrize("left", [b"", b'{"kind": "head', b'{"kind": "header", "begun": {}}\n', b"garbage\n"])
+def test_a_decision_that_was_not_written_whole_is_made_again(left: bytes, tmp_path: Path) -> None:
+    begun_on(tmp_path / "task", write("a.py", "A = 1\n"), write("b.py", "B = 1\n"))
+    (tmp_path / "task" / "journal.jsonl.next").write_bytes(left)
+    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
+    carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
+    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
+    assert not (tmp_path / "task" / "journal.jsonl.next").exists()
+
+
+def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_now(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    begun_on(folder, write("a.py", "A = 1\n"))
+    old = journal_of(folder)[0]
+    decided = {
+        "write": ["d.py", "a.py", "b.py"],
+        "kept": {},
+        "before": {},
+        "packages": [],
+        "window": 10**6,
+        "hand": "model",
+    }
+    header = {**old, "plan_sha256": "2" * 64, "begun": {**decided, "aside": "generate_code.prev"}}
+    (folder / "journal.jsonl.next").write_text(json.dumps(header) + "\n")
+    moved = tmp_path / "elsewhere" / "task"
+    shutil.copytree(folder, moved)
+    carry_out(moved, says(*(write(path, "V = 1\n", path) for path in decided["write"])), changed()[1], "2" * 64)
+    assert (moved / "generate_code.prev" / "a.py").exists()
+    assert (folder / "generate_code" / "a.py").exists()
+    assert not (folder / "generate_code.prev").exists()
+
+
+def test_a_decision_for_a_plan_that_is_no_more_is_taken_back(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    begun_on(folder, write("a.py", "A = 1\n"))
+    header = {**journal_of(folder)[0], "plan_sha256": "9" * 64, "begun": {"aside": "generate_code.prev"}}
+    (folder / "journal.jsonl.next").write_text(json.dumps(header) + "\n")
+    os.rename(folder / "generate_code", folder / "generate_code.prev")
+    model = says(write("a.py", "A = 1\n"), write("b.py", "B = 1\n"), write("c.py", "C = 1\n"))
+    carry_out(folder, model, changed()[0])
+    assert [request.turn for request in model.requests] == [2, 3, 4]
+    assert tree(folder)["a.py"] == b"A = 1\n"
+
+
+def test_a_window_may_be_said_too_small_and_then_right(tmp_path: Path) -> None:
+    replies = [write("a.py", "A = 1\n"), Reply("fatal", detail="cut")]
+    with pytest.raises(PhaseError, match="cut"):
+        carry_out(tmp_path / "task", says(*replies), small_plan("a.py", "b.py"))
+    narrow, wide = says(), says(replies[0], write("b.py", "B = 1\n"))
+    narrow.window = 800
+    with pytest.raises(PhaseError, match="larger one"):
+        carry_out(tmp_path / "task", narrow, small_plan("a.py", "b.py"))
+    carry_out(tmp_path / "task", wide, small_plan("a.py", "b.py"))
+    assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py"]
+
+
+def test_a_question_that_was_too_long_for_one_model_is_asked_of_a_larger_one(tmp_path: Path) -> None:
+    plan = small_plan("a.py")
+    with pytest.raises(PhaseError):
+        carry_out(tmp_path / "task", Scripted(lambda request: Reply("overflow", detail="too long")), plan)
+    larger = says(Reply("overflow"), write("a.py", "A = 1\n"), write("a.py", "A = 1\n"))
+    larger.window = 2 * 10**6
+    carry_out(tmp_path / "task", larger, plan)
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n"}
+
+
+def test_what_one_change_of_the_plan_left_undone_the_next_one_does(tmp_path: Path) -> None:
+    folder, plans = tmp_path / "task", [small_plan("a.py", "b.py", "c.py") for _ in range(3)]
+    for plan in plans[1:]:
+        plan["requirements"][1]["text"] = "b.py, changed"
+    plans[2]["requirements"][2]["text"] = "c.py, changed"
+    digests = [str(number) * 64 for number in (1, 2, 3)]
+    (folder / "plan_versions").mkdir(parents=True)
+    for plan, digest in zip(plans, digests, strict=True):
+        (folder / "plan_versions" / f"{digest[:16]}.txt").write_text(json.dumps(plan))
+    carry_out(folder, says(*(write(path, "V = 1\n", path) for path in ("a.py", "b.py", "c.py"))), plans[0], digests[0])
+    with pytest.raises(PhaseError):
+        carry_out(folder, says(Reply("fatal", detail="cut")), plans[1], digests[1])
+    model = says(write("b.py", "V = 2\n"), write("c.py", "V = 2\n", "c2"))
+    carry_out(folder, model, plans[2], digests[2])
+    assert json.loads(model.requests[0].messages[1].text)["write"] == ["b.py", "c.py"]
+
+
+def test_code_that_no_journal_tells_of_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    (folder / "generate_code").mkdir(parents=True)
+    (folder / "generate_code" / "a.py").write_text("mine")
+    carry_out(folder, says(write("a.py", "A = 1\n")), small_plan("a.py"))
+    assert (folder / "generate_code.prev" / "a.py").read_text() == "mine"
+
+
+def test_accepted_code_that_a_hand_broke_is_mended_and_not_written_anew_by_another_model(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py")
+    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n"), write("b.py", "B = 1\n")), plan)
+    (tmp_path / "task" / "generate_code" / "b.py").write_text("def (")
+    other = says(write("b.py", "B = 2\n"))
+    other.name = "another"
+    carry_out(tmp_path / "task", other, plan)
+    assert json.loads(other.requests[0].messages[1].text)["write"] == ["b.py"]
+    assert tree(tmp_path / "task") == {"a.py": b"A = 1\n", "b.py": b"B = 2\n"}
+
+
+def test_two_hands_that_changed_something_between_two_kills_lose_nothing(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    for number in range(3):
+        commands = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+        commands.step = "1-0"
+        commands.run("true", 30)
+        (code / f"mine{number}.txt").write_text("by hand")
+    found = {path.name for path in tmp_path.glob("code.interrupted*/*.txt")}
+    assert found == {"mine0.txt", "mine1.txt"}
+
+
+@pytest.mark.parametrize("row", ['{"usd": "x"}', '{"kind": 1}', "[]", '{"thread": ["a"], "run": 1}'])
+def test_a_damaged_row_of_a_ledger_is_named_with_its_line(row: str, tmp_path: Path) -> None:
+    carry_out(tmp_path / "task", says(write("a.py", "A = 1\n")), small_plan("a.py"))
+    ledger = tmp_path / "task" / "logs" / "llm.jsonl"
+    whole = json.loads(ledger.read_text().splitlines()[0])
+    damaged = {**whole, **json.loads(row)} if row.startswith(('{"u', '{"t')) else json.loads(row)
+    ledger.write_text(ledger.read_text() + json.dumps(damaged) + "\n")
+    with pytest.raises(PhaseError, match=r"llm\.jsonl, line 3: not a row of what calls cost"):
+        Ledger(str(ledger), {})

@@ -24,13 +24,14 @@ class ReplayModel:
     def __init__(self, path: str) -> None:
         """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
-        rows = [
-            row for file in _recordings(path) for row in read_rows(file, _is_row, "a recorded reply", "record it again")
-        ]
+        files = [read_rows(file, _is_row, "a recorded reply", "record it again") for file in _recordings(path)]
+        rows = [row for file in files for row in file]
         self._replies = {
             (row["key"]["thread"], row["key"]["turn"]): _reply(row) for row in rows if row["kind"] == "reply"
         }
-        self.window = min((_window(row) for row in rows if row["kind"] == "header"), default=_NEVER_FULL)
+        self.window = min(
+            (_window(file) for file in files if file and file[0]["kind"] == "header"), default=_NEVER_FULL
+        )
 
     def ask(self, request: Request) -> Reply:
         """What was recorded, or a fatal reply where nothing was."""
@@ -98,11 +99,14 @@ def _is_row(row: Row) -> bool:
     )
 
 
-def _window(header: Row) -> int:
-    """What the recorded model could read at once: it decides in how many parts a paper is told."""
-    begun = header.get("begun")
-    told = header.get("window", begun.get("window") if isinstance(begun, dict) else None)
-    return told if isinstance(told, int) and told > 0 else _NEVER_FULL
+def _window(rows: list[Row]) -> int:
+    """What the recorded model could read at once, at most: it decides in how many parts a paper is told."""
+    begun = rows[0].get("begun")
+    told = [rows[0].get("window"), begun.get("window") if isinstance(begun, dict) else None]
+    told += [
+        row["result"].get("window") for row in rows if row["kind"] == "window" and isinstance(row.get("result"), dict)
+    ]
+    return max((window for window in told if isinstance(window, int) and window > 0), default=_NEVER_FULL)
 
 
 def _reply(row: Row) -> Reply:
