@@ -84,7 +84,10 @@ def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conve
     if not goes_on(
         path, header, lambda rows: present == rows[0].get("begun", {}).get("present") or _is_result(present, rows, ctx)
     ):
-        set_aside(path)
+        kept = os.path.basename(set_aside(path))
+        ctx.progress(
+            0, 1, f"plans anew: what was said before was about other documents, or to another model; it is {kept}"
+        )
     journal = Journal(path, header, ledger.next_run("plan"), ctx.in_place, begun={"present": present})
     conversation = Conversation(model, journal, ledger, "plan", shown_again=False)
     return _wanted(requests, journal.begun.get("present", ""), ctx), conversation
