@@ -64,7 +64,7 @@ class Machine:
         self.phases = tuple(remade(p, **changes) if p.number == number else p for p in self.phases)
 
     def asked(self, store: TaskStore, **asked: Any) -> Run:
-        phases = {name: store.graph.find(number) for name, number in asked.items()}
+        phases: dict[str, Any] = {name: store.graph.find(number) for name, number in asked.items()}
         return Run(
             settings=self.settings,
             open_model=lambda phase: None,

@@ -101,6 +101,10 @@ def test_the_list_of_things_to_do_is_kept_over_a_resume(tmp_path: Path) -> None:
 # loops and limits
 
 
+def limits(name: str, value: float) -> dict[str, Any]:
+    return {name: value}
+
+
 def test_the_same_call_with_the_same_result_is_pointed_out_and_then_ends_the_work(tmp_path: Path) -> None:
     model = Scripted(lambda request: call("Read", {"file_path": "none.py"}, f"c{request.turn}"))
     made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
@@ -126,13 +130,13 @@ def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value:
     with pytest.raises(
         Paused, match=rf"the limit {limit} = .* is reached \(\$0.0003 and 300 tokens in 3 calls so far\)"
     ):
-        carry_out(tmp_path / "task", model, plan, **{limit: value})
+        carry_out(tmp_path / "task", model, plan, **limits(limit, value))
     assert model.asked == 3
     again = says(*paid)
     with pytest.raises(Paused):
-        carry_out(tmp_path / "task", again, plan, **{limit: value})
+        carry_out(tmp_path / "task", again, plan, **limits(limit, value))
     assert again.asked == 0
-    carry_out(tmp_path / "task", again, plan, **{limit: value * 100})
+    carry_out(tmp_path / "task", again, plan, **limits(limit, value * 100))
     assert again.asked == 6
 
 
