@@ -22,7 +22,9 @@ def tree_of(ground: Ground) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for top in (ground.work, ground.home):
         for folder, folders, names in os.walk(top):
-            folders[:] = [name for name in folders if not name.startswith("generate_code.interrupted")]  # what a kill left
+            folders[:] = [
+                name for name in folders if not name.startswith("generate_code.interrupted")
+            ]  # what a kill left
             for name in sorted([*folders, *names]):
                 path = Path(folder, name)
                 if name not in _PASSED_OVER:

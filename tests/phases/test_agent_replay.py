@@ -25,7 +25,9 @@ def recording(folder: Path, plan: str) -> Path:
         Reply("ok", "both at once", (*first.calls, *second.calls)),
         call("Task", identifier="t1", description="look", prompt="what is B?"),
         Reply("ok", "done"),
-        call("Edit", identifier="e1", file_path="a.py", old_string="A = 1", new_string="A = 2  # R1, section 2, page 1"),
+        call(
+            "Edit", identifier="e1", file_path="a.py", old_string="A = 1", new_string="A = 2  # R1, section 2, page 1"
+        ),
         call("Bash", identifier="b1", command="echo noted >> log.txt; python -m unittest 2>&1 | tail -1"),
         Reply("ok", "done"),
     ]

@@ -366,7 +366,7 @@ def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_
     folder = tmp_path / "task"
     begun_on(folder, write("a.py", "A = 1\n"))
     old = journal_of(folder)[0]
-    decided = {
+    decided: dict[str, Any] = {
         "write": ["d.py", "a.py", "b.py"],
         "kept": {},
         "before": {},

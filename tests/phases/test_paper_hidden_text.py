@@ -231,9 +231,7 @@ def test_the_text_layer_over_a_scan_is_what_the_page_says(tmp_path: Path) -> Non
 
 def test_white_words_in_a_form_are_hidden_where_the_form_stands_and_nothing_else_is(tmp_path: Path) -> None:
     inside = b"BT 1 1 1 rg /F1 11 Tf 60 700 Td (" + SECRET.encode() + b") Tj ET"
-    form = stream(
-        inside, b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /Font << /F1 5 0 R >> >>"
-    )
+    form = stream(inside, b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /Font << /F1 5 0 R >> >>")
     placed = paper(b"q 1 0 0 1 0 -400 cm /X6 Do Q\n", page=with_resources(b"/XObject << /X6 6 0 R >>"), o6=form)
     reading = reading_of(tmp_path, placed)
     text = " ".join(reading.pages)

@@ -54,7 +54,9 @@ def main() -> None:
     os.mkdir(f"{folder}/code")
     workspace, notes, model = Workspace(f"{folder}/code"), Notes(), Canned()
     ledger = Ledger(f"{folder}/llm.jsonl", {})
-    look = Tool("Look", "Shows a file.", closed({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True)
+    look = Tool(
+        "Look", "Shows a file.", closed({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True
+    )
     box = Toolbox([look], Contracts().breach)
     commands = Commands(Box(workspace.root, NONE), Snapshot(workspace.root, f"{folder}/before"))
     explorers = type("Nobody", (), {"step": ""})()
