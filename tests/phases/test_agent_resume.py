@@ -291,6 +291,7 @@ def test_a_damaged_ledger_of_a_neighbour_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "two" / "logs").mkdir(parents=True)
     (tmp_path / "two" / "logs" / "llm.jsonl").write_text('{"half')
     carry_out(tmp_path / "one", says(write("a.py", "A = 1\n")), small_plan("a.py"), batch_usd=1)
+    assert tree(tmp_path / "one") == {"a.py": b"A = 1\n"}
 
 
 def test_a_limit_names_the_task_that_it_is_raised_for(tmp_path: Path) -> None:
