@@ -128,7 +128,9 @@ def _connection(address: str, target: Target, line: Line) -> socket.socket:
         if target.scheme == "https":
             connection.settimeout(line.seconds_left(line.seconds_to_connect))
             context = line.ssl_context or ssl.create_default_context()
-            # A stream that is cut off looks like one that has ended, unless a ragged end is an error.
+            # A stream that is cut off looks like one that has ended, unless a ragged end is an error; some builds of
+            # Python tell the library to overlook it.
+            context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
             connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=False)
         undo.pop_all()
     return connection
