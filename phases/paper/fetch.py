@@ -203,7 +203,7 @@ def _told(error: Exception, limits: Limits, line: Line) -> Failed:
             return Failed(f"the server's certificate is not good ({shown(error.verify_message)}); check the address")
         case zlib.error():
             return Failed(f"the server's answer is packed wrongly; {BY_HAND}")
-        case ssl.SSLEOFError() | IncompleteRead():
+        case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
             return Failed(f"the server's answer ended early; {_LATER}", transient=True)
         case ssl.SSLError():
             return Failed(f"no safe connection is possible ({shown(error.reason or 'SSL')}); {BY_HAND}")
