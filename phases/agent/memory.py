@@ -36,6 +36,7 @@ class Memory:
         self._head = first_messages(plan, begun.write, begun.packages, self._room)
         self._written = {path: Message("user", text) for path, text in begun.kept.items()}
         self._changed: dict[str, Message] = {}
+        self._outlines: dict[str, Message] = {}
         self._step: list[Message] = []
         self._recent: list[list[Message]] = []
         self._step_is_over = False
@@ -56,7 +57,7 @@ class Memory:
 
     def widen(self, window: int) -> None:
         """Another window from now on: another model goes on, or the user said how large it is."""
-        self.window = window
+        self.window, self._brief = window, False
         self._room = window - most_tokens(window) - self._tools_size
 
     def messages(self) -> list[Message]:
@@ -135,7 +136,18 @@ class Memory:
 
     def _all(self) -> list[Message]:
         recent = (message for turn in self._recent for message in turn)
-        return [*self._head, *self._written.values(), *self._step, *recent]
+        return [*self._head, *self._interfaces(), *self._step, *recent]
+
+    def _interfaces(self) -> list[Message]:
+        """Of every file that is written; where room is short, only the names of those that the file at hand does not need."""
+        if not self._brief:
+            return list(self._written.values())
+        row: Mapping[str, Any] = next((row for row in self._plan["file_structure"] if row["path"] == self.target), {})
+        needed = {self.target, *row.get("depends_on", [])}
+        return [
+            message if path in needed else self._outlines.setdefault(path, Message("user", outline_of(message.text)))
+            for path, message in self._written.items()
+        ]
 
     def _look(self) -> int:
         """Puts the next request together, and counts its tokens."""
@@ -151,6 +163,7 @@ class Memory:
         """Takes changed interfaces in, behind those that did not change: only now, so that the prefix holds until then."""
         for path, message in self._changed.items():
             self._written.pop(path, None)
+            self._outlines.pop(path, None)
             self._written[path] = message
         self._changed.clear()
         self.forgotten += 1
@@ -167,12 +180,7 @@ class Memory:
         self._shorten(1)
 
     def _outline(self) -> None:
-        """Of files that the one at hand does not need, only the names of what they define."""
-        row: Mapping[str, Any] = next((row for row in self._plan["file_structure"] if row["path"] == self.target), {})
-        needed = {self.target, *row.get("depends_on", [])}
-        for path, message in self._written.items():
-            if path not in needed:
-                self._written[path] = Message("user", outline_of(message.text))
+        self._brief = True
 
 
 def _in_short(turn: Sequence[Message]) -> list[str]:

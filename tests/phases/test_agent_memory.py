@@ -145,6 +145,24 @@ def test_a_plan_that_is_large_for_the_window_is_shown_in_short_and_a_file_with_a
     assert plan["requirements"][1]["text"] not in "".join(message.text for message in messages)
 
 
+def test_where_room_is_short_a_file_still_sees_the_whole_interface_of_what_it_needs_and_none_is_lost() -> None:
+    paths = [f"part{number}.py" for number in range(30)]
+    plan: dict[str, Any] = small_plan(*paths)
+    plan["file_structure"][-1]["depends_on"] = ["part3.py"]
+    shown = Memory(plan, begun(paths, 20_000), [])
+    for path in paths[:-1]:
+        text = f"# {path}\ndef meet_{path[:-3]}() -> int:\n" + f"    # what {path} is about\n" * 60
+        shown.messages()
+        shown.heard(Reply("ok", "", (ToolCall("c", "Write", {"file_path": path, "content": "x"}),)))
+        shown.observed("c", "written", {path: {"sound": True, "interface": text}})
+        shown.turn_over()
+    told = "\n".join(message.text for message in shown.messages())
+    assert "what part3.py is about" in told
+    assert "what part4.py is about" not in told
+    assert "defines meet_part4" in told
+    assert all(f"what {path} is about" in shown.interfaces[path] for path in paths[:-1])
+
+
 def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them() -> None:
     kept = {"part1.py": "part1.py: def old()", "part2.py": "part2.py: def other()"}
     shown = Memory(small_plan("part1.py", "part2.py"), begun(["part1.py"], ROOMY, kept), [])
