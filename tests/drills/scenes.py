@@ -55,7 +55,7 @@ _COMMANDING = '''"""Toy phase {number}, whose command runs for ever, the first t
 import os
 import pathlib
 
-from phases.agent.sandbox.commands import run_command
+from phases.agent.sandbox.commands import OFF, Box, run_in
 from pipeline.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)
@@ -64,7 +64,7 @@ SIGNS = pathlib.Path(@signs@)
 def run(inputs, ctx):
     before = {before}
     if not (SIGNS / "go").exists():
-        run_command(f"echo $$ > {{SIGNS}}/{name}.pid; touch {{SIGNS}}/begun; exec sleep 600", ctx.paths.root, "off")
+        run_in(Box(ctx.paths.root, OFF), f"echo $$ > {{SIGNS}}/{name}.pid; touch {{SIGNS}}/begun; exec sleep 600")
     return {{"{name}.json": {{"step": {index}, "text": before + "{name} "}}}}
 
 

@@ -25,7 +25,6 @@ from phases.agent.sandbox.commands import (
     kind_of_sandbox,
     probe,
     probe_of,
-    run_command,
     run_in,
 )
 from tests.papers import HANGS, ROOT
@@ -532,10 +531,10 @@ def test_what_is_not_there_is_named(missing: str, workspace: Path, kind: str, tm
 
 
 def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(workspace: Path) -> None:
-    refused = run_command("touch ran", str(workspace), NONE)
+    refused = run_in(Box(str(workspace), NONE), "touch ran")
     assert (refused.exit_code, "--unsandboxed" in refused.output) == (None, True)
     assert not (workspace / "ran").exists()
-    assert run_command("touch ran", str(workspace), OFF).exit_code == 0
+    assert run_in(Box(str(workspace), OFF), "touch ran").exit_code == 0
     assert (workspace / "ran").exists()
     assert kind_of_sandbox("off") == OFF
     assert kind_of_sandbox("required") == (probe().kind if probe().usable else NONE)

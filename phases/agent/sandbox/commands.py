@@ -14,7 +14,7 @@ from phases.agent.sandbox.starting import started
 
 __all__ = [
     "BUBBLEWRAP", "LANDLOCK", "LARGEST_OUTPUT", "NONE", "OFF", "SECONDS", "Box", "Finished", "Limits", "Probe",
-    "kind_of_sandbox", "probe", "probe_of", "run_command", "run_in",
+    "kind_of_sandbox", "probe", "probe_of", "run_in",
 ]  # fmt: skip
 SECONDS = 300
 
@@ -32,8 +32,3 @@ def run_in(box: Box, command: str, *, seconds: float = SECONDS) -> Finished:
         None,
         f"not run: {probe().detail}; install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed",
     )
-
-
-def run_command(command: str, workspace: str, kind: str, *, seconds: float = SECONDS) -> Finished:
-    """The same, with nothing but a workspace."""
-    return run_in(Box(workspace, kind), command, seconds=seconds)
