@@ -7,12 +7,13 @@ from typing import Any
 
 from phases.agent.assignment import Assignment, Places
 from phases.agent.implement import implement
+from phases.agent.kernel_files import OWN
 from phases.agent.model import opened
 from phases.agent.outcome import requirement_counts
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.phase import Context, Documents, Phase, require
 
-_VERSION = 3
+_VERSION = 4
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -41,6 +42,8 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         os.path.join(paths.root, "paper.md"),
         os.path.join(paths.root, "packages"),
         paths.summary,
+        os.path.join(paths.root, "kernel"),
+        os.path.join(paths.root, "kernel-report.json"),
     )
     return Assignment(
         plan,
@@ -50,9 +53,12 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         ctx.limits,
         ctx.contracts.breach,
         lambda data: dict(ctx.contracts.parse("initial_plan.txt", data, writer="an earlier review")),
+        lambda data: dict(ctx.contracts.parse("supervisor-config.json", data, writer="you")),
         _VERSION,
         ctx.environment if ctx.settings["install"] == "allowed" else None,
         deadline=ctx.deadline,
+        supervisor=str(ctx.limits.get("supervisor") or ""),
+        shadow=str(ctx.limits.get("supervisor_shadow") or ""),
         in_place=ctx.in_place,
     )
 
@@ -79,7 +85,10 @@ PHASE = Phase(
     reads=("initial_plan.txt", "plan_review.json", "indexes/index.json"),
     writes=("implementation.json", "implement_code_summary.md", "traceability.json", "generate_code/"),
     settings=("model", "code_model", "sandbox", "install"),
-    owns=("generate_code", "journal.jsonl", "journal.jsonl.next", "explorations"),
+    owns=(
+        *("generate_code", "journal.jsonl", "journal.jsonl.next", "explorations", "kernel-report.json"),
+        *(f"kernel/{name}" for name in OWN),
+    ),
     report=_report,
     run=run,
     version=_VERSION,

@@ -73,7 +73,13 @@ class Rejected(PipelineError):
 
 
 class Paused(PipelineError):
+    """`stop_reason`, in one word, is for files; the text is for a person."""
+
     exit_code = 5
+
+    def __init__(self, message: str, *, stop_reason: str = "paused") -> None:
+        super().__init__(message)
+        self.stop_reason = stop_reason
 
 
 class InputsChanged(Paused):

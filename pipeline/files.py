@@ -69,6 +69,16 @@ def write_all_durable(contents: Mapping[str, bytes]) -> None:
         raise failure("write", path, error) from error
 
 
+def write_soon(path: str, data: bytes) -> None:
+    """The same without waiting for the disk: for what a power cut may take, because it can be had again."""
+    try:
+        _write_new(temporary_name(path), data, sync=False)
+        replace_file(temporary_name(path), path)
+    except OSError as error:
+        _forget(temporary_name(path))
+        raise failure("write", path, error) from error
+
+
 def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
     """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
     for tries_left in reversed(range(_RENAME_TRIES)):
@@ -162,12 +172,13 @@ def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _write_new(path: str, data: bytes) -> None:
+def _write_new(path: str, data: bytes, *, sync: bool = True) -> None:
     _forget(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         write_all(descriptor, data)
-        os.fsync(descriptor)
+        if sync:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -12,9 +12,10 @@ from pipeline.files import read_bytes
 
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
-LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd")
-"""The settings that say how far a run may go. Another limit makes nothing stale."""
-STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *_LIMITS_OF_A_TASK)
+_WATCH = ("supervisor", "supervisor_shadow")
+LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH)
+"""The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
+STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *_LIMITS_OF_A_TASK, *_WATCH)
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
 """The settings that are written down nowhere."""
@@ -24,6 +25,8 @@ _CHOICES = {
     "private_addresses": ("refused", "allowed"),
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
+    "supervisor": ("", "off", "adaptive", "strict"),
+    "supervisor_shadow": ("", "1", "true", "0", "false"),
 }
 
 
@@ -85,6 +88,11 @@ class Settings(NamedTuple):
     """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
     batch_usd: float = 0.0
     """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
+    supervisor: str = ""
+    """Who watches the agent: off, adaptive (trusts it until it goes astray), strict. Empty: what the task's
+    kernel/supervisor-config.json says, else adaptive."""
+    supervisor_shadow: str = ""
+    """true: supervision only notes what it would do. Empty: what kernel/supervisor-config.json says."""
     install: str = "refused"
     """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 

@@ -69,7 +69,13 @@ def write(path: str, content: str, identifier: str = "c1") -> Reply:
 
 
 def assignment_in(
-    folder: Path, plan: dict[str, Any], digest: str = "1" * 64, *, sandbox: str = "required", **limits: Any
+    folder: Path,
+    plan: dict[str, Any],
+    digest: str = "1" * 64,
+    *,
+    sandbox: str = "required",
+    supervisor: str = "off",
+    **limits: Any,
 ) -> Assignment:
     """Phase 09 in a folder, as the phase itself would ask for it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,6 +90,8 @@ def assignment_in(
         "paper.md",
         "packages",
         "implement_code_summary.md",
+        "kernel",
+        "kernel-report.json",
     )
     (folder / "paper.md").touch()
     return Assignment(
@@ -94,7 +102,9 @@ def assignment_in(
         limits,
         CONTRACTS.breach,
         lambda data: dict(CONTRACTS.parse("initial_plan.txt", data, writer="a test")),
+        lambda data: dict(CONTRACTS.parse("supervisor-config.json", data, writer="a test")),
         1,
+        supervisor=supervisor,
     )
 
 

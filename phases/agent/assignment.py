@@ -23,6 +23,9 @@ class Places(NamedTuple):
     """Where the packages of the plan are installed, if they may be."""
     summary: str
     """implement_code_summary.md, as it grows."""
+    kernel: str
+    """The folder of the supervision."""
+    kernel_report: str
 
 
 class Assignment(NamedTuple):
@@ -38,10 +41,16 @@ class Assignment(NamedTuple):
     """Why a value does not fit a JSON schema, or None."""
     parse_plan: Callable[[bytes], dict[str, Any]]
     """A plan of before. Raises PipelineError where it breaks its schema."""
+    parse_supervision: Callable[[bytes], dict[str, Any]]
+    """The user's kernel/supervisor-config.json. Raises PipelineError where it breaks its schema."""
     version: int
     """Of the phase: another version does not go on with the journal of this one."""
     environment: Mapping[str, str] | None = None
     """The user's environment, for pip, where the packages that the plan names may be installed; else None."""
     deadline: float | None = None
+    supervisor: str = ""
+    """off, adaptive or strict; empty: what the file of the supervision says."""
+    shadow: str = ""
+    """Whether supervision only looks on; empty: what its file says."""
     in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""

@@ -16,6 +16,8 @@ from phases.agent.assignment import Assignment, Places
 from phases.agent.copies import keep_a_copy
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
+from phases.agent.kernel_files import set_kernel_aside
+from phases.agent.kernel_setting import wanted
 from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
@@ -78,7 +80,9 @@ def begin(
     """
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
     hand = RULES if model.name == RULES else "model"
-    planned, fixed = order_of(work.plan), {"packages": list(installed), "window": model.window, "hand": hand}
+    supervisor, _ = wanted(work)
+    fixed = {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor}
+    planned = order_of(work.plan)
     coming = places.journal + _NEXT
     work.in_place()
     decided = _decided(coming, header, hand)
@@ -216,6 +220,7 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
         total = len(work.plan["file_structure"])
         tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
     set_aside(work.places.explorations)
+    set_kernel_aside(work.places.kernel, work.places.kernel_report)
     set_aside(work.places.journal)
 
 

@@ -87,6 +87,11 @@ class Hands:
         return digest
 
 
+def kept_back(text: str) -> dict[str, Any]:
+    """The answer to a call that was not done, as the journal keeps it."""
+    return {"text": text, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
+
+
 def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
     """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
     fault = fault_of(workspace, path)

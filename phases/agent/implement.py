@@ -26,6 +26,7 @@ from phases.agent.packages import install_packages
 from phases.agent.restoring import restore
 from phases.agent.sandbox.commands import Box
 from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.supervising import most_turns, supervise
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.notes import Notes
@@ -39,7 +40,6 @@ from pipeline.errors import Paused
 from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
-_MOST_TURNS = 400
 _TOLD_EVERY = 1000
 
 
@@ -66,7 +66,8 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         ending = _checked_again(work(run), workspace, plan, commands, clean)
     except Paused as error:
         done, total, _ = files_done(workspace, plan)
-        raise Paused(f"{done} of {total} files written; {error}") from error
+        run.supervised.close(error.stop_reason, str(error))
+        raise Paused(f"{done} of {total} files written; {error}", stop_reason=error.stop_reason) from error
     shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)
     return {
@@ -105,12 +106,14 @@ def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, com
     )
     box = Toolbox([*tools(notes), bash_tool(commands.bash), todo_tool(), explorers.tool()], assignment.breach)
     hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, begun.before))
+    memory = Memory(assignment.plan, begun, hands.schemas)
     return Run(
         Conversation(model, begun.journal, ledger, "implement"),
-        Memory(assignment.plan, begun, hands.schemas),
+        memory,
         hands,
         partial(_judge, workspace, assignment.plan, commands, begun),
-        int(assignment.limits.get("max_turns", _MOST_TURNS)),
+        supervise(assignment, begun, memory, ledger, workspace),
+        most_turns(assignment),
         assignment.deadline,
     )
 

@@ -188,4 +188,7 @@ _WANTED: dict[str, dict[str, Any]] = {
     "verdict": {"turn": int, "verification": dict},
     "ending": {"turn": int, "stop_reason": str},
     "window": {"turn": int, "window": int},
+    "facts": {"turn": int},
+    "snapshot": {"turn": int, "disk": dict},
+    "stop": {"turn": int, "stop_reason": str, "detail": str},
 }

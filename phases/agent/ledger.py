@@ -21,6 +21,7 @@ from pipeline.errors import Paused, PhaseError, PipelineError
 
 _LONGEST_PARTIAL = 4000
 _INFINITE = float("inf")
+_RAISED_BY = {"max_usd": "add_usd"}
 _ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 
 
@@ -70,17 +71,24 @@ class Ledger:
                 "beside the settings file, or limit tokens instead with --max-tokens"
             )
         told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
-        for name, used, raise_it in (
-            ("max_usd", spent["usd"], "--add-usd N"),
-            ("batch_usd", self._batch() if limits.get("batch_usd") else 0, "--batch-usd N"),
-            ("max_tokens", tokens(spent), "--max-tokens N"),
-            ("max_minutes", spent["seconds"] / 60, "--max-minutes N"),
-        ):
-            if limits.get(name) and used >= limits[name]:
+        for name, used in self.used().items():
+            if used >= limits[name]:
                 raise Paused(
                     f"the limit {name} = {limits[name]} is reached ({told}); what is done is kept; go on with: "
-                    f"pipeline resume {self.task} {raise_it}"
+                    f"pipeline resume {self.task} --{_RAISED_BY.get(name, name).replace('_', '-')} N",
+                    stop_reason=f"budget_{name.partition('_')[2]}",
                 )
+
+    def used(self) -> dict[str, float]:
+        """Of every limit that is set, how much is used up."""
+        spent = self.spent
+        amounts: dict[str, Callable[[], float]] = {
+            "max_usd": lambda: float(spent["usd"]),
+            "batch_usd": self._batch,
+            "max_tokens": lambda: tokens(spent),
+            "max_minutes": lambda: float(spent["seconds"]) / 60,
+        }
+        return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
 
     def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
         """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""

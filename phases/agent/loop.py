@@ -11,9 +11,10 @@ from typing import Any
 
 from phases.agent.acceptance import MOST_CONTINUES
 from phases.agent.asking import Conversation
-from phases.agent.hands import Hands
+from phases.agent.hands import Hands, kept_back
 from phases.agent.memory import Memory
 from phases.agent.model import OK, Reply, ToolCall
+from phases.agent.supervised import Supervised
 from pipeline.errors import Paused
 
 _TOLD, _STUCK = 3, 10
@@ -31,6 +32,7 @@ class Run:
     hands: Hands
     judge: Callable[[int], dict[str, Any]]
     """The verdict on the files as they are in that turn: `block` is None, or what must be mended, in words for the model."""
+    supervised: Supervised
     most_turns: int
     deadline: float | None = None
     """time.monotonic() after which no further turn begins."""
@@ -56,7 +58,7 @@ class Ending:
 def work(run: Run) -> Ending:
     """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
 
-    Raises Paused at a limit, PhaseError where the model cannot go on.
+    Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on.
     """
     continues, repeated, last = 0, 0, ""
     while True:
@@ -66,29 +68,42 @@ def work(run: Run) -> Ending:
             continue
         run.memory.heard(reply)
         if reply.calls:
-            replaying = run.conversation.journal.replaying
-            turn, said = _act(run, reply)
-            if not replaying:
-                run.on_turn(f"turn {run.conversation.turn}: {said}")
+            turn = _turn(run, reply)
             repeated, last = (repeated + 1 if turn == last else 1), turn
-            if repeated >= _STUCK:
-                return _ended(
-                    run, STUCK, _verdict(run), f"the same call with the same result {repeated} times in a row"
-                )
-            if repeated >= _TOLD:
-                run.memory.told(
-                    f"That was the same call with the same result {repeated} times in a row. Do something else."
-                )
+            if ending := _of_repeats(run, repeated):
+                return ending
+            run.supervised.after(reply)
             continue
         verdict = _verdict(run)
         if verdict["block"] is None:
             _tell(run, "accepted")
+            run.supervised.after(reply, verdict)
             return _ended(run, ACCEPTED, verdict, "")
         _tell(run, f"not accepted yet: {' '.join(verdict['block'].split())[:160]}")
         continues += 1
         if continues > MOST_CONTINUES:
             return _ended(run, EXHAUSTED, verdict, verdict["block"])
         run.memory.told(f"Not accepted yet. Mend this:\n{verdict['block']}")
+        run.supervised.after(reply, verdict)
+
+
+def _turn(run: Run, reply: Reply) -> str:
+    """Does what a reply asks for, and tells of it. Returns what stands for the turn when turns are compared."""
+    replaying = run.conversation.journal.replaying
+    turn, said = _act(run, reply)
+    if not replaying:
+        run.on_turn(f"turn {run.conversation.turn}: {said}")
+    return turn
+
+
+def _of_repeats(run: Run, repeated: int) -> Ending | None:
+    """Where nobody supervises, equal turns in a row are told of, and end the work. A supervisor has better answers."""
+    if run.supervised.bridge.on or repeated < _TOLD:
+        return None
+    if repeated >= _STUCK:
+        return _ended(run, STUCK, _verdict(run), f"the same call with the same result {repeated} times in a row")
+    run.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
+    return None
 
 
 def _ask(run: Run) -> Reply:
@@ -96,17 +111,20 @@ def _ask(run: Run) -> Reply:
     if run.most_turns and turns >= run.most_turns and not journal.replaying:
         raise Paused(
             f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
-            f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}"
+            f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
+            stop_reason="budget_rounds",
         )
     window = run.conversation.model.window
+    aside = run.supervised.before(turns + 1)
     while journal.next_kind == "window" or (not journal.replaying and window != run.memory.window):
         run.memory.widen(journal.once("window", {"turn": turns}, lambda: {"window": window})["window"])
     if run.deadline is not None and time.monotonic() > run.deadline:
         raise Paused(
             f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; go on with: "
-            f"pipeline resume {run.conversation.ledger.task}"
+            f"pipeline resume {run.conversation.ledger.task}",
+            stop_reason="budget_time",
         )
-    messages = run.memory.messages()
+    messages = run.memory.messages(aside)
     run.hands.forget(run.memory.forgotten)
     return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())
 
@@ -115,14 +133,18 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
     """Does what a reply asks for. Returns what stands for the turn when turns are compared, and the turn in words."""
     journal, turn, results, words = run.conversation.journal, run.conversation.turn, [], []
     for index, call in enumerate(reply.calls):
+        fact, refused = run.supervised.refusal(call)
         do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
-        result = journal.once("result", {"turn": turn, "call": call.id}, do, durable=run.hands.may_change(call))
+        durable = not refused and run.hands.may_change(call)
+        done = partial(kept_back, refused) if refused else do
+        result = journal.once("result", {"turn": turn, "call": call.id}, done, durable=durable)
         run.hands.settled(result)
+        run.supervised.saw(fact, call, result)
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
         if call.name == "TodoWrite" and not result["failed"]:
             run.todos = list(call.arguments["todos"])
         results.append([call.name, dict(call.arguments), result["text"]])
-        words.append(_in_words(call) + (" (failed)" if result["failed"] else ""))
+        words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
@@ -148,4 +170,12 @@ def _verdict(run: Run) -> dict[str, Any]:
 def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
     turn = run.conversation.turn
     run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
+    run.supervised.close(_in_report(stop_reason, verdict), detail)
     return Ending(stop_reason, turn, verdict["verification"], detail)
+
+
+def _in_report(stop_reason: str, verdict: dict[str, Any]) -> str:
+    """The ending as kernel-report.json names it: work that no check has looked at is never called done."""
+    if stop_reason == ACCEPTED:
+        return "model_done" if verdict["verification"]["verified"] else "completed_unverified"
+    return "stuck_cycle" if stop_reason == STUCK else stop_reason

@@ -38,9 +38,11 @@ class Memory:
         self._changed: dict[str, Message] = {}
         self._outlines: dict[str, Message] = {}
         self._step: list[Message] = []
+        self._pinned: dict[str, Message] = {}
         self._recent: list[list[Message]] = []
         self._step_is_over = False
         self._shown: list[Message] = []
+        self._aside: list[Message] = []
         self.forgotten = 0
         """Counts how often turns left the transcript; what was shown in them must be shown again when it is needed."""
         self._begin_step()
@@ -60,8 +62,9 @@ class Memory:
         self.window, self._brief = window, False
         self._room = window - most_tokens(window) - self._tools_size
 
-    def messages(self) -> list[Message]:
-        """The next request. Raises PhaseError when not even the plan fits the model's window."""
+    def messages(self, aside: str = "") -> list[Message]:
+        """The next request; `aside` is told in it, and in no other. Raises PhaseError when not even the plan fits the window."""
+        self._aside = [Message("user", aside)] if aside else []
         size = self._look()
         for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
@@ -88,6 +91,14 @@ class Memory:
         if not self._recent:
             self._recent.append([])
         self._recent[-1].append(Message("user", text))
+
+    def pin(self, name: str, text: str) -> None:
+        """Something that stays before the model, whatever else makes way, until it is taken back or replaced."""
+        self._pinned[name] = Message("user", text)
+
+    def unpin(self, name: str) -> None:
+        """Takes it back."""
+        self._pinned.pop(name, None)
 
     def observed(self, call_id: str, text: str, files: Mapping[str, Mapping[str, Any]]) -> None:
         """The answer to one call. `files`: what it wrote, as `interface` and `sound` each."""
@@ -136,7 +147,7 @@ class Memory:
 
     def _all(self) -> list[Message]:
         recent = (message for turn in self._recent for message in turn)
-        return [*self._head, *self._interfaces(), *self._step, *recent]
+        return [*self._head, *self._interfaces(), *self._step, *recent, *self._pinned.values(), *self._aside]
 
     def _interfaces(self) -> list[Message]:
         """Of every file that is written; where room is short, only the names of those that the file at hand does not need."""

@@ -13,6 +13,7 @@ from pipeline.cli.assembly import mode_of
 _Command = Callable[..., Any]
 _SETTINGS = (
     *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
+    *("supervisor", "supervisor_shadow"),
     *("max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
 )
 _ASK = "\x00"
@@ -25,6 +26,11 @@ _INSTALL = {
     "default": None,
     "help": "Install the packages that the plan names, for the sandbox only.",
 }
+_WATCH = {
+    "type": click.Choice(["off", "adaptive", "strict"]),
+    "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
+}
+_SHADOW = {"flag_value": "true", "default": None, "help": "Let supervision note what it would do, and do nothing."}
 _PASSWORD = {
     "metavar": "WORD",
     "is_flag": False,
@@ -68,6 +74,8 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--redo",), _line("N", "Run this phase and what follows again; the old code is kept beside.")),
     (("--unsandboxed", "sandbox"), _OFF),
     (("--allow-install", "install"), _INSTALL),
+    (("--supervisor",), _WATCH),
+    (("--supervisor-shadow",), _SHADOW),
     (("--password",), _PASSWORD),
     (("--json", "as_json"), _JSON),
 )

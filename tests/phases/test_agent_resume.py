@@ -374,6 +374,7 @@ def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_
         "packages": [],
         "window": 10**6,
         "hand": "model",
+        "supervisor": old["begun"]["supervisor"],
     }
     header = {**old, "plan_sha256": "2" * 64, "begun": {**decided, "aside": "generate_code.prev"}}
     (folder / "journal.jsonl.next").write_text(json.dumps(header) + "\n")

@@ -1,0 +1,111 @@
+"""The files of the supervision in a task directory. All of them follow from the journal, so none is waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from phases.agent.lines import row_line
+from pipeline.append import append_soon, drop_torn_tail
+from pipeline.errors import PipelineError
+from pipeline.files import make_folder, read_bytes, set_aside, write_soon
+
+CONFIG, EVENTS, GRAPH, CHECKPOINT = (
+    "supervisor-config.json", "supervisor-events.jsonl", "task-graph.json", "checkpoint.json",
+)  # fmt: skip
+SNAPSHOTS, REQUEST = "snapshots", "take-over"
+OWN = (EVENTS, GRAPH, CHECKPOINT, SNAPSHOTS)
+"""What one run writes: set aside when another begins. The settings are the user's, and stay."""
+
+
+class KernelFiles:
+    """The folder `kernel` of one task, and kernel-report.json beside it."""
+
+    def __init__(
+        self, folder: str, report: str, in_place: Callable[[], None], clock: Callable[[], float] = time.time
+    ) -> None:
+        self.folder, self._report, self._in_place, self._clock = folder, report, in_place, clock
+        self._graph = b""
+        self._written = self._count()
+
+    def request(self) -> bool:
+        """Whether the user asked for a takeover."""
+        return os.path.lexists(self._path(REQUEST))
+
+    def request_is_met(self) -> None:
+        """Takes the request away, once it is on record."""
+        if self.request():
+            os.unlink(self._path(REQUEST))
+
+    def note(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Adds lines to the event log, each under its `seq`; those that an earlier run wrote are not written again."""
+        new = [line for line in lines if line["seq"] > self._written]
+        if new:
+            self._ready()
+            now = int(self._clock() * 1000)
+            append_soon(self._path(EVENTS), b"\n".join(row_line({**line, "ts": now}) for line in new))
+            self._written = new[-1]["seq"]
+
+    def graph(self, graph: Mapping[str, Any]) -> None:
+        """Writes the task graph, where it is another one than before."""
+        data = _bytes(graph)
+        if data != self._graph:
+            self._ready()
+            write_soon(self._path(GRAPH), data)
+            self._graph = data
+
+    def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Writes the checkpoint."""
+        self._ready()
+        write_soon(self._path(CHECKPOINT), _bytes(checkpoint))
+
+    def snapshot(self, snapshot: Mapping[str, Any]) -> None:
+        """Writes what a takeover found in the workspace."""
+        self._ready()
+        make_folder(self._path(SNAPSHOTS))
+        write_soon(os.path.join(self._path(SNAPSHOTS), f"{snapshot['snapshotId']}.json"), _bytes(snapshot))
+
+    def report(self, report: Mapping[str, Any]) -> None:
+        """Writes kernel-report.json."""
+        self._in_place()
+        write_soon(self._report, _bytes(report))
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def _ready(self) -> None:
+        self._in_place()
+        make_folder(self.folder)
+
+    def _count(self) -> int:
+        """How many lines the event log has. A line that a crash tore is written again."""
+        path = self._path(EVENTS)
+        if not os.path.lexists(path):
+            return 0
+        drop_torn_tail(path)
+        return read_bytes(path).count(b"\n")
+
+
+def set_kernel_aside(folder: str, report: str) -> None:
+    """Makes room for the files of another run."""
+    for path in (*(os.path.join(folder, name) for name in OWN), report):
+        if os.path.lexists(path):
+            set_aside(path)
+
+
+def read_settings(folder: str, parse: Callable[[bytes], Any]) -> tuple[dict[str, Any] | None, str]:
+    """The content of supervisor-config.json: {} where there is none; None, and what is wrong, for one that cannot be used."""
+    path = os.path.join(folder, CONFIG)
+    if not os.path.lexists(path):
+        return {}, ""
+    try:
+        return dict(parse(read_bytes(path))), ""
+    except PipelineError as error:
+        return None, f"{error}; the agent is not supervised until {path} is mended or removed"
+
+
+def _bytes(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"

@@ -1,0 +1,49 @@
+"""How a run is supervised: the user's setting and the file of the task, as one value that the journal keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from phases.agent.assignment import Assignment
+from phases.agent.kernel_files import read_settings
+from phases.agent.supervision.config import Config
+from phases.agent.supervision.facts import RepoShape, Task
+from phases.agent.supervision.policy import infer_task_domain, resolve_policy
+from phases.agent.supervision.records import from_json, to_json
+from phases.agent.supervision.state import Setting
+from phases.agent.supervision.words import TaskIntent
+
+_INTENT = TaskIntent.EDIT
+"""Of the phase that writes code, whatever a goal says."""
+OFF = "off"
+
+
+def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
+    """How this start of a run should be supervised, and what is wrong with the file of settings, if anything.
+
+    A file that cannot be used supervises nobody, and keeps nobody from starting.
+    """
+    content, warning = read_settings(work.places.kernel, work.parse_supervision)
+    config = _config(content)
+    policy = resolve_policy(OFF if content is None else work.supervisor, config, _INTENT, work.shadow)
+    return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
+
+
+def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any]) -> Setting:
+    """What the kernel goes by. Raises ValueError for what no version of it wrote."""
+    config = _config(pinned["config"])
+    checks = tuple(plan["validation_approach"]["verify_commands"])
+    task = Task(
+        f"{plan['paper']['title']}: {plan['paper']['core_contribution']}",
+        _INTENT,
+        tuple(row["path"] for row in plan["file_structure"]),
+        checks,
+        RepoShape(test_framework="the plan's" if checks else "none"),
+    )
+    policy = resolve_policy(str(pinned["mode"]), config, _INTENT, "1" if pinned["shadow"] else "0")
+    return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal))
+
+
+def _config(content: Mapping[str, Any] | None) -> Config:
+    return from_json(Config, dict(content or {}))

@@ -1,0 +1,173 @@
+"""What supervision is told of a run: the calls and results of the journal, as facts. Nothing else is looked at, so a run that is
+walked again tells the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from phases.agent.model import ToolCall
+from phases.agent.supervision.facts import Call, GateVerdict, Result
+from phases.agent.supervision.signatures import (
+    command_key,
+    digest_of_result,
+    error_key,
+    failures_in,
+    normalised,
+    signature_of,
+)
+from phases.agent.supervision.words import ToolClass
+
+_CLASSES = {
+    "Read": ToolClass.READ,
+    "Glob": ToolClass.SEARCH,
+    "Grep": ToolClass.SEARCH,
+    "SearchReference": ToolClass.SEARCH,
+    "Write": ToolClass.WRITE,
+    "Edit": ToolClass.WRITE,
+    "Bash": ToolClass.EXEC,
+    "Task": ToolClass.DELEGATE,
+    "TodoWrite": ToolClass.NEUTRAL,
+}
+_TAKES_BACK = {"reset", "checkout", "restore", "clean", "stash", "revert"}
+_LONGEST_ERROR = 200
+_PATHS = ("file_path", "path")
+
+
+class Observed:
+    """The facts of one run, call by call. It knows what the files held as far as the journal tells."""
+
+    def __init__(
+        self, planned: Sequence[str], before: Mapping[str, str], done: Collection[str], checks: Sequence[str]
+    ) -> None:
+        """`before`: the sha256 of files that were there at the beginning; `done`: planned files that need not be written."""
+        self._digests = dict(before)
+        self._lines: dict[str, Counter[str]] = {}
+        self._open = [path for path in planned if path not in done]
+        self._written: set[str] = set()
+        self._planned = frozenset(planned)
+        self._checks = frozenset(map(command_key, checks))
+
+    @property
+    def open_files(self) -> int:
+        """Planned files that are not written, or not sound."""
+        return len(self._open)
+
+    @property
+    def written(self) -> frozenset[str]:
+        """Files that calls are known to have changed."""
+        return frozenset(self._written)
+
+    def call(self, call: ToolCall) -> Call:
+        """A call, before it is done."""
+        kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
+        path = next((_inside(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), "")
+        command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
+        return Call(
+            call.id,
+            call.name[:80],
+            kind,
+            signature_of(call.name, arguments),
+            path,
+            command,
+            kind is ToolClass.WRITE and path not in self._digests,
+            self._verifies(command),
+            bool(command) and _takes_back(command),
+        )
+
+    def result(self, call: ToolCall, row: Mapping[str, Any]) -> Result:
+        """What the journal says came of it."""
+        if row.get("skipped"):
+            return Result(executed=False, failed=True)
+        failed, text = bool(row["failed"]), str(row["text"])
+        command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
+        changed, lines = self._changed(call, row)
+        return Result(
+            executed=True,
+            failed=failed,
+            changed=changed,
+            lines=lines,
+            digest=digest_of_result(text),
+            error=_error_in(text) if failed else "",
+            failures=failures_in(text) if failed and self._verifies(command) else (),
+            background=command.rstrip().endswith("&") and not command.rstrip().endswith("&&"),
+        )
+
+    def _verifies(self, command: str) -> bool:
+        return bool(command) and command_key(command).removesuffix(" 2>&1") in self._checks
+
+    def _changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+        """Which files are other than before, and how many lines were added and removed by Write and Edit."""
+        touched, lines = set(row["touched"]), 0
+        changed = [
+            path for path, state in row["files"].items() if state.get("sha256", "") != self._digests.get(path, "")
+        ]
+        for path in touched:
+            content = call.arguments.get("content") if call.name == "Write" else None
+            if content is not None and self._digests.get(path) == _digest(str(content)):
+                continue
+            changed.append(path)
+            lines += self._rewritten(path, str(content)) if content is not None else self._edited(path, call.arguments)
+        for path, state in row["files"].items():
+            self._take_in(path, state)
+        for path in touched - row["files"].keys():
+            self._digests[path] = str(row["seen"].get(path, "")) or "unknown"
+        self._written.update(changed)
+        return tuple(sorted(set(changed))), lines
+
+    def _take_in(self, path: str, state: Mapping[str, Any]) -> None:
+        if digest := str(state.get("sha256", "")):
+            self._digests[path] = digest
+        else:
+            self._digests.pop(path, None)
+        self._open = [other for other in self._open if other != path]
+        if not state["sound"] and path in self._planned:
+            self._open.append(path)
+
+    def _rewritten(self, path: str, content: str) -> int:
+        now, before = Counter(content.split("\n")), self._lines.get(path, Counter())
+        self._lines[path] = now
+        return (now - before).total() + (before - now).total()
+
+    def _edited(self, path: str, arguments: Mapping[str, Any]) -> int:
+        """Counted once, however often it was replaced: how often is not on record."""
+        old, new = (Counter(str(arguments.get(name, "")).split("\n")) for name in ("old_string", "new_string"))
+        if path in self._lines:
+            self._lines[path] = self._lines[path] - old + new
+        return (new - old).total() + (old - new).total()
+
+
+def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
+    """What the acceptance said, as a fact."""
+    if verdict["block"] is None:
+        return GateVerdict(passed=True)
+    rows = [row for row in verdict["verification"]["commands"] if row["exit_code"] != 0]
+    failures = {line for row in rows for line in failures_in(str(row["tail"]))}
+    if not rows:
+        failures = {" ".join(line.split())[:_LONGEST_ERROR] for line in verdict["block"].split("\n\n")}
+    return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
+
+
+def _inside(path: str) -> str:
+    """A path as the workspace counts it, wherever the task lies."""
+    parts = [part for part in path.rpartition("/generate_code/")[2].split("/") if part not in ("", ".")]
+    return "/".join(parts)[:_LONGEST_ERROR]
+
+
+def _takes_back(command: str) -> bool:
+    words = command.replace(";", " ").replace("&", " ").replace("|", " ").split()
+    return any(first == "git" and second in _TAKES_BACK for first, second in pairwise(words))
+
+
+def _error_in(text: str) -> str:
+    """The line that says what went wrong, in one line."""
+    told = failures_in(text[-4000:])
+    return error_key(told[0] if told else normalised(text))[:_LONGEST_ERROR]
+
+
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()

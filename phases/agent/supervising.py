@@ -1,0 +1,54 @@
+"""Sets the supervision of one run up: what it looks at, and where it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from phases.agent.assignment import Assignment
+from phases.agent.beginning import Begun
+from phases.agent.kernel_files import KernelFiles
+from phases.agent.kernel_setting import wanted
+from phases.agent.ledger import Ledger
+from phases.agent.memory import Memory
+from phases.agent.observed import Observed
+from phases.agent.supervised import Outside, Supervised
+from phases.agent.workspace import Workspace
+from phases.agent.workspace_facts import disk_facts
+
+_MOST_TURNS = 400
+
+
+def supervise(assignment: Assignment, begun: Begun, memory: Memory, ledger: Ledger, workspace: Workspace) -> Supervised:
+    """The supervision of a run that has begun."""
+    plan, places = assignment.plan, assignment.places
+    observed = observe(begun, plan)
+    setting, warning = wanted(assignment)
+    outside = Outside(
+        setting,
+        warning,
+        partial(_limits, assignment, ledger),
+        lambda: disk_facts(workspace, begun.planned, begun.before, observed.written),
+    )
+    files = KernelFiles(places.kernel, places.kernel_report, assignment.in_place)
+    task = os.path.basename(os.path.dirname(places.workspace))
+    return Supervised(plan, task, observed, files, begun.journal, memory, outside)
+
+
+def observe(begun: Begun, plan: Mapping[str, Any]) -> Observed:
+    """What turns the journal into facts, at the beginning of a run."""
+    done = [path for path in begun.planned if path not in begun.write]
+    checks = plan["validation_approach"]["verify_commands"]
+    return Observed(begun.planned, begun.before, done, checks)
+
+
+def most_turns(assignment: Assignment) -> int:
+    """How many turns the work may take; 0 for no limit."""
+    return int(assignment.limits.get("max_turns", _MOST_TURNS))
+
+
+def _limits(assignment: Assignment, ledger: Ledger, turn: int) -> dict[str, tuple[float, float]]:
+    limits = {name: (used, float(assignment.limits[name])) for name, used in ledger.used().items()}
+    return {**limits, "max_turns": (turn - 1, float(most_turns(assignment)))}

@@ -1,0 +1,205 @@
+"""Counts what is tried again and again in forced mode: edits of a file, failures of a command, an error (section 5.6).
+
+The counts outlive rounds, and free mode; only what settles them takes them back.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from phases.agent.supervision.config import Branch
+from phases.agent.supervision.facts import Action, Call, Result
+from phases.agent.supervision.signatures import command_key, error_key
+from phases.agent.supervision.words import ToolClass
+
+T = TypeVar("T")
+_MOST, _MOST_CHECKS, _LONGEST_QUOTE = 200, 20, 120
+
+
+@dataclass(frozen=True)
+class BranchBudget:
+    """What was counted, the latest last; each mapping is bounded. Keys of debt and bypasses: `file:src/a.py`, `command:…`."""
+
+    file_edits: Mapping[str, int] = field(default_factory=dict)
+    command_failures: Mapping[str, int] = field(default_factory=dict)
+    error_counts: Mapping[str, int] = field(default_factory=dict)
+    error_sources: Mapping[str, str] = field(default_factory=dict)
+    """Error -> the key of what ended in it: once that succeeds, its errors are settled."""
+    failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Verify command -> what failed when it was run last."""
+    in_debt: tuple[str, ...] = ()
+    bypasses: tuple[str, ...] = ()
+    """Granted by a recovery, each for one call over its limit."""
+    triggers: int = 0
+    """Blocked attempts, and errors that went over their limit, since the task began."""
+
+    @property
+    def debt(self) -> int:
+        """Keys over their limit that are not settled: they keep forced mode."""
+        return len(self.in_debt)
+
+
+def refusal(budget: BranchBudget, call: Call, config: Branch, *, enabled: bool) -> str:
+    """Why a call must not be executed; empty where it may. Writing a file that is not there is always allowed."""
+    key = _spent_key(budget, call, config) if enabled else ""
+    if not key or key in budget.bypasses:
+        return ""
+    kind, _, what = key.partition(":")
+    quoted = " ".join(what.split())[:_LONGEST_QUOTE]
+    if kind == "file":
+        return (
+            f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and the checks have not passed since."
+            " Run the plan's verify commands before you edit it again, or work on another file."
+        )
+    told = f"`{quoted}` failed {budget.command_failures.get(what, 0)} times."
+    if call.verify:
+        return f"{told} Nothing changed since: find the cause in its output and change a file, then it may run again."
+    return f"{told} Do not run it again as it is: find the cause in its output, or try another command."
+
+
+def blocked(budget: BranchBudget, call: Call, config: Branch) -> tuple[BranchBudget, bool]:
+    """The budget after a refused attempt, and whether it was one over a limit: a recover trigger. Debt comes once a key."""
+    key = _spent_key(budget, call, config)
+    if not key or key in budget.bypasses:
+        return budget, False
+    return replace(budget, in_debt=_with(budget.in_debt, key), triggers=budget.triggers + 1), True
+
+
+def record(budget: BranchBudget, action: Action, config: Branch, *, enabled: bool) -> BranchBudget:
+    """The budget after an executed call. What is not enabled counts nothing new, but a success settles all the same."""
+    call, result = action.call, action.result
+    if not result.executed or call.tool_class is ToolClass.NEUTRAL:
+        return budget
+    if action.verified:
+        return passed_verification(budget)
+    key = _spent_key(budget, call, config) if enabled else ""
+    budget = replace(budget, bypasses=tuple(one for one in budget.bypasses if one != key))
+    if result.changed and not call.verify:
+        budget = _checks_may_run(budget)
+    if result.failed:
+        return triggered_by_errors(_failed(budget, call, result, enabled=enabled), config)[0]
+    return budget if result.background else _succeeded(budget, call, result, enabled=enabled)
+
+
+def triggered_by_errors(budget: BranchBudget, config: Branch) -> tuple[BranchBudget, bool]:
+    """The budget with the debt of errors over their limit, and whether there is a new one: a recover trigger."""
+    over = [f"error:{error}" for error, count in budget.error_counts.items() if count > config.error_repeat_max]
+    new = tuple(key for key in over if key not in budget.in_debt)
+    if not new:
+        return budget, False
+    return replace(budget, in_debt=_with(budget.in_debt, *new), triggers=budget.triggers + len(new)), True
+
+
+def passed_verification(budget: BranchBudget) -> BranchBudget:
+    """The budget after every check has passed: all is settled."""
+    return BranchBudget(triggers=budget.triggers)
+
+
+def branch_switched(budget: BranchBudget) -> BranchBudget:
+    """The budget on another branch: debt is settled, commands and errors begin anew; edits of a file stay counted."""
+    return replace(budget, command_failures={}, error_counts={}, error_sources={}, in_debt=())
+
+
+def shrunk(budget: BranchBudget, check: str, failures: tuple[str, ...]) -> BranchBudget:
+    """The budget after a check that left these failures: fewer of the same than before are progress, and reset edits."""
+    before, now = set(budget.failing.get(check, ())), set(failures)
+    kept = _put(budget.failing, check, failures, _MOST_CHECKS) if failures else _without(budget.failing, {check})
+    if not now < before:
+        return replace(budget, failing=kept)
+    debt = tuple(key for key in budget.in_debt if not key.startswith("file:"))
+    return replace(budget, failing=kept, file_edits={}, in_debt=debt)
+
+
+def grant(budget: BranchBudget, key: str) -> BranchBudget:
+    """The budget with leave for one call over the limit of this path or command."""
+    return replace(budget, bypasses=_with(budget.bypasses, key))
+
+
+def _spent_key(budget: BranchBudget, call: Call, config: Branch) -> str:
+    """The key of a call whose limit is reached; empty where it is not."""
+    key = _key_of(call)
+    if call.tool_class is ToolClass.WRITE and call.path and not call.new_file:
+        return key if budget.file_edits.get(_path_key(call.path), 0) >= config.file_edit_max else ""
+    failures = budget.command_failures.get(command_key(call.command), 0)
+    return key if call.tool_class is ToolClass.EXEC and failures >= config.command_retry_max else ""
+
+
+def _failed(budget: BranchBudget, call: Call, result: Result, *, enabled: bool) -> BranchBudget:
+    told = error_key(" ".join(result.failures) or result.error)
+    if call.verify:
+        budget = shrunk(budget, command_key(call.command), result.failures or (told or "failed",))
+    if not enabled:
+        return budget
+    if call.tool_class is ToolClass.EXEC:
+        budget = replace(budget, command_failures=_one_more(budget.command_failures, command_key(call.command)))
+    if told:
+        counts, sources = _one_more(budget.error_counts, told), _put(budget.error_sources, told, _key_of(call))
+        budget = replace(budget, error_counts=counts, error_sources=sources)
+    return budget
+
+
+def _succeeded(budget: BranchBudget, call: Call, result: Result, *, enabled: bool) -> BranchBudget:
+    budget = _settled(budget, call)
+    if call.verify:
+        budget = shrunk(budget, command_key(call.command), ())
+    if call.tool_class is not ToolClass.WRITE or call.new_file or not enabled:
+        return budget
+    for path in (call.path,) if call.path else result.changed:
+        budget = replace(budget, file_edits=_one_more(budget.file_edits, _path_key(path)))
+    return budget
+
+
+def _settled(budget: BranchBudget, call: Call) -> BranchBudget:
+    """Without what was counted against this call. Edits of a file are settled by checks alone."""
+    key = _key_of(call)
+    commands = {command_key(call.command)} if call.tool_class is ToolClass.EXEC else set()
+    errors = {error for error, source in budget.error_sources.items() if source == key}
+    if not commands and not errors:
+        return budget
+    gone = {f"error:{error}" for error in errors} | {f"command:{command}" for command in commands}
+    return replace(
+        budget,
+        command_failures=_without(budget.command_failures, commands),
+        error_counts=_without(budget.error_counts, errors),
+        error_sources=_without(budget.error_sources, errors),
+        in_debt=tuple(one for one in budget.in_debt if one not in gone),
+    )
+
+
+def _checks_may_run(budget: BranchBudget) -> BranchBudget:
+    """A check after a change is no retry: it is how one learns whether the change was right."""
+    again = budget.command_failures.keys() & budget.failing.keys()
+    return replace(budget, command_failures=_without(budget.command_failures, again)) if again else budget
+
+
+def _key_of(call: Call) -> str:
+    if call.tool_class is ToolClass.EXEC:
+        return f"command:{command_key(call.command)}"
+    return f"file:{_path_key(call.path)}" if call.path else f"call:{call.signature}"
+
+
+def _path_key(path: str) -> str:
+    return posixpath.normpath(path)
+
+
+def _one_more(counts: Mapping[str, int], key: str) -> Mapping[str, int]:
+    return _put(counts, key, counts.get(key, 0) + 1)
+
+
+def _put(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST) -> Mapping[str, T]:
+    """The mapping with the key at its end; over the bound its oldest keys are left out."""
+    rows = {**_without(mapping, {key}), key: value}
+    while len(rows) > most:
+        del rows[next(iter(rows))]
+    return rows
+
+
+def _without(mapping: Mapping[str, T], keys: set[str]) -> Mapping[str, T]:
+    return {name: kept for name, kept in mapping.items() if name not in keys}
+
+
+def _with(keys: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*keys, *more)))[-_MOST:]

@@ -1,0 +1,71 @@
+"""How often files are edited without getting anywhere, in every mode (section 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from phases.agent.supervision.facts import Action, Round, Task
+from phases.agent.supervision.plateaus import failures_of
+from phases.agent.supervision.signatures import command_key
+from phases.agent.supervision.words import ToolClass
+
+_MOST_FILES, _MOST_COMMANDS = 300, 20
+_TEST = ("test", "tests")
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Counted over rounds."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Path -> edits since every check passed, or since fewer tests failed; the least recent left out over a bound."""
+    failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Verify command -> what failed in its last run."""
+    strayed: tuple[str, ...] = ()
+    """Files written outside the plan."""
+
+
+def after_edits(edits: Edits, turn: Round, task: Task) -> Edits:
+    """The counts after a round. To create a file is no edit of it."""
+    counts, failing, strayed = dict(edits.counts), dict(edits.failing), dict.fromkeys(edits.strayed)
+    for action in turn.actions:
+        call, result = action.call, action.result
+        for path in edited_by(action):
+            if not (call.new_file and path == call.path):
+                counts[path] = counts.pop(path, 0) + 1
+            if is_outside(path, task):
+                strayed.setdefault(path)
+        if call.verify and result.executed and not result.background:
+            key = command_key(call.command)
+            before, failing[key] = failing.pop(key, ()), failures_of(result)
+            if action.verified or set(failing[key]) < set(before):
+                counts.clear()
+    return Edits(
+        dict(list(counts.items())[-_MOST_FILES:]),
+        dict(list(failing.items())[-_MOST_COMMANDS:]),
+        tuple(strayed)[-_MOST_FILES:],
+    )
+
+
+def most_edited(edits: Edits, turn: Round) -> tuple[str, int]:
+    """Of the files that were edited in this round, the one with the most edits; without any, an empty path."""
+    paths = sorted({path for action in turn.actions for path in edited_by(action)})
+    path = max(paths, key=lambda name: edits.counts.get(name, 0), default="")
+    return path, edits.counts.get(path, 0)
+
+
+def edited_by(action: Action) -> tuple[str, ...]:
+    """Files that a WRITE changed. What a command leaves behind is its output, and no edit."""
+    return action.result.changed if action.ok and action.call.tool_class is ToolClass.WRITE else ()
+
+
+def is_outside(path: str, task: Task) -> bool:
+    """Whether the plan does not know this file. Where there is no list, nothing is outside; tests never are."""
+    return bool(task.planned_files) and path not in task.planned_files and not is_test(path)
+
+
+def is_test(path: str) -> bool:
+    """Whether a part of the path begins or ends with test or tests; its suffix does not count."""
+    parts = [part.casefold() for part in path.split("/")]
+    return any(part.startswith("test") or part.partition(".")[0].endswith(_TEST) for part in parts)

@@ -1,0 +1,112 @@
+"""Within a round: what the model is told of its step, which of its calls are executed, and what came of them (section 4, 5a)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phases.agent.supervision import branch_budget, executor
+from phases.agent.supervision.facts import Action, Call, Result
+from phases.agent.supervision.gate import GateContext, GateDecision, decide
+from phases.agent.supervision.ledger import FAILED, PASSED, after_action
+from phases.agent.supervision.mode import submit
+from phases.agent.supervision.outbox import Outbox
+from phases.agent.supervision.speaking import hinted
+from phases.agent.supervision.state import KernelState, Setting
+from phases.agent.supervision.templates import step_queue
+from phases.agent.supervision.timeline import Entry
+from phases.agent.supervision.words import (
+    DegradedTier,
+    ExecutionMode,
+    GateAction,
+    ModeSignal,
+    NodeType,
+    StopReason,
+    SupervisorMode,
+    TimelineEvent,
+)
+
+
+def context_of(state: KernelState, setting: Setting) -> str:
+    """What the model is told of its step for this round alone; empty where nothing drives."""
+    if setting.policy.mode is SupervisorMode.OFF or not setting.policy.task_graph:
+        return ""
+    if (
+        forced(state)
+        and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
+        and not executor.is_active(state.graph)
+    ):
+        first, *rest = [title for _, title in _queue(state, setting)] or [""]
+        after = f"\nAfter it: {'; '.join(rest)}" if rest else ""
+        return f"[Steps] Current step: {first}{after}" if first else ""
+    return executor.node_context(state.graph)
+
+
+def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tuple[KernelState, GateDecision]:
+    """What becomes of a call. One that is kept back is counted here, and nowhere else."""
+    strict, drives = setting.policy.mode is SupervisorMode.STRICT, setting.policy.task_graph and forced(state)
+    contract = executor.check_call(state.graph, call, strict=strict) if drives else None
+    head = _queue_head(state, setting) if drives and not executor.is_active(state.graph) else None
+    context = GateContext(
+        state.mode.execution_mode,
+        state.phase.phase,
+        state.budget,
+        state.mode.forced_degraded_tier,
+        contract,
+        head,
+        setting.task.planned_files,
+        state.blocked,
+    )
+    decision = decide(call, context, setting.config.branch_budget)
+    if decision.action is GateAction.EXECUTE:
+        return (hinted(state, setting, decision.hint, "forced_step_warn", out) if decision.hint else state), decision
+    state = replace(state, counts=replace(state.counts, blocks=state.counts.blocks + 1))
+    if decision.action is GateAction.CONFIRM:
+        out.note(Entry(TimelineEvent.ROLLBACK, "rollback", {"command": call.command[:200]}))
+        out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
+    elif branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True):
+        budget, another = branch_budget.blocked(state.budget, call, setting.config.branch_budget)
+        state = _triggered(replace(state, budget=budget), another=another)
+    return state, decision
+
+
+def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -> tuple[KernelState, Action]:
+    """What came of a call, taken in by everybody who counts."""
+    ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
+    action, config = Action(call, result, verified), setting.config.branch_budget
+    budget = (
+        branch_budget.record(state.budget, action, config, enabled=forced(state)) if result.executed else state.budget
+    )
+    if verified:
+        budget = branch_budget.passed_verification(budget)
+    another = budget.triggers > state.budget.triggers
+    graph = executor.record(state.graph, action, setting.task) if result.executed else state.graph
+    return _triggered(replace(state, ledger=ledger, budget=budget, graph=graph), another=another), action
+
+
+def forced(state: KernelState) -> bool:
+    """Whether the round is forced."""
+    return state.mode.execution_mode is ExecutionMode.FORCED
+
+
+def _triggered(state: KernelState, *, another: bool) -> KernelState:
+    if not another:
+        return state
+    mode = submit(state.mode, ModeSignal.RECOVERY_PENDING)
+    return replace(state, mode=mode, budget_triggers=state.budget_triggers + 1)
+
+
+def _queue(state: KernelState, setting: Setting) -> tuple[tuple[NodeType, str], ...]:
+    """The steps that are left where no graph drives, by what the ledger knows."""
+    ledger, done = state.ledger, set[NodeType]()
+    if ledger.recent_tools:
+        done |= {NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE}
+    if ledger.files and not state.open_files and ledger.test_summary != FAILED:
+        done |= {NodeType.EDIT, NodeType.FALLBACK}
+    if ledger.test_summary == PASSED:
+        done.add(NodeType.VERIFY)
+    return step_queue(setting.task, frozenset(done))
+
+
+def _queue_head(state: KernelState, setting: Setting) -> NodeType | None:
+    queue = _queue(state, setting)
+    return queue[0][0] if queue else None

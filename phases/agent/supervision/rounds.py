@@ -1,0 +1,186 @@
+"""Around a round: the decision of L1 before it, the count of L1 and the graph after it (section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phases.agent.supervision import branch_budget, executor, loops, tiers
+from phases.agent.supervision.constraints import after_round as mode_after_round
+from phases.agent.supervision.constraints import apply, cleared_recovery
+from phases.agent.supervision.corrections import Block
+from phases.agent.supervision.facts import GateVerdict, Round
+from phases.agent.supervision.gating import forced
+from phases.agent.supervision.ledger import after_gate
+from phases.agent.supervision.ledger import after_round as ledger_after_round
+from phases.agent.supervision.mode import EXIT_FORCED, ModeContext, evaluate, submit
+from phases.agent.supervision.outbox import Outbox
+from phases.agent.supervision.phases import Signal
+from phases.agent.supervision.speaking import corrected, hinted
+from phases.agent.supervision.state import Counts, KernelState, Setting, last_round, runtime_of
+from phases.agent.supervision.timeline import Entry, failure, recover
+from phases.agent.supervision.words import (
+    FAULTS,
+    CorrectionKind,
+    DegradedTier,
+    ExecutionMode,
+    GraphStatus,
+    ModeSignal,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+    TimelineEvent,
+    ToolClass,
+)
+
+_LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+
+
+def begun(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
+    """Steps 1 to 3: the graph where one is due, then the decision on the execution mode."""
+    state = replace(state, round=state.round + 1, budget_triggers=0)
+    if state.round == 1 and setting.policy.first_round_graph:
+        state = _with_first_graph(state, setting, out)
+    policy = setting.policy
+    runtime = runtime_of(state, setting)
+    mode = policy.mode if policy.mode_engine else SupervisorMode.OFF
+    decision = evaluate(
+        ModeContext(mode, policy.floor, state.phase.phase, state.mode, runtime), setting.config.execution_mode
+    )
+    after, entries = apply(state.mode, decision, round=state.round, config=setting.config.execution_mode)
+    out.note(*entries)
+    switched = after.execution_mode is not state.mode.execution_mode
+    ledger = state.ledger
+    if decision.kind == EXIT_FORCED:  # the stable rounds vouch for these lines: else the same ones force the next round
+        ledger = replace(ledger, diff_lines=0)
+    counts = _counted(state.counts, after.execution_mode, state.phase.phase, switched=switched)
+    return replace(state, mode=after, ledger=ledger, resumed=False, counts=counts)
+
+
+def closed(
+    state: KernelState, setting: Setting, turn: Round, out: Outbox, verdict: GateVerdict | None = None
+) -> tuple[KernelState, tuple[Signal, ...]]:
+    """The end of a round, as L1 and the graph count it, with what the loop detectors raised for L2.
+
+    What is submitted here is decided on before the next round.
+    """
+    state, signals = _looked_for_loops(state, setting, turn, verdict, out)
+    state, evaluated = _graph_evaluated(state, setting, turn, verdict, out)
+    switched = ModeSignal.BRANCH_SWITCHED in evaluated.signals
+    ledger, budget = state.ledger, state.budget
+    if switched:
+        budget = branch_budget.branch_switched(budget)
+        out.triggers.append("branch_switch")
+    if verdict:
+        ledger = after_gate(ledger, verdict, turn.number)
+        budget = branch_budget.passed_verification(budget) if verdict.passed else budget
+    ledger = ledger_after_round(ledger, turn, disturbed=switched or state.mode.recovery_pending)
+    mode = submit(state.mode, *_signals(turn), *evaluated.signals)
+    bearing = evaluated.moved or any(action.ok for action in turn.actions)
+    state = replace(
+        state,
+        ledger=ledger,
+        budget=budget,
+        mode=mode_after_round(mode, task_bearing=bearing),
+        last=last_round(turn, branch_switched=switched),
+        open_files=turn.open_files,
+    )
+    return _settled(_all_kept_back(state, turn)), signals
+
+
+def _with_first_graph(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
+    try:
+        graph = executor.init(setting.task, graph_id="graph-1", at=state.round)
+    except FAULTS as error:
+        out.note(failure(f"graph_init_failed:{type(error).__name__}"))
+        return _graph_lost(state)
+    out.note(recover("task_graph_init", graphId="graph-1"))
+    return replace(state, graph=graph, counts=replace(state.counts, graphs=1))
+
+
+def _graph_evaluated(
+    state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Outbox
+) -> tuple[KernelState, executor.Evaluated]:
+    """The graph's own view of the round, with its hint where one is allowed."""
+    if not setting.policy.task_graph:
+        return state, executor.Evaluated(state.graph)
+    most = setting.config.branch_budget.error_repeat_max
+    if verdict:
+        evaluated = executor.after_gate(state.graph, verdict, setting.task, turn.number)
+    else:
+        evaluated = executor.evaluate_round(
+            state.graph, turn, setting.task, forced=forced(state), error_repeat_max=most
+        )
+    out.note(*evaluated.entries)
+    state = replace(state, graph=evaluated.run)
+    if evaluated.hint:
+        state = hinted(state, setting, evaluated.hint, evaluated.tag, out)
+    if evaluated.graph_failed:
+        spent = state.mode.forced_degraded_tier is DegradedTier.WRITE_INTENT
+        if spent and (state.phase.phase in _LED or setting.policy.mode is SupervisorMode.STRICT):
+            out.end(StopReason.USER_CHECKPOINT, "no way through the task graph is left")
+        state = _graph_lost(state)
+    return state, evaluated
+
+
+def _looked_for_loops(
+    state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Outbox
+) -> tuple[KernelState, tuple[Signal, ...]]:
+    """What the detectors say: a word first, then a block, then a signal for L2."""
+    if not setting.policy.observer:
+        return state, ()
+    seen = loops.watch(state.loops, turn, setting.config.triggers)
+    hints, signals, submits = [seen.hint], seen.signals, seen.submit
+    if verdict:
+        seen = loops.gate_failed(seen.state, verdict, turn.number, setting.config.triggers)
+        hints, signals, submits = [*hints, seen.hint], (*signals, *seen.signals), submits or seen.submit
+    state = replace(state, loops=seen.state)
+    text = "\n\n".join(hint for hint in hints if hint)
+    if setting.policy.shadow:
+        out.note(*([Entry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_say:loop")] if text else []))
+        return state, signals
+    if text:
+        out.note(recover("loop_hint", text=text[:400]))
+        state = corrected(state, setting, Block(CorrectionKind.RECOVERY, text), out)
+    mode = submit(state.mode, ModeSignal.LOOP_DETECTED) if submits else state.mode
+    return replace(state, blocked=seen.blocked, mode=mode), signals
+
+
+def _signals(turn: Round) -> tuple[ModeSignal, ...]:
+    """What the step gate submits. A check that fails is how work goes, and no failure of a tool."""
+    failed = [action for action in turn.actions if action.result.executed and action.result.failed]
+    return (ModeSignal.TOOL_FAILURE,) if any(not action.call.verify for action in failed) else ()
+
+
+def _graph_lost(state: KernelState) -> KernelState:
+    """A graph that fails never lowers forced to free (I7): only the tier moves."""
+    mode = submit(state.mode, ModeSignal.RECOVERY_PENDING)
+    return replace(state, mode=tiers.lowered(mode, DegradedTier.STEP_QUEUE))
+
+
+def _all_kept_back(state: KernelState, turn: Round) -> KernelState:
+    """Where every call was kept back, a write among them, only planned files may be written from now on."""
+    kept = turn.actions and not any(action.result.executed for action in turn.actions)
+    if not kept or not any(action.call.tool_class is ToolClass.WRITE for action in turn.actions) or not forced(state):
+        return state
+    return replace(state, mode=tiers.lowered(state.mode, DegradedTier.WRITE_INTENT))
+
+
+def _settled(state: KernelState) -> KernelState:
+    """Recovery is pending no longer once all debt is settled and no graph stands failed (section 5.4)."""
+    graph = state.graph.graph
+    open_graph = graph is not None and graph.status is GraphStatus.FAILED
+    if not state.mode.recovery_pending or state.budget.debt or open_graph or state.phase.phase in _LED:
+        return state
+    return replace(state, mode=cleared_recovery(state.mode))
+
+
+def _counted(counts: Counts, mode: ExecutionMode, phase: SupervisorPhase, *, switched: bool) -> Counts:
+    rounds = {**counts.phase_rounds, phase.value: counts.phase_rounds.get(phase.value, 0) + 1}
+    forced_now = mode is ExecutionMode.FORCED
+    return replace(
+        counts,
+        free_rounds=counts.free_rounds + (not forced_now),
+        forced_rounds=counts.forced_rounds + forced_now,
+        mode_switches=counts.mode_switches + switched,
+        phase_rounds=rounds,
+    )

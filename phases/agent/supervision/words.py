@@ -1,0 +1,247 @@
+"""The words that the kernel thinks in, as they stand in its files (specification, section 2)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a mistake in the kernel would raise: supervision may fail, the work under it must not."""
+
+
+class SupervisorMode(StrEnum):
+    """L0: the policy of a whole run."""
+
+    OFF = "off"
+    ADAPTIVE = "adaptive"
+    STRICT = "strict"
+
+
+class ExecutionMode(StrEnum):
+    """L1: whether the agent is trusted with its next step."""
+
+    FREE = "free"
+    FORCED = "forced"
+
+
+class SupervisorPhase(StrEnum):
+    """L2: who leads."""
+
+    FREE = "free"
+    TAKEOVER = "takeover"
+    HANDOFF_PENDING = "handoff_pending"
+    COOLDOWN = "cooldown"
+
+
+class TaskIntent(StrEnum):
+    """What a task asks for."""
+
+    QUESTION = "question"
+    INSPECT = "inspect"
+    EDIT = "edit"
+    DEBUG = "debug"
+    TEST = "test"
+    REFACTOR = "refactor"
+    DOCS = "docs"
+
+
+class TaskPhase(StrEnum):
+    """How far a task is; it only moves forward."""
+
+    INTENT = "intent"
+    CONTEXT = "context"
+    EDITING = "editing"
+    VERIFICATION = "verification"
+    FINAL = "final"
+
+
+class RiskLevel(StrEnum):
+    """How much a round can break."""
+
+    L0 = "L0_observation"
+    L1 = "L1_minor_edit"
+    L2 = "L2_structural"
+
+
+class ModeSignal(StrEnum):
+    """Why forced mode is entered, the strongest first. loop_detected: a detector hinted, and the loop went on; its calls are
+    blocked from now on, and only forced mode blocks. recovery_pending blocks the exit alone; engine_fail_safe stands for an
+    error of the engine, and is never submitted.
+    """
+
+    CHECKPOINT_RESUMED = "checkpoint_resumed"
+    TASK_GRAPH_ACTIVE = "task_graph_active"
+    BRANCH_SWITCHED = "branch_switched"
+    PENDING_STEPS = "pending_steps"
+    TOOL_FAILURE = "tool_failure"
+    MULTI_WRITE = "multi_write"
+    LARGE_DIFF = "large_diff"
+    EXPLICIT_IMPL = "explicit_impl"
+    TAKEOVER_FLOOR = "takeover_floor"
+    LOOP_DETECTED = "loop_detected"
+    RECOVERY_PENDING = "recovery_pending"
+    ENGINE_FAIL_SAFE = "engine_fail_safe"
+
+
+class DegradedTier(StrEnum):
+    """How forced mode is driven when a graph cannot."""
+
+    GRAPH = "graph"
+    STEP_QUEUE = "step_queue"
+    WRITE_INTENT = "write_intent"
+
+
+class DeviationSignal(StrEnum):
+    """What the observer sees."""
+
+    TOOL_REPEAT_FAIL = "tool_repeat_fail"
+    NO_PROGRESS = "no_progress"
+    FILE_LOOP = "file_loop"
+    GOAL_DRIFT = "goal_drift"
+    SCOPE_CREEP = "scope_creep"
+    USER_FORCE_TAKEOVER = "user_force_takeover"
+    CYCLE = "cycle"
+    ERROR_PLATEAU = "error_plateau"
+
+
+class NodeType(StrEnum):
+    """What a step of the graph is."""
+
+    INSPECT = "inspect"
+    SEARCH = "search"
+    READ = "read"
+    EDIT = "edit"
+    VERIFY = "verify"
+    SUMMARIZE = "summarize"
+    DELEGATE = "delegate"
+    FALLBACK = "fallback"
+
+
+class NodeStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class GraphStatus(StrEnum):
+    """How a graph stands. Ready and running are active."""
+
+    READY = "ready"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class OutputSignal(StrEnum):
+    """What a step may have brought about."""
+
+    FILE_READ = "file_read"
+    FILE_WRITTEN = "file_written"
+    FILE_CHANGED = "file_changed"
+    SEARCH_COMPLETED = "search_completed"
+    COMMAND_EXECUTED = "command_executed"
+    TEST_PASSED = "test_passed"
+    VERIFICATION_DONE = "verification_done"
+    SUMMARY_GENERATED = "summary_generated"
+    DELEGATE_DONE = "delegate_done"
+
+
+class FallbackReason(StrEnum):
+    """Why a branch was left."""
+
+    RETRIES_EXCEEDED = "retries_exceeded"
+    REPEATED_FAILURE = "repeated_failure"
+    NO_PROGRESS = "no_progress"
+    INVALID_OUTPUT = "invalid_output"
+    VERIFY_FAIL = "verify_fail"
+
+
+class EvaluationMode(StrEnum):
+    """How loudly a graph is evaluated: metrics_only may switch branches and says nothing."""
+
+    FULL = "full"
+    METRICS_ONLY = "metrics_only"
+    NONE = "none"
+
+
+class CorrectionKind(StrEnum):
+    TAKEOVER = "takeover"
+    RECOVERY = "recovery"
+    GRAPH_HINT = "graph_hint"
+    SHADOW_DIAGNOSTIC = "shadow_diagnostic"
+
+
+class CorrectionSource(StrEnum):
+    SUPERVISOR = "supervisor"
+    LIFECYCLE = "lifecycle"
+    MEMORY = "memory"
+    COMPACTION = "compaction"
+
+
+class GateAction(StrEnum):
+    """What becomes of a call. confirm needs a person; where there is none, it is refused."""
+
+    EXECUTE = "execute"
+    SKIP = "skip"
+    CONFIRM = "confirm"
+
+
+class RecoveryTier(StrEnum):
+    """How a takeover leads."""
+
+    TEMPLATE_GRAPH = "template_graph"
+    STRONG_HINT = "strong_hint"
+    MANUAL_CHECKPOINT = "manual_checkpoint"
+
+
+class TimelineEvent(StrEnum):
+    """What a line of the event log is about."""
+
+    SWITCH = "switch"
+    RECOVER = "recover"
+    ROLLBACK = "rollback"
+    HANDOFF = "handoff"
+    FAILURE = "failure"
+    DRIFT = "drift"
+    TIMEOUT = "timeout"
+    SHADOW_DIAGNOSTIC = "shadow_diagnostic"
+
+
+class DecisionKind(StrEnum):
+    """What L2 decides after a round."""
+
+    CONTINUE = "continue"
+    TAKEOVER = "takeover"
+    HANDOFF_PENDING = "handoff_pending"
+    HANDOFF = "handoff"
+    FAIL = "fail"
+
+
+class StopReason(StrEnum):
+    """Why supervision stopped a run; none of them can be read as success (section 14)."""
+
+    USER_CHECKPOINT = "user_checkpoint"
+    CIRCUIT_BREAKER = "circuit_breaker"
+    STUCK_CYCLE = "stuck_cycle"
+
+
+class ToolClass(StrEnum):
+    """What a call does; the kernel knows no tool by name."""
+
+    READ = "READ"
+    SEARCH = "SEARCH"
+    WRITE = "WRITE"
+    EXEC = "EXEC"
+    DELEGATE = "DELEGATE"
+    NEUTRAL = "NEUTRAL"
+
+
+class ProgressClass(StrEnum):
+    """What a round came to."""
+
+    ALL_FAILED_OR_BLOCKED = "all_failed_or_blocked"
+    MEANINGFUL_PROGRESS = "meaningful_progress"
+    NON_PROGRESS_SUCCESS = "non_progress_success"
+    NO_TOOL = "no_tool"

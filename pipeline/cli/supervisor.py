@@ -1,0 +1,222 @@
+"""`pipeline supervisor`: what supervision of the agent saw and did, and the ways to steer it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.assembly import command_name, near, open_task, settings_from
+from pipeline.cli.console import complain, say, say_json, tell, warn
+from pipeline.errors import ContractError, UsageError
+
+if TYPE_CHECKING:
+    from phases.agent.supervisor_files import Check
+    from phases.agent.supervisor_view import View
+    from pipeline.store import TaskStore
+
+_MOST_TOLD = 5
+
+
+@click.command("supervisor")
+@click.argument("task", metavar="[ID]", required=False)
+@click.option("--html", metavar="FILE", help="Also write a page that draws it over the rounds.")
+@click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
+@click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
+@click.option("--replay", "replay", is_flag=True, help="Compute every decision again, and tell what differs.")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def supervisor_command(task: str | None, html: str | None, tasks_dir: str | None, **flags: bool) -> int:
+    """Show how the agent of phase 09 was supervised; without ID, in the newest task.
+
+    \b
+    pipeline supervisor paper                    mode, timeline, graph of steps, budgets
+    pipeline supervisor paper --html page.html   the same, drawn over the rounds
+    pipeline supervisor paper --take-over        lead the agent from its next turn on
+    pipeline supervisor paper --config > tasks/paper/kernel/supervisor-config.json
+    """
+    _refuse_two(flags, html)
+    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
+    if flags["config"]:
+        return _show_config(store)
+    if flags["replay"]:
+        return _show_replay(store, as_json=flags["as_json"])
+    view = _view(store)
+    if flags["take_over"]:
+        return _ask_for_takeover(store, view, as_json=flags["as_json"])
+    return _show(store, view, html, as_json=flags["as_json"])
+
+
+def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
+    named = [f"--{name.replace('_', '-')}" for name in ("config", "take_over", "replay") if flags[name]]
+    named += ["--html"] if html and named else []
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
+
+
+def _show(store: TaskStore, view: View, html: str | None, *, as_json: bool) -> int:
+    """One screen, or one JSON object. Damage is told after what could be read, and the exit code tells of it too."""
+    if html and not view.empty:
+        _write_page(view, html)
+    if as_json:
+        say_json(_as_json(view))
+    elif view.empty:
+        say(
+            f"Task {store.id} was not supervised: supervision was off, or phase 09 has not begun"
+            + (" (a takeover is asked for)" if view.take_over_asked else "")
+        )
+    else:
+        from phases.agent.supervisor_text import text_of
+
+        for line in text_of(view):
+            say(line)
+    return _tell_damage(view)
+
+
+def _tell_damage(view: View) -> int:
+    for line in view.damage[:_MOST_TOLD]:
+        complain(f"damaged: {line}")
+    if len(view.damage) > _MOST_TOLD:
+        complain(f"damaged: {len(view.damage) - _MOST_TOLD} more")
+    return 1 if view.damage else 0
+
+
+def _as_json(view: View) -> dict[str, Any]:
+    from phases.agent.supervision.records import to_json
+    from phases.agent.supervisor_rows import rows_of
+
+    return {
+        "task": view.task,
+        "mode": view.mode,
+        "shadow": view.shadow,
+        "rounds": view.rounds,
+        "take_over_asked": view.take_over_asked,
+        "report": view.report,
+        "timeline": [row._asdict() for row in rows_of(view.events)],
+        "events": view.lines,
+        "graph": to_json(view.graph),
+        "checkpoint": view.checkpoint,
+        "snapshots": to_json(view.snapshots),
+        "config": to_json(view.config),
+        "damaged": view.damage,
+    }
+
+
+def _view(store: TaskStore) -> View:
+    from phases.agent.supervisor_view import read_view
+    from pipeline.lock import holder
+
+    return read_view(store.root, store.id, _check(store), running=holder(store.root) is not None)
+
+
+def _check(store: TaskStore) -> Check:
+    contracts = store.contracts
+    return lambda name, value: contracts.breach(contracts.schema(name), value)
+
+
+def _show_config(store: TaskStore) -> int:
+    """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
+    from phases.agent.supervision.records import to_json
+    from phases.agent.supervisor_view import read_config
+
+    config, wrong = read_config(store.root, _check(store))
+    if wrong:
+        raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
+    say_json(to_json(config))
+    return 0
+
+
+def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
+    """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
+    from phases.agent.supervisor_files import FOLDER, TAKE_OVER
+    from pipeline.files import make_folder, write_durable
+    from pipeline.formats import dump_json
+    from pipeline.logs import timestamp
+
+    asked = {"at": timestamp()}
+    make_folder(store.path(FOLDER))
+    write_durable(store.path(TAKE_OVER), dump_json(asked))
+    if as_json:
+        say_json({"task": store.id, **asked, "running": view.running})
+    else:
+        sentence, command = _what_comes_next(store, at_work=view.running)
+        say(f"{sentence}:")
+        say(f"  {command}")
+    _warn_of_idle_request(store, view)
+    return 0
+
+
+def _warn_of_idle_request(store: TaskStore, view: View) -> None:
+    """Says so where the settings, as they stand, lead to no takeover."""
+    settings = store.load("task.json")["settings"]
+    mode = settings.get("supervisor") or view.config.mode or "adaptive"
+    shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))
+    if view.damage:
+        _tell_damage(view)
+    if mode != "adaptive":
+        change = f"pipeline resume {command_name(store)} --supervisor adaptive"
+        warn(
+            f"supervision of this task is {mode}, and only adaptive supervision takes over; change that with: {change}"
+        )
+    elif view.config.shadow if shadow is None else shadow:
+        warn("supervision only looks on (shadow): the takeover will be logged, and not made")
+
+
+def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
+    """What becomes of the request, and the command that goes with it."""
+    from shlex import quote
+
+    stamp = store.stamps.get("09")
+    if at_work:
+        watch = f"pipeline supervisor {command_name(store)}"
+        return f"Task {store.id} runs: the takeover comes with the agent's next turn; watch it with", watch
+    if stamp and stamp.status == "done":
+        again = f"pipeline run {quote(near(store.root))} --redo 09"
+        return f"The code of task {store.id} is done: the takeover comes when phase 09 is run again; type", again
+    go_on = f"pipeline resume {command_name(store)}"
+    return f"Task {store.id} does not run: the takeover comes with the agent's first turn once it goes on; type", go_on
+
+
+def _show_replay(store: TaskStore, *, as_json: bool) -> int:
+    differences, compared = _replayed(store)
+    if as_json:
+        say_json({"task": store.id, "compared": compared, "differences": differences})
+    else:
+        for line in differences:
+            say(line)
+        match = f"{len(differences)} of them differ" if differences else "all of them match"
+        say(f"{compared} decisions were computed again from the journal: {match}")
+    return 1 if differences else 0
+
+
+def _replayed(store: TaskStore) -> tuple[list[str], int]:
+    """What differs when every decision is computed a second time, and how many were compared."""
+    from importlib import import_module
+
+    module = import_module("phases.agent.supervisor_replay")
+    differences, compared = module.replayed(
+        store.root, lambda data: store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan")
+    )
+    return list(differences), int(compared)
+
+
+def _write_page(view: View, out: str) -> None:
+    from phases.agent.supervisor_page import PAGE_START, page_of
+    from pipeline.files import write_durable
+
+    if os.path.lexists(out) and not _begins_with(out, PAGE_START.encode()):
+        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+    write_durable(os.path.abspath(out), page_of(view).encode())
+    tell(f"wrote {out}")
+
+
+def _begins_with(path: str, start: bytes) -> bool:
+    """Whether a file is a page that was written here before; anything else is never written over."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as page:
+            return page.read(len(start)) == start
+    except OSError:
+        return False

@@ -1,0 +1,273 @@
+"""The tables of the supervision kernel a second time, written from its specification alone: what the product is compared with.
+
+Slow and plain on purpose: each row of a table is a row here, in the same order, and the first that fits decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from phases.agent.supervision.config import AdaptiveFree, Mode, Recovery
+from phases.agent.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeDecision, ModeState
+from phases.agent.supervision.phases import Decision, PhaseContext, PhaseState, Signal
+from phases.agent.supervision.risk import RuntimeState
+from phases.agent.supervision.words import (
+    CorrectionKind,
+    CorrectionSource,
+    DecisionKind,
+    DeviationSignal,
+    ExecutionMode,
+    ModeSignal,
+    RiskLevel,
+    SupervisorMode,
+    SupervisorPhase,
+    ToolClass,
+)
+
+FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
+S = ModeSignal
+
+# 5.2: signal, and when it is derived; the precedence is the order of the rows
+
+DERIVED: tuple[tuple[ModeSignal, Callable[[RuntimeState, Mode], bool]], ...] = (
+    (S.CHECKPOINT_RESUMED, lambda run, _: run.checkpoint_resumed),
+    (S.TASK_GRAPH_ACTIVE, lambda run, _: run.task_graph_active),
+    (S.BRANCH_SWITCHED, lambda run, _: run.branch_switched),
+    (S.PENDING_STEPS, lambda run, limits: run.pending_step_count >= limits.pending_steps_enter_threshold),
+    (S.TOOL_FAILURE, lambda run, _: not run.last_tool_success),
+    (S.MULTI_WRITE, lambda run, limits: run.write_targets > limits.write_targets_enter_threshold),
+    (S.LARGE_DIFF, lambda run, limits: run.accumulated_diff_lines > limits.diff_lines_enter_threshold),
+    (S.EXPLICIT_IMPL, lambda run, _: run.edit_step_open),
+)
+PRECEDENCE = (*(signal for signal, _ in DERIVED), S.TAKEOVER_FLOOR, S.LOOP_DETECTED, S.ENGINE_FAIL_SAFE)
+
+# 5.5: what must all hold for L0
+
+QUIET: tuple[tuple[str, Callable[[RuntimeState], bool]], ...] = (
+    ("no graph", lambda run: not run.task_graph_active),
+    ("no pending", lambda run: run.pending_step_count == 0),
+    ("no writes done", lambda run: run.write_targets == 0),
+    ("no writes planned", lambda run: run.planned_write_targets == 0),
+    ("diff 0", lambda run: run.accumulated_diff_lines == 0),
+    ("no branch switch", lambda run: not run.branch_switched),
+    ("no resume", lambda run: not run.checkpoint_resumed),
+    ("no failure", lambda run: run.last_tool_success),
+    ("no recovery", lambda run: not run.recovery_pending),
+    ("no debt", lambda run: run.branch_debt == 0),
+    ("no edit node", lambda run: not run.edit_step_open),
+    (
+        "classes within read-only",
+        lambda run: set(run.tool_classes) <= {ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL},
+    ),
+)
+BASE = {RiskLevel.L0: 0.2, RiskLevel.L1: 0.5, RiskLevel.L2: 0.7}
+
+# 5.3: why forced mode is kept, before its exit is thought of
+
+HELD: tuple[tuple[str, Callable[[ModeContext, Mode], bool]], ...] = (
+    ("strict_floor", lambda context, _: context.floor is ExecutionMode.FORCED),
+    ("takeover_floor", lambda context, _: context.phase in (TAKEOVER, PENDING)),
+    ("mode_lock", lambda context, _: context.state.lock_remaining > 0),
+    ("min_dwell", lambda context, limits: context.state.task_bearing_since_entry < limits.forced_min_dwell_rounds),
+)
+EXIT: tuple[Callable[[ModeContext, Mode], bool], ...] = (
+    lambda context, _: context.runtime.pending_step_count == 0,
+    lambda context, _: context.runtime.planned_write_targets == 0,
+    lambda context, limits: context.runtime.stable_rounds >= limits.stable_rounds_exit_threshold,
+    lambda context, _: not context.state.recovery_pending,
+    lambda context, _: not context.runtime.recovery_pending,
+    lambda context, _: context.runtime.branch_debt == 0,
+)
+
+# 7.2: what ends a cooldown early
+
+STRONG: tuple[tuple[DeviationSignal, float], ...] = (
+    (DeviationSignal.TOOL_REPEAT_FAIL, 5),
+    (DeviationSignal.NO_PROGRESS, 6),
+    (DeviationSignal.USER_FORCE_TAKEOVER, float("-inf")),
+)
+
+
+def derived(run: RuntimeState, limits: Mode) -> tuple[ModeSignal, ...]:
+    """5.2, the last column."""
+    return tuple(signal for signal, holds in DERIVED if holds(run, limits))
+
+
+def risk(run: RuntimeState, limits: Mode) -> RiskLevel:
+    """5.5, the levels."""
+    if all(holds(run) for _, holds in QUIET):
+        return RiskLevel.L0
+    return RiskLevel.L2 if derived(run, limits) else RiskLevel.L1
+
+
+def score(run: RuntimeState, level: RiskLevel) -> float:
+    """5.5, the recommended formula."""
+    total = (
+        BASE[level]
+        + 0.05 * min(4, max(0, run.files_changed - 1))
+        + 0.05 * min(4, run.consecutive_failures)
+        + 0.10 * run.irreversible
+        + 0.10 * run.manifest_touched
+    )
+    total = max(0.0, min(1.0, total))
+    return min(total, 0.4) if level is RiskLevel.L0 else total
+
+
+def submitted(state: ModeState, signals: tuple[ModeSignal, ...]) -> ModeState:
+    """recovery_pending is remembered, and enters nothing; the others wait for the next evaluate."""
+    queue = [*state.pending_signals]
+    for signal in signals:
+        if signal is not S.RECOVERY_PENDING and signal not in queue:
+            queue.append(signal)
+    return replace(
+        state, pending_signals=tuple(queue), recovery_pending=state.recovery_pending or S.RECOVERY_PENDING in signals
+    )
+
+
+def decided(context: ModeContext, limits: Mode, *, broken: bool = False) -> ModeDecision:
+    """5.3. `broken`: what is looked at cannot be read."""
+    forced = context.state.execution_mode is ExecutionMode.FORCED
+    if context.mode is SupervisorMode.OFF:
+        return ModeDecision(KEEP)
+    if broken:
+        return (
+            ModeDecision(KEEP, fail_safe=True)
+            if forced
+            else ModeDecision(ENTER_FORCED, (S.ENGINE_FAIL_SAFE,), fail_safe=True)
+        )
+    if not forced:
+        reasons = _reasons(context, limits)
+        return ModeDecision(ENTER_FORCED, reasons) if reasons else ModeDecision(KEEP)
+    for denied, holds in HELD:
+        if holds(context, limits):
+            return ModeDecision(KEEP, denied=denied)
+    if all(holds(context, limits) for holds in EXIT):
+        return ModeDecision(EXIT_FORCED)
+    return ModeDecision(KEEP, denied="exit_conditions")
+
+
+def applied(
+    state: ModeState, decision: ModeDecision, *, turn: int, limits: Mode
+) -> tuple[ModeState, tuple[tuple[str, str], ...]]:
+    """`Apply` under 5.3: the state that follows, and event with reason of what is logged."""
+    drained = replace(state, pending_signals=())
+    if decision.kind == ENTER_FORCED:
+        entered = replace(
+            drained,
+            execution_mode=ExecutionMode.FORCED,
+            lock_remaining=limits.mode_lock_rounds,
+            entered_by=decision.reasons,
+            entered_by_primary=decision.reasons[0],
+            entered_at_round=turn,
+            task_bearing_since_entry=0,
+            last_decision="enter_forced",
+        )
+        return entered, (("switch", f"free->forced: {decision.reasons[0].value}"),)
+    if decision.kind == EXIT_FORCED:
+        left = ModeState(last_decision="exit_forced", recovery_pending=state.recovery_pending)
+        return left, (("switch", "forced->free: stable"),)
+    if decision.fail_safe:
+        return drained, ()
+    if not decision.denied:  # free mode that stays, or the row of `off`: no side effects
+        return replace(drained, last_decision="keep"), ()
+    why = f"denied:{decision.denied}"
+    kept = replace(drained, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
+    return kept, (("switch", why),) if why != state.last_decision else ()
+
+
+def worked(state: ModeState, *, task_bearing: bool) -> ModeState:
+    """recordTaskBearingRoundIfForced."""
+    if state.execution_mode is ExecutionMode.FORCED and task_bearing:
+        return replace(state, task_bearing_since_entry=state.task_bearing_since_entry + 1)
+    return state
+
+
+def led(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: Recovery) -> Decision:
+    """7.2, for adaptive; strict and off never leave free."""
+    if context.mode is not SupervisorMode.ADAPTIVE:
+        return Decision(DecisionKind.CONTINUE, next=state)
+    return {FREE: _from_free, TAKEOVER: _from_takeover, PENDING: _from_pending, COOLDOWN: _from_cooldown}[state.phase](
+        state, context, free, recovery
+    )
+
+
+def may_correct(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
+    """Section 8, the boundary."""
+    ours = source is CorrectionSource.SUPERVISOR
+    if kind is CorrectionKind.TAKEOVER and (not ours or phase is FREE):
+        return False
+    if phase is TAKEOVER:
+        return ours
+    if phase in (PENDING, COOLDOWN):
+        return ours or kind not in (CorrectionKind.TAKEOVER, CorrectionKind.RECOVERY)
+    return True
+
+
+def counts(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
+    """Section 8, budgetCountable."""
+    ours = source is CorrectionSource.SUPERVISOR
+    return phase is FREE and ours and kind in (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
+
+
+def _reasons(context: ModeContext, limits: Mode) -> tuple[ModeSignal, ...]:
+    found = set(context.state.pending_signals) - {S.RECOVERY_PENDING}
+    level = risk(context.runtime, limits) if context.risk is None else context.risk
+    if not (context.mode is SupervisorMode.ADAPTIVE and level is RiskLevel.L0):
+        found |= set(derived(context.runtime, limits))
+    if context.floor is ExecutionMode.FORCED:
+        found.add(S.EXPLICIT_IMPL)
+    if context.phase in (TAKEOVER, PENDING):
+        found.add(S.TAKEOVER_FLOOR)
+    return tuple(sorted(found, key=PRECEDENCE.index))
+
+
+def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: Recovery) -> Decision:
+    asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
+    risky = context.risk_score >= free.risk_threshold or asked_for
+    if not (context.critical and risky and context.live):
+        return Decision(DecisionKind.CONTINUE, next=state)
+    after = PhaseState(
+        phase=TAKEOVER,
+        takeover_start_round=context.round,
+        takeovers=state.takeovers + 1,
+        handoffs=state.handoffs,
+    )
+    reason = ",".join(f"{signal.kind.value}:{signal.value:g}" for signal in context.live)
+    return Decision(DecisionKind.TAKEOVER, reason=reason, signals=context.live, next=after)
+
+
+def _from_takeover(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
+    if context.exhausted:
+        return Decision(DecisionKind.FAIL, reason="checkpoint", next=state)
+    if context.now:
+        return Decision(DecisionKind.CONTINUE, next=replace(state, stable_rounds=0, effective_rounds=0))
+    if context.round == state.takeover_start_round:
+        return Decision(DecisionKind.CONTINUE, next=state)
+    stable, effective = state.stable_rounds + 1, state.effective_rounds + context.meaningful
+    counted = replace(state, stable_rounds=stable, effective_rounds=effective)
+    if stable >= recovery.stability_window_rounds and effective >= 1:
+        return Decision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=PENDING))
+    return Decision(DecisionKind.CONTINUE, next=counted)
+
+
+def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
+    if context.now:
+        back = replace(state, phase=TAKEOVER, stable_rounds=0, effective_rounds=0)
+        return Decision(DecisionKind.CONTINUE, rerun_recovery=True, next=back)
+    after = replace(
+        state, phase=COOLDOWN, cooldown_remaining=recovery.handoff_cooldown_rounds, handoffs=state.handoffs + 1
+    )
+    return Decision(DecisionKind.HANDOFF, next=after)
+
+
+def _from_cooldown(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: Recovery) -> Decision:
+    reset = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
+    if any(_is_strong(signal) for signal in context.live):
+        return _from_free(reset, context, free, recovery)
+    left = state.cooldown_remaining - 1
+    return Decision(DecisionKind.CONTINUE, next=replace(state, cooldown_remaining=left) if left > 0 else reset)
+
+
+def _is_strong(signal: Signal) -> bool:
+    return any(signal.kind is kind and signal.value >= least for kind, least in STRONG)
