@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from phases.agent.assignment import Assignment, Places
+from phases.agent.assignment import Assignment, places_in
 from phases.agent.implement import implement
 from phases.agent.kernel_files import OWN
 from phases.agent.model import opened
@@ -31,24 +30,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
-    paths = ctx.paths
-    places = Places(
-        paths.workspace,
-        paths.journal,
-        paths.explorations,
-        os.path.join(paths.root, "before_command"),
-        paths.ledger,
-        paths.plan_versions,
-        os.path.join(paths.root, "paper.md"),
-        os.path.join(paths.root, "packages"),
-        paths.summary,
-        os.path.join(paths.root, "kernel"),
-        os.path.join(paths.root, "kernel-report.json"),
-    )
     return Assignment(
         plan,
         digest,
-        places,
+        places_in(ctx.paths.root),
         kind_of_sandbox(str(ctx.settings["sandbox"])),
         ctx.limits,
         ctx.contracts.breach,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.agent.assignment import Assignment, Places
+from phases.agent.assignment import Assignment, places_in
 from phases.agent.implement import implement
 from phases.agent.model import Check, Model, Reply, Request, ToolCall
 from phases.agent.models.offline import OfflineModel
@@ -80,24 +79,11 @@ def assignment_in(
     """Phase 09 in a folder, as the phase itself would ask for it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "logs").mkdir(exist_ok=True)
-    names = (
-        "generate_code",
-        "journal.jsonl",
-        "explorations",
-        "before_command",
-        "logs/llm.jsonl",
-        "plan_versions",
-        "paper.md",
-        "packages",
-        "implement_code_summary.md",
-        "kernel",
-        "kernel-report.json",
-    )
     (folder / "paper.md").touch()
     return Assignment(
         plan,
         digest,
-        Places(*(os.path.join(folder, name) for name in names)),
+        places_in(str(folder)),
         kind_of_sandbox(sandbox),
         limits,
         CONTRACTS.breach,

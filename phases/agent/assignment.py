@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,6 +27,15 @@ class Places(NamedTuple):
     kernel: str
     """The folder of the supervision."""
     kernel_report: str
+
+
+def places_in(root: str) -> Places:
+    """The paths of the task in that folder."""
+    names = (
+        *("generate_code", "journal.jsonl", "explorations", "before_command", "logs/llm.jsonl", "plan_versions"),
+        *("paper.md", "packages", "implement_code_summary.md", "kernel", "kernel-report.json"),
+    )
+    return Places(*(os.path.join(root, name) for name in names))
 
 
 class Assignment(NamedTuple):

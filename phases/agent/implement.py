@@ -55,7 +55,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
     restore(begun.journal, workspace)  # before anybody looks at the files
-    run = _run(assignment, model, ledger, begun, commands)
+    run = prepared(assignment, model, ledger, begun, commands)
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
     run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
     if not begun.journal.rows():
@@ -89,7 +89,8 @@ def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int,
     return len(there), len(planned), there[-1] if there else ""
 
 
-def _run(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, commands: Commands) -> Run:
+def prepared(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, commands: Commands) -> Run:
+    """Everything that the loop works with; nothing is asked or done yet."""
     workspace, notes, planned = Workspace(assignment.places.workspace), Notes(), begun.planned
 
     def tools(notes: Notes) -> list[Tool]:

@@ -137,7 +137,8 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
         durable = not refused and run.hands.may_change(call)
         done = partial(kept_back, refused) if refused else do
-        result = journal.once("result", {"turn": turn, "call": call.id}, done, durable=durable)
+        key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
+        result = journal.once("result", key, done, durable=durable)
         run.hands.settled(result)
         run.supervised.saw(fact, call, result)
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])

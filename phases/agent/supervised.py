@@ -21,6 +21,7 @@ from phases.agent.supervision.facts import Call, Round
 from phases.agent.supervision.outbox import Outbox, Stop
 from phases.agent.supervision.records import from_json, to_json
 from phases.agent.supervision.report import kernel_report
+from phases.agent.supervision.state import Setting
 from phases.agent.supervision.workspace import DiskFacts
 from pipeline.errors import Paused
 
@@ -62,7 +63,7 @@ class Supervised:
 
     def __post_init__(self) -> None:
         self._pinned: Mapping[str, Any] = self.journal.begun["supervisor"]
-        self.bridge = SupervisorBridge(setting_from(self._pinned, self.plan), self._disk)
+        self.bridge = SupervisorBridge(self._setting(), self._disk)
         self._resumes = bool(self.journal.rows())
 
     def before(self, turn: int) -> str:
@@ -100,6 +101,9 @@ class Supervised:
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
 
+    def _setting(self) -> Setting:
+        return setting_from(self._pinned, self.plan, from_nothing=not self.journal.begun["before"])
+
     def _news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
         news: dict[str, Any] = {}
@@ -118,7 +122,7 @@ class Supervised:
     def _take_in(self, news: Mapping[str, Any]) -> None:
         if "supervisor" in news:
             self._pinned = news["supervisor"]
-            self.bridge.set_to(setting_from(self._pinned, self.plan))
+            self.bridge.set_to(self._setting())
         if "resumed" in news:
             self._resumes = False
             self.bridge.resumed()

@@ -12,7 +12,7 @@ from phases.agent.supervisor_lanes import Lanes, lanes_of
 from phases.agent.supervisor_rows import Row, plain, rows_of
 from phases.agent.supervisor_steps import MARKS
 from phases.agent.supervisor_style import STYLE
-from phases.agent.supervisor_text import budget_lines, headline, rounds_of, snapshot_lines
+from phases.agent.supervisor_text import budget_lines, detail, headline, rounds_of, snapshot_lines
 from phases.agent.supervisor_view import View
 from phases.agent.tools.shown import escaped
 
@@ -51,6 +51,8 @@ def page_of(view: View) -> str:
 
 def _head(view: View) -> Iterator[str]:
     yield f"<p>{_safe(headline(view))}</p>"
+    if told := detail(view):
+        yield f'<p class="soft">{_safe(told)}</p>'
     if view.take_over_asked:
         yield "<p>A takeover is asked for, and comes with the next turn.</p>"
     if view.report and view.report["warning"]:

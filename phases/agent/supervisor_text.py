@@ -12,7 +12,7 @@ from phases.agent.supervisor_steps import MARKS, Fallback, Step, retries, shown_
 from phases.agent.supervisor_view import DONE, View
 from phases.agent.tools.shown import one_line
 
-_LONGEST_TITLE = 100
+_LONGEST_TITLE, _LONGEST_DETAIL = 100, 400
 _ENDINGS: Mapping[str | None, str] = {
     None: "supervision did not stop it",
     DONE: "the work was accepted",
@@ -36,16 +36,20 @@ def ending(view: View) -> str:
     if view.report is None or not view.over:
         return "not at its end yet"
     reason = view.report["stopReason"]
-    detail = one_line(str(view.report["detail"]))
     if reason in tuple(StopReason):
-        told = f"stopped by supervision: {reason}"
-    else:
-        told = _ENDINGS.get(reason, f"ended: {one_line(str(reason))}")
-    return f"{told} ({detail})" if detail else told
+        return f"stopped by supervision: {reason}"
+    return _ENDINGS.get(reason, f"ended: {one_line(str(reason))}")
+
+
+def detail(view: View) -> str:
+    """The words that go with the ending; empty where there are none."""
+    return one_line(str(view.report["detail"]), _LONGEST_DETAIL) if view.report and view.over else ""
 
 
 def _head(view: View) -> Iterator[str]:
     yield f"Task {view.task}: {headline(view)}"
+    if told := detail(view):
+        yield f"  {told}"
     if view.take_over_asked:
         yield "  a takeover is asked for, and comes with the next turn"
     if view.checkpoint and not view.over:
@@ -91,7 +95,7 @@ def rounds_of(row: Row) -> str:
 def _graph(view: View) -> Iterator[str]:
     if view.graph is None:
         adaptive = view.mode is SupervisorMode.ADAPTIVE
-        yield "Graph: none" + (", and there is none until a takeover makes one" if adaptive else "")
+        yield "Graph: none" + ("; where the agent is trusted, only a takeover makes one" if adaptive else "")
         return
     graph = view.graph
     yield f"Graph: {graph.status}, {graph.progress} % done, for: {one_line(graph.goal, _LONGEST_TITLE)}"
@@ -115,7 +119,9 @@ def _fallback(fallback: Fallback) -> Iterator[str]:
 def _step(step: Step, indent: str) -> str:
     node = step.node
     more = ", ".join(
-        part for part in (step.state, retries(node), one_line(node.error, _LONGEST_TITLE) if node.error else "") if part
+        part
+        for part in (step.state, retries(node), one_line(plain(node.error), _LONGEST_TITLE) if node.error else "")
+        if part
     )
     return f"{indent}{MARKS[step.state]} {node.type:<10} {one_line(node.title, _LONGEST_TITLE)}  [{more}]"
 

@@ -192,13 +192,11 @@ def _show_replay(store: TaskStore, *, as_json: bool) -> int:
 
 def _replayed(store: TaskStore) -> tuple[list[str], int]:
     """What differs when every decision is computed a second time, and how many were compared."""
-    from importlib import import_module
+    from phases.agent.supervisor_replay import replayed
 
-    module = import_module("phases.agent.supervisor_replay")
-    differences, compared = module.replayed(
-        store.root, lambda data: store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan")
+    return replayed(
+        store.root, lambda data: dict(store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan"))
     )
-    return list(differences), int(compared)
 
 
 def _write_page(view: View, out: str) -> None:

@@ -80,7 +80,7 @@ CHECK = "python -m pytest -q"
 TASK = Task(
     goal="Implement the whole method of the paper, then train it and report the numbers of its tables",
     intent=TaskIntent.EDIT,
-    planned_files=("src/a.py", "src/b.py", "src/c.py", "src/d.py"),
+    planned_files=("src/a.py", "src/b.py", "src/c.py", "src/d.py", "src/e.py", "src/f.py"),
     verify_commands=(CHECK,),
     repo=RepoShape(backend=True, test_framework="pytest"),
 )
@@ -112,7 +112,8 @@ def write(path: str, *, lines: int = 3) -> Action:
 
 
 def check(*, failures: tuple[str, ...] = ()) -> Action:
-    result = Result(executed=True, failed=bool(failures), failures=failures, error=" ".join(failures), digest="ran")
+    told = " ".join(failures)
+    result = Result(executed=True, failed=bool(failures), failures=failures, error=told, digest=told)
     return Action(call(ToolClass.EXEC, CHECK, verify=True), result, verified=not failures)
 
 
@@ -677,3 +678,17 @@ def test_supervision_that_is_off_says_nothing_and_keeps_nothing_back() -> None:
     assert run.state.graph.graph is not None
     assert run.state.mode == ModeState(last_decision=run.state.mode.last_decision)
     assert run.now()[1] is SupervisorPhase.FREE
+
+
+def test_an_error_of_the_supervisor_is_logged_and_counts_as_no_decision() -> None:
+    def breaks() -> DiskFacts:
+        raise RuntimeError("no disk")
+
+    run = Run("adaptive")
+    run.bridge = SupervisorBridge(run.bridge.setting, breaks)
+    run.round(write("src/a.py"))
+    run.bridge.take_over()
+    _, out = run.round(read())
+    assert any("kernel_error" in line["reason"] for line in run.bridge.lines())
+    assert run.now()[1] is SupervisorPhase.FREE
+    assert (out.injections, out.stop) == ([], None), "what was not decided is not said"

@@ -522,3 +522,10 @@ def test_a_long_run_keeps_a_small_budget() -> None:
     assert len(budget.error_sources) == 200
     assert len(budget.failing) == 20
     assert "src/999.py" in budget.file_edits
+
+
+def test_what_is_tried_again_and_again_is_never_crowded_out() -> None:
+    others = [changed(write(f"src/{number}.py")) for number in range(150)]
+    budget = after([changed(write()), *others, changed(write()), *others, changed(write())])
+    more = after([changed(write(f"lib/{number}.py")) for number in range(150)], budget)
+    assert refused(more, write()) != ""

@@ -203,6 +203,15 @@ def test_a_test_that_fails_before_anything_is_written_costs_no_try() -> None:
     assert all(node.retry_count == 0 for node in work.graph.nodes.values())
 
 
+def test_checks_that_fail_while_planned_files_are_open_are_no_failures_of_the_step() -> None:
+    work = Work(COMPLEX).to(NodeType.EDIT)
+    work.open_files = 3
+    for index in range(8):
+        work.round(did(ToolClass.WRITE, f"m{index}.py"), checked(passed=False))
+    assert work.at() is NodeType.EDIT
+    assert work.graph.branch_history == ()
+
+
 # --- checks that fail, checks that go stale -------------------------------------------------------------------------
 
 
@@ -646,7 +655,7 @@ def test_whatever_comes_the_graph_stays_sound(task: Task, intent: TaskIntent, mo
             and run.graph.nodes[step].status not in CLOSED
         ]
         rewinds = name == "round" or (name == "gate" and not arguments[0])
-        assert not opened or (rewinds and {NodeType.EDIT, NodeType.VERIFY} & set(opened)), (
+        assert not opened or (rewinds and {NodeType.EDIT, NodeType.VERIFY, NodeType.SUMMARIZE} & set(opened)), (
             "only a rewind lowers progress"
         )
 

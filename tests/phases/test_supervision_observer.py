@@ -66,6 +66,9 @@ def blocked(action: Action) -> Action:
     return Action(action.call, Result(False))
 
 
+NOTE = Action(Call("n", "note", ToolClass.NEUTRAL, "note"), Result(True))
+
+
 def taken_in(ledger: WorkLedger, turn: Round) -> tuple[WorkLedger, Round]:
     """The ledger after a round, and the round with what the ledger says of its checks."""
     actions = []
@@ -116,6 +119,8 @@ def test_the_reference_points_of_alignment_hold(
     ("turn", "factor", "value"),
     [
         pytest.param(Round(1), "toolIntent", 1.0, id="no calls"),
+        pytest.param(Round(1, (NOTE,)), "toolIntent", 1.0, id="only calls that touch nothing"),
+        pytest.param(Round(1, (read(), NOTE)), "toolIntent", 0.2, id="reading, and a call that touches nothing"),
         pytest.param(Round(1, (read(), read("b"))), "toolIntent", 0.2, id="only reading"),
         pytest.param(Round(1, (read(), ran())), "toolIntent", 0.4, id="half reading, nothing written"),
         pytest.param(Round(1, (read(), write())), "toolIntent", 0.7, id="half writing"),
@@ -184,6 +189,10 @@ def test_the_same_failure_with_the_same_result_speaks_the_third_time() -> None:
 def test_a_call_that_fails_differently_each_time_is_no_repeated_failure() -> None:
     seen = watched([[ran(failed=True, digest=f"another {number}"), write()] for number in range(6)])
     assert D.TOOL_REPEAT_FAIL not in {kind for round_ in seen for kind in kinds(round_.now)}
+
+
+def test_a_failure_that_came_once_beside_success_is_not_repeated_whatever_the_threshold() -> None:
+    assert watched([[ran(failed=True), write()]], Triggers(tool_repeat_fail_min=1))[0].now == ()
 
 
 def test_an_old_failure_does_not_speak_when_something_else_fails_once() -> None:

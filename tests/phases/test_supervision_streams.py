@@ -33,8 +33,13 @@ from tests import supervision_tables as tables
 
 STREAMS, SHARES = 1000, 10
 SUBMITTED = tuple(signal for signal in ModeSignal if signal is not ModeSignal.ENGINE_FAIL_SAFE)
-SETTINGS = (Mode(), Mode(2, 200, 1, 2, 2, 1), Mode(1, 0, 0, 1, 0, 0), Mode(3, 50, 2, 3, 4, 2))
-RECOVERIES = (Recovery(), Recovery(stability_window_rounds=1, handoff_cooldown_rounds=1), Recovery(6, 0.25, 2, 4, 3))
+SETTINGS = (Mode(), Mode(2, 200, 1, 2, 2, 1), Mode(1, 0, 0, 1, 0, 0), Mode(0, 0, 0, 0, 1, 1), Mode(3, 50, 2, 3, 4, 2))
+RECOVERIES = (
+    Recovery(),
+    Recovery(stability_window_rounds=1, handoff_cooldown_rounds=1),
+    Recovery(stability_window_rounds=4, handoff_cooldown_rounds=5),
+    Recovery(stability_window_rounds=0, handoff_cooldown_rounds=0),
+)
 
 
 class Broken(RuntimeState):
@@ -140,7 +145,7 @@ def context_of(stream: Stream, dice: random.Random, number: int, who: Supervisor
         mode=who,
         critical=dice.random() < 0.85,
         risk_score=tables.score(runtime_of(dice, number, calm=False), level),
-        round=number,
+        round=number - (dice.random() < 0.1),  # now and then the same round is decided twice
         now=now,
         live=(*older, *(signal for signal in now if signal.kind not in {other.kind for other in older})),
         meaningful=dice.random() < 0.5,
@@ -247,7 +252,10 @@ def driven(stream: Stream) -> Counter[str]:
         committed = phases.commit(l2, product)
         assert committed == decision.next, unlike(stream, here, "L2 state", decision.next, committed)
         seen[f"{l2.phase}: {decision.kind} -> {committed.phase}{' again' * decision.rerun_recovery}"] += 1
-        l1, l2 = replace(l1, recovery_pending=l1.recovery_pending and not here.settled), committed
+        if here.settled:
+            l1, product_l1 = replace(l1, recovery_pending=False), constraints.cleared_recovery(l1)
+            assert l1 == product_l1, unlike(stream, here, "L1 cleared", l1, product_l1)
+        l2 = committed
     return seen
 
 

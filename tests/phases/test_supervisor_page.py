@@ -474,7 +474,8 @@ def test_the_screen_tells_mode_timeline_graph_workspace_and_budgets(tmp_path: Pa
 def test_a_run_that_was_stopped_says_why(tmp_path: Path) -> None:
     write_files(tmp_path, told=report(stopReason="user_checkpoint", detail="the budget is spent", warning="mind this"))
     lines = text_of(view_of(tmp_path))
-    assert lines[0].endswith("stopped by supervision: user_checkpoint (the budget is spent)")
+    assert lines[0].endswith("stopped by supervision: user_checkpoint")
+    assert lines[1] == "  the budget is spent"
     assert "  warning: mind this" in lines
 
 

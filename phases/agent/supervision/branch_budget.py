@@ -6,7 +6,7 @@ The counts outlive rounds, and free mode; only what settles them takes them back
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -52,7 +52,7 @@ def refusal(budget: BranchBudget, call: Call, config: Branch, *, enabled: bool) 
     if kind == "file":
         return (
             f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and the checks have not passed since."
-            " Run the plan's verify commands before you edit it again, or work on another file."
+            " Read it again, with what the failing check says: then one more edit is let through. Or work on another file."
         )
     told = f"`{quoted}` failed {budget.command_failures.get(what, 0)} times."
     if call.verify:
@@ -75,10 +75,12 @@ def record(budget: BranchBudget, action: Action, config: Branch, *, enabled: boo
         return budget
     if action.verified:
         return passed_verification(budget)
+    if call.tool_class is ToolClass.READ and not result.failed and _key_of(call) in budget.in_debt:
+        return grant(budget, _key_of(call))  # else a file that is wrong could never be mended, once it was edited too often
     key = _spent_key(budget, call, config) if enabled else ""
     budget = replace(budget, bypasses=tuple(one for one in budget.bypasses if one != key))
-    if result.changed and not call.verify:
-        budget = _checks_may_run(budget)
+    if result.changed and not call.verify:  # a check after a change is no retry: it says whether the change was right
+        budget = replace(budget, command_failures=_without(budget.command_failures, budget.failing.keys()))
     if result.failed:
         return triggered_by_errors(_failed(budget, call, result, enabled=enabled), config)[0]
     return budget if result.background else _succeeded(budget, call, result, enabled=enabled)
@@ -116,6 +118,13 @@ def shrunk(budget: BranchBudget, check: str, failures: tuple[str, ...]) -> Branc
 def grant(budget: BranchBudget, key: str) -> BranchBudget:
     """The budget with leave for one call over the limit of this path or command."""
     return replace(budget, bypasses=_with(budget.bypasses, key))
+
+
+def granted(budget: BranchBudget) -> BranchBudget:
+    """The budget with leave for one call over each limit that was reached: a recovery may need just that edit."""
+    for key in budget.in_debt:
+        budget = grant(budget, key)
+    return budget
 
 
 def _spent_key(budget: BranchBudget, call: Call, config: Branch) -> str:
@@ -169,12 +178,6 @@ def _settled(budget: BranchBudget, call: Call) -> BranchBudget:
     )
 
 
-def _checks_may_run(budget: BranchBudget) -> BranchBudget:
-    """A check after a change is no retry: it is how one learns whether the change was right."""
-    again = budget.command_failures.keys() & budget.failing.keys()
-    return replace(budget, command_failures=_without(budget.command_failures, again)) if again else budget
-
-
 def _key_of(call: Call) -> str:
     if call.tool_class is ToolClass.EXEC:
         return f"command:{command_key(call.command)}"
@@ -197,7 +200,7 @@ def _put(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST) -> Map
     return rows
 
 
-def _without(mapping: Mapping[str, T], keys: set[str]) -> Mapping[str, T]:
+def _without(mapping: Mapping[str, T], keys: Set[str]) -> Mapping[str, T]:
     return {name: kept for name, kept in mapping.items() if name not in keys}
 
 

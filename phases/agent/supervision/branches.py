@@ -1,4 +1,4 @@
-"""Fallback branches: what stands in for a step that failed, and the way back (section 6.8)."""
+"""Fallback branches (section 6.8): what stands in for a step that failed, until the main branch goes on."""
 
 from __future__ import annotations
 

@@ -67,8 +67,12 @@ class SupervisorBridge:
         self._out, self._actions, self._context = Outbox(), [], None
         state, signals = closed(self.state, self.setting, turn, out, verdict)
         self._note(out)
+        lead = Outbox()
         try:
-            self.state = led(state, self.setting, turn, signals, self._disk, out)
+            if not out.stop:
+                state = led(state, self.setting, turn, signals, self._disk, lead)
+            self.state = state
+            out.add(lead)
         except FAULTS as error:  # L2 may fail; then the work goes on as if it had decided nothing
             self.state = state
             out.note(failure("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))

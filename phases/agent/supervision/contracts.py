@@ -1,4 +1,4 @@
-"""What each kind of step allows, and what it takes to be done (section 6.5)."""
+"""What each kind of step asks of a model (section 6.5): the calls it allows, the signals that complete it."""
 
 from __future__ import annotations
 
@@ -112,9 +112,8 @@ def scaled(node: Node, intent: TaskIntent, planned_files: int, *, in_takeover: b
     contract = CONTRACTS[node.type]
     if node.type in (NodeType.EDIT, NodeType.FALLBACK):
         more = _PER_PLANNED_FILE * planned_files
-        contract = replace(contract, max_rounds=contract.max_rounds + more, max_calls=contract.max_calls + more)
-    if node.type is NodeType.EDIT:
-        return replace(contract, hard=in_takeover)
+        hard = contract.hard or in_takeover
+        return replace(contract, max_rounds=contract.max_rounds + more, max_calls=contract.max_calls + more, hard=hard)
     if node.type is NodeType.SEARCH and intent is TaskIntent.TEST:
         return replace(contract, allowed=(*contract.allowed, EXEC))
     return contract

@@ -83,14 +83,16 @@ _SIGNS = (
     (FailureClass.TIMEOUT, re.compile(r"tim(?:ed|e)[ -]?out", re.IGNORECASE)),
     (FailureClass.TOKEN_EXHAUSTED, re.compile(r"context (?:length|window)|too many tokens|token limit", re.IGNORECASE)),
     (FailureClass.PERMISSION, re.compile(r"permission|not permitted|denied|outside the workspace", re.IGNORECASE)),
-    (FailureClass.REPO_MISMATCH, re.compile(r"not a git repository", re.IGNORECASE)),
     (FailureClass.CONTEXT_MISSING, re.compile(r"No module named|cannot import|NameError|undefined", re.IGNORECASE)),
     (FailureClass.NOT_FOUND, re.compile(r"not found|no such|does not exist|no match|is not there", re.IGNORECASE)),
 )
 
 
 def failure_class(action: Action) -> FailureClass | None:
-    """Why a call failed, as far as its error says; none where it did not."""
+    """Why a call failed, as far as its error says; none where it did not.
+
+    No error of a call is grave by itself: what does not fit the repository, or ends a branch, others must say.
+    """
     if not action.result.executed or not action.result.failed:
         return None
     found = next((kind for kind, sign in _SIGNS if sign.search(action.result.error[:2_000])), None)

@@ -29,6 +29,8 @@ class Task:
     planned_files: tuple[str, ...] = ()
     verify_commands: tuple[str, ...] = ()
     repo: RepoShape = field(default_factory=RepoShape)
+    from_nothing: bool = False
+    """Nothing stands in the workspace yet: there is nothing to inspect or to search before the first write."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from phases.agent.supervision.outbox import Outbox
 from phases.agent.supervision.speaking import hinted
 from phases.agent.supervision.state import KernelState, Setting
 from phases.agent.supervision.templates import step_queue
-from phases.agent.supervision.timeline import Entry
+from phases.agent.supervision.timeline import Entry, recover
 from phases.agent.supervision.words import (
     DegradedTier,
     ExecutionMode,
@@ -63,7 +63,13 @@ def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tupl
     if decision.action is GateAction.CONFIRM:
         out.note(Entry(TimelineEvent.ROLLBACK, "rollback", {"command": call.command[:200]}))
         out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
-    elif branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True):
+        return state, decision
+    out.note(
+        recover(
+            "graph_hint:forced_step_block", path=call.path, command=call.command[:200], detail=decision.reason[:300]
+        )
+    )
+    if branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True):
         budget, another = branch_budget.blocked(state.budget, call, setting.config.branch_budget)
         state = _triggered(replace(state, budget=budget), another=another)
     return state, decision
@@ -73,12 +79,12 @@ def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -
     """What came of a call, taken in by everybody who counts."""
     ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
     action, config = Action(call, result, verified), setting.config.branch_budget
-    budget = (
-        branch_budget.record(state.budget, action, config, enabled=forced(state)) if result.executed else state.budget
-    )
+    budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
+    if result.executed:  # in off it is counted, and nothing follows from it
+        budget = branch_budget.record(budget, action, config, enabled=off or forced(state))
     if verified:
         budget = branch_budget.passed_verification(budget)
-    another = budget.triggers > state.budget.triggers
+    another = budget.triggers > state.budget.triggers and not off
     graph = executor.record(state.graph, action, setting.task) if result.executed else state.graph
     return _triggered(replace(state, ledger=ledger, budget=budget, graph=graph), another=another), action
 

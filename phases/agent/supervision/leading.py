@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from phases.agent.supervision import executor, observer, recovery_budget
-from phases.agent.supervision.branch_budget import BranchBudget, grant
+from phases.agent.supervision.branch_budget import BranchBudget, granted
 from phases.agent.supervision.config import Recovery
 from phases.agent.supervision.constraints import cleared_recovery
 from phases.agent.supervision.corrections import Block
@@ -66,7 +66,7 @@ def led(
     if not setting.policy.recovery_supervisor or setting.policy.mode is not SupervisorMode.ADAPTIVE:
         return state
     if setting.policy.shadow:
-        return _shadowed(state, setting, turn, observed, out)
+        return _shadowed(state, setting, turn, observed, disk, out)
     state, spent = _spent(state, setting, turn, out)
     decision = compute_next(
         state.phase, _context(state, setting, turn, observed, spent), setting.config.adaptive_free, _recovery(setting)
@@ -141,7 +141,7 @@ def _taken_over(state: KernelState, setting: Setting, decision: Decision, disk: 
         recovery=recovery_budget.RecoveryBudget(),
         recovery_failed=False,
         graph=executor.enter_takeover(state.graph),
-        budget=_granted(state.budget),
+        budget=granted(state.budget),
     )
     state = corrected(state, setting, Block(CorrectionKind.TAKEOVER, text, True), out, pin=TAKEOVER_PIN)
     out.unpinned.append(LADDER_PIN)
@@ -151,21 +151,7 @@ def _taken_over(state: KernelState, setting: Setting, decision: Decision, disk: 
 
 def _recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, out: Outbox) -> KernelState:
     """The recovery main path (section 7.6)."""
-    number = state.counts.graphs + 1
-    made = recover(
-        RecoveryContext(
-            setting.task,
-            disk(),
-            state.ledger,
-            setting.config.snapshot_confidence,
-            state.round,
-            f"graph-{number}",
-            setting.domain,
-            reason,
-            tier_failed_before=state.recovery_failed,
-            has_executor=setting.policy.task_graph,
-        )
-    )
+    made = recover(_recovery_of(state, setting, reason, disk()))
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
@@ -174,9 +160,26 @@ def _recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, ou
     if made.graph is None:
         state = corrected(state, setting, Block(CorrectionKind.RECOVERY, made.text, True), out, pin=RECOVERY_PIN)
         return replace(state, recovery_failed=True, mode=lowered(state.mode, DegradedTier.STEP_QUEUE))
-    graph = executor.enter_takeover(executor.with_graph(state.graph, made.graph, state.round))
-    counts = replace(state.counts, graphs=number)
+    run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
+    graph = executor.enter_takeover(executor.with_graph(run, made.graph, state.round))
+    counts = replace(state.counts, graphs=state.counts.graphs + 1)
     return replace(state, graph=graph, mode=raised(state.mode), recovery_failed=False, counts=counts)
+
+
+def _recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFacts) -> RecoveryContext:
+    return RecoveryContext(
+        setting.task,
+        disk,
+        state.ledger,
+        setting.config.snapshot_confidence,
+        state.round,
+        f"graph-{state.counts.graphs + 1}",
+        setting.domain,
+        reason,
+        tier_failed_before=state.recovery_failed,
+        has_executor=setting.policy.task_graph,
+        shadow=setting.policy.shadow,
+    )
 
 
 def _handed_back(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
@@ -229,18 +232,13 @@ def _on_the_ladder(state: KernelState, setting: Setting, out: Outbox) -> KernelS
 
 
 def _shadowed(
-    state: KernelState, setting: Setting, turn: Round, observed: observer.Observed, out: Outbox
+    state: KernelState, setting: Setting, turn: Round, observed: observer.Observed, disk: Disk, out: Outbox
 ) -> KernelState:
     """The virtual machine goes on as the real one would; nothing else changes."""
-    context = _context(replace(state, phase=state.shadow_phase), setting, turn, observed, "")
+    context = _context(state, setting, turn, observed, "")
     decision = compute_next(state.shadow_phase, context, setting.config.adaptive_free, _recovery(setting))
     _, entries = as_shadow(decision, state.phase)
     out.note(*entries)
+    if decision.kind is DecisionKind.TAKEOVER:
+        out.note(*recover(_recovery_of(state, setting, decision.reason, disk())).entries)
     return replace(state, shadow_phase=commit(state.shadow_phase, decision))
-
-
-def _granted(budget: BranchBudget) -> BranchBudget:
-    """One call over each limit that was reached: a recovery may need just that edit."""
-    for key in budget.in_debt:
-        budget = grant(budget, key)
-    return budget

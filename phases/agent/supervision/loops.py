@@ -68,16 +68,6 @@ class Watched:
     submit: bool = False
     """L1 must know (LOOP_DETECTED): only forced mode keeps calls back."""
 
-    def with_more(self, more: Watched) -> Watched:
-        """This, with what was seen after it."""
-        return Watched(
-            more.state,
-            "\n\n".join(hint for hint in (self.hint, more.hint) if hint),
-            more.blocked,
-            (*self.signals, *more.signals),
-            self.submit or more.submit,
-        )
-
 
 def watch(state: LoopState, turn: Round, triggers: Triggers) -> Watched:
     """The detectors after a round: at most one step up for each loop, as the model has to read a hint before it can heed it."""
@@ -85,7 +75,7 @@ def watch(state: LoopState, turn: Round, triggers: Triggers) -> Watched:
         state = _marked(state, action)
     plateaus, grown = after_actions(state.plateaus, turn.actions)
     state = replace(state, plateaus=plateaus)
-    state, cycle = _cycled(state, triggers) if turn.actions else (state, None)
+    state, cycle = _cycled(state, triggers)
     return _watched(state, cycle, grown, turn.number, triggers)
 
 

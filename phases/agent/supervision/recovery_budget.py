@@ -64,10 +64,9 @@ def try_extension(budget: RecoveryBudget, recovery: Recovery, turn: int) -> tupl
     """As many rounds again, once: where only rounds are spent, progress is recent, and few tokens were used."""
     recent = budget.last_progress_round > 0 and turn - budget.last_progress_round < _RECENT_ROUNDS
     longer = replace(budget, extended=True)
-    fits = exhausted(budget, recovery) == ROUNDS and not exhausted(longer, recovery)
-    if budget.extended or not fits or not recent or budget.peak_token_ratio >= _CHEAP:
-        return budget, False
-    return longer, True
+    # What is extended already is no longer than it was, and so does not help.
+    helps = exhausted(budget, recovery) == ROUNDS and not exhausted(longer, recovery)
+    return (longer, True) if helps and recent and budget.peak_token_ratio < _CHEAP else (budget, False)
 
 
 def exhausted_entry(which: str) -> Entry:

@@ -15,7 +15,8 @@ from phases.agent.supervision.ledger import after_round as ledger_after_round
 from phases.agent.supervision.mode import EXIT_FORCED, ModeContext, evaluate, submit
 from phases.agent.supervision.outbox import Outbox
 from phases.agent.supervision.phases import Signal
-from phases.agent.supervision.speaking import corrected, hinted
+from phases.agent.supervision.plateaus import GATE
+from phases.agent.supervision.speaking import hinted, warned
 from phases.agent.supervision.state import Counts, KernelState, Setting, last_round, runtime_of
 from phases.agent.supervision.timeline import Entry, failure, recover
 from phases.agent.supervision.words import (
@@ -28,6 +29,7 @@ from phases.agent.supervision.words import (
     StopReason,
     SupervisorMode,
     SupervisorPhase,
+    TaskPhase,
     TimelineEvent,
     ToolClass,
 )
@@ -38,8 +40,8 @@ _LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 def begun(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
     """Steps 1 to 3: the graph where one is due, then the decision on the execution mode."""
     state = replace(state, round=state.round + 1, budget_triggers=0)
-    if state.round == 1 and setting.policy.first_round_graph:
-        state = _with_first_graph(state, setting, out)
+    if setting.policy.first_round_graph and not state.graph_tried:
+        state = _with_first_graph(replace(state, graph_tried=True), setting, out)
     policy = setting.policy
     runtime = runtime_of(state, setting)
     mode = policy.mode if policy.mode_engine else SupervisorMode.OFF
@@ -72,7 +74,8 @@ def closed(
         out.triggers.append("branch_switch")
     if verdict:
         ledger = after_gate(ledger, verdict, turn.number)
-        budget = branch_budget.passed_verification(budget) if verdict.passed else budget
+        passed, failures = branch_budget.passed_verification(budget), verdict.failures
+        budget = passed if verdict.passed else branch_budget.shrunk(budget, GATE, failures)
     ledger = ledger_after_round(ledger, turn, disturbed=switched or state.mode.recovery_pending)
     mode = submit(state.mode, *_signals(turn), *evaluated.signals)
     bearing = evaluated.moved or any(action.ok for action in turn.actions)
@@ -90,6 +93,8 @@ def closed(
 def _with_first_graph(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
     try:
         graph = executor.init(setting.task, graph_id="graph-1", at=state.round)
+        if setting.task.from_nothing:
+            graph = executor.sync_phase(graph, TaskPhase.EDITING, state.round)
     except FAULTS as error:
         out.note(failure(f"graph_init_failed:{type(error).__name__}"))
         return _graph_lost(state)
@@ -140,7 +145,7 @@ def _looked_for_loops(
         return state, signals
     if text:
         out.note(recover("loop_hint", text=text[:400]))
-        state = corrected(state, setting, Block(CorrectionKind.RECOVERY, text), out)
+        state = warned(state, setting, Block(CorrectionKind.RECOVERY, text), out)
     mode = submit(state.mode, ModeSignal.LOOP_DETECTED) if submits else state.mode
     return replace(state, blocked=seen.blocked, mode=mode), signals
 
@@ -159,8 +164,9 @@ def _graph_lost(state: KernelState) -> KernelState:
 
 def _all_kept_back(state: KernelState, turn: Round) -> KernelState:
     """Where every call was kept back, a write among them, only planned files may be written from now on."""
-    kept = turn.actions and not any(action.result.executed for action in turn.actions)
-    if not kept or not any(action.call.tool_class is ToolClass.WRITE for action in turn.actions) or not forced(state):
+    real = [action for action in turn.actions if action.call.tool_class is not ToolClass.NEUTRAL]
+    writes = any(action.call.tool_class is ToolClass.WRITE for action in real)
+    if not forced(state) or not writes or any(action.result.executed for action in real):
         return state
     return replace(state, mode=tiers.lowered(state.mode, DegradedTier.WRITE_INTENT))
 

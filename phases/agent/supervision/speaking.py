@@ -29,7 +29,7 @@ def hinted(state: KernelState, setting: Setting, text: str, tag: str, out: Outbo
     return _taken_in(state, injected, Block(CorrectionKind.GRAPH_HINT, text), out, "")
 
 
-def warned(state: KernelState, setting: Setting, block: Block, out: Outbox, *, pin: str) -> KernelState:
+def warned(state: KernelState, setting: Setting, block: Block, out: Outbox, *, pin: str = "") -> KernelState:
     """A word of the lifecycle where nobody leads, of the supervisor where it does."""
     free = state.phase.phase is SupervisorPhase.FREE
     where = replace(

@@ -82,6 +82,8 @@ class KernelState:
     """The user asked for a takeover that has not come yet."""
     budget_triggers: int = 0
     """Of the branch budget, in this round."""
+    graph_tried: bool = False
+    """The graph of the first round was made, or could not be."""
     open_files: int = 0
     """Planned files that are not there, or not sound."""
     last: LastRound = field(default_factory=LastRound)
@@ -117,7 +119,7 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
 def last_round(turn: Round, *, branch_switched: bool) -> LastRound:
     """What is kept of a round for the next decision."""
     done = [action for action in turn.actions if action.result.executed]
-    failed = [action for action in done if action.result.failed]
+    failed = [action for action in done if action.result.failed and not action.call.verify]
     skipped = [action for action in turn.actions if not action.result.executed]
     return LastRound(
         branch_switched=branch_switched,

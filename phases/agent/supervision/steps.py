@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phases.agent.supervision.graph import CLOSED, Node, NodeRecord, TaskGraph, progress_of
+from phases.agent.supervision.graph import CLOSED, Node, NodeRecord, TaskGraph, percent_closed
 from phases.agent.supervision.words import GraphStatus, NodeStatus, NodeType
 
 MOST_RECORDS, MOST_FAILURES = 50, 100
@@ -18,6 +18,8 @@ def started(graph: TaskGraph, at: int) -> TaskGraph:
         return graph
     if graph.current.status is NodeStatus.PENDING:
         graph = _with_node(graph, replace(graph.current, status=NodeStatus.RUNNING, started_at=at, ended_at=None))
+    if (graph.status, graph.updated_at) == (GraphStatus.RUNNING, at):
+        return graph
     return replace(graph, status=GraphStatus.RUNNING, updated_at=at)
 
 
@@ -98,6 +100,8 @@ def counted_retry(graph: TaskGraph, step: str, at: int, error: str) -> TaskGraph
 
 def remembered(records: tuple[NodeRecord, ...]) -> tuple[NodeRecord, ...]:
     """The last records, with all failures before them."""
+    if len(records) <= MOST_RECORDS:
+        return records
     old, new = records[:-MOST_RECORDS], records[-MOST_RECORDS:]
     failures = tuple(record for record in old if record.status is NodeStatus.FAILED)
     return (*failures[-MOST_FAILURES:], *new)
@@ -105,14 +109,15 @@ def remembered(records: tuple[NodeRecord, ...]) -> tuple[NodeRecord, ...]:
 
 def _with_node(graph: TaskGraph, node: Node) -> TaskGraph:
     """With another state of a step, and all that follows from it."""
-    graph = replace(graph, nodes={**graph.nodes, node.id: node})
+    before, nodes = graph.nodes[node.id].status, {**graph.nodes, node.id: node}
+    if before not in CLOSED and node.status not in CLOSED:
+        return replace(graph, nodes=nodes)
     cursor = replace(
         graph.cursor,
         completed_node_ids=_listed(graph.cursor.completed_node_ids, node, NodeStatus.DONE),
         skipped_node_ids=_listed(graph.cursor.skipped_node_ids, node, NodeStatus.SKIPPED),
     )
-    graph = replace(graph, cursor=cursor)
-    return replace(graph, progress=progress_of(graph))
+    return replace(graph, nodes=nodes, cursor=cursor, progress=percent_closed(nodes, graph.main_branch))
 
 
 def _listed(before: tuple[str, ...], node: Node, status: NodeStatus) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from phases.agent.supervision.words import (
 
 _ORDER = tuple(TaskPhase)
 _MOST_FAILURE_KEYS = 20
+_CHECKING = (NodeType.VERIFY, NodeType.FALLBACK)
 _READS = (ToolClass.READ, ToolClass.SEARCH)
 
 
@@ -31,19 +32,22 @@ def record(run: GraphRun, action: Action, task: Task) -> GraphRun:
         return run
     if not (graph.active or graph.status is GraphStatus.DONE) or call.tool_class is ToolClass.NEUTRAL:
         return run
-    at, run = max(run.round, graph.updated_at), replace(run, planned_files=len(task.planned_files))
+    at = max(run.round, graph.updated_at)
     if call.tool_class is ToolClass.WRITE and action.ok:
         run = moved_run(run, _stale_checks(graph, at))
     run = _synced(run, action, at)
     if run.graph is None or not run.graph.active:
         return run
     contract = contract_of(run.graph.current, task, in_takeover=run.in_takeover)
-    return replace(run, use=_used(run.use, action, run.graph.current, contract), failures=_failures(run, action))
+    use = _used(run.use, action, run.graph.current, contract)
+    return replace(
+        run, use=use, planned_files=len(task.planned_files), failures=_failures(run, action, run.graph.current.type)
+    )
 
 
 def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
     """The run with the task in this phase: the cursor moves forward to its first step, never backward."""
-    run = replace(run, task_phase=max(run.task_phase, phase, key=_ORDER.index))
+    run = _in_phase(run, phase)
     if run.graph is None or not run.graph.active:
         return run
     return moved_run(run, _forward(run.graph, phase, at, leaves_edit=run.open_files == 0))
@@ -79,6 +83,8 @@ def failure_key(action: Action) -> str:
 def moved_run(run: GraphRun, graph: TaskGraph) -> GraphRun:
     """The run with a graph whose cursor may be elsewhere: another step begins with fresh counters."""
     before = run.graph
+    if before is graph:
+        return run
     if before is not None and before.cursor.node_id == graph.cursor.node_id and before.status == graph.status:
         return replace(run, graph=graph)
     return replace(run, graph=graph, use=StepUse(), escalation=Escalation())
@@ -103,12 +109,17 @@ def _synced(run: GraphRun, action: Action, at: int) -> GraphRun:
     phase = _phase_of(action)
     if phase is None or run.graph is None:
         return run
-    graph, run = run.graph, replace(run, task_phase=max(run.task_phase, phase, key=_ORDER.index))
+    graph, run = run.graph, _in_phase(run, phase)
     if not graph.active:
         return run
     wrote = OutputSignal.FILE_WRITTEN in run.use.signals or action.ok
     leaves = graph.current.type is NodeType.EDIT and run.open_files == 0 and wrote
     return moved_run(run, _forward(graph, phase, at, leaves_edit=leaves))
+
+
+def _in_phase(run: GraphRun, phase: TaskPhase) -> GraphRun:
+    later = _ORDER.index(phase) > _ORDER.index(run.task_phase)
+    return replace(run, task_phase=phase) if later else run
 
 
 def _phase_of(action: Action) -> TaskPhase | None:
@@ -144,7 +155,8 @@ def _used(use: StepUse, action: Action, node: Node, contract: Contract) -> StepU
     call = action.call
     wrote = call.tool_class is ToolClass.WRITE and action.ok
     read = call.tool_class in _READS and action.ok
-    checked = call.verify and node.type in (NodeType.VERIFY, NodeType.FALLBACK) and not action.result.background
+    told = call.verify and not action.result.background  # a check that fails is how work goes, and no idle round
+    checked = told and node.type in _CHECKING
     return replace(
         use,
         calls=use.calls + 1,
@@ -155,7 +167,7 @@ def _used(use: StepUse, action: Action, node: Node, contract: Contract) -> StepU
         last_signature=call.signature,
         same_calls=use.same_calls + 1 if call.signature == use.last_signature else 1,
         round_calls=(*use.round_calls, call.tool_class),
-        round_ok=use.round_ok + action.ok,
+        round_ok=use.round_ok + (action.ok or told),
         check_failed=_why(action.result) if checked and not action.ok else "" if action.verified else use.check_failed,
     )
 
@@ -164,10 +176,11 @@ def _why(result: Result) -> str:
     return " ".join((result.failures[0] if result.failures else result.error or "a check failed").split())[:200]
 
 
-def _failures(run: GraphRun, action: Action) -> dict[str, int]:
+def _failures(run: GraphRun, action: Action, kind: NodeType) -> dict[str, int]:
+    """Counts of failures. A check that fails while code is still being written is none."""
     same = f"{action.call.signature} "
     counts = {key: count for key, count in run.failures.items() if not (action.ok and key.startswith(same))}
-    if action.result.failed:
+    if action.result.failed and (kind in _CHECKING or not action.call.verify):
         key = failure_key(action)
         counts[key] = counts.pop(key, 0) + 1
         while len(counts) > _MOST_FAILURE_KEYS:

@@ -31,6 +31,10 @@ class SupervisorPhase(StrEnum):
     HANDOFF_PENDING = "handoff_pending"
     COOLDOWN = "cooldown"
 
+    @classmethod
+    def _missing_(cls, value: object) -> SupervisorPhase | None:
+        return cls.HANDOFF_PENDING if value == "handoff" else None  # as it was called once
+
 
 class TaskIntent(StrEnum):
     """What a task asks for."""
@@ -149,8 +153,6 @@ class OutputSignal(StrEnum):
 
 
 class FallbackReason(StrEnum):
-    """Why a branch was left."""
-
     RETRIES_EXCEEDED = "retries_exceeded"
     REPEATED_FAILURE = "repeated_failure"
     NO_PROGRESS = "no_progress"
@@ -189,8 +191,6 @@ class GateAction(StrEnum):
 
 
 class RecoveryTier(StrEnum):
-    """How a takeover leads."""
-
     TEMPLATE_GRAPH = "template_graph"
     STRONG_HINT = "strong_hint"
     MANUAL_CHECKPOINT = "manual_checkpoint"

@@ -1,0 +1,158 @@
+"""Computes every decision of a supervised run a second time: the same loop walks again, through a copy of the journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from phases.agent.assignment import Assignment, Places, places_in
+from phases.agent.beginning import Begun, order_of
+from phases.agent.commands import Commands
+from phases.agent.implement import prepared
+from phases.agent.journal import Journal, recorded_rows
+from phases.agent.kernel_files import CHECKPOINT, EVENTS, GRAPH
+from phases.agent.ledger import Ledger
+from phases.agent.loop import Run, work
+from phases.agent.model import Check, Reply, Request
+from phases.agent.sandbox.commands import NONE, Box
+from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.supervision.checkpoint import restored
+from pipeline.errors import PhaseError, PipelineError
+from pipeline.files import read_bytes, sha256
+from pipeline.formats import parse_json
+
+ParsePlan = Callable[[bytes], Mapping[str, Any]]
+_NOT_COMPARED = ("ts",)
+_MOST_TOLD = 20
+
+
+class _End(Exception):
+    """The journal has no more answers."""
+
+
+class _Nobody:
+    """Stands for the model: what it said is in the journal, and it is asked nothing."""
+
+    name, detail, priced = "the journal", "", True
+    secrets: tuple[str, ...] = ()
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+
+    def ask(self, request: Request) -> Reply:
+        raise _End
+
+    def check(self) -> Check:
+        return Check(False, "")
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return 0.0
+
+
+def replayed(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
+    """In words, where decisions differ from those on record; and how many were computed. Raises PhaseError without a journal."""
+    places = places_in(root)
+    rows = recorded_rows(places.journal) if os.path.exists(places.journal) else []
+    if not rows or "supervisor" not in rows[0].get("begun", {}):
+        raise PhaseError(
+            f"{places.journal} is not there, or of a run that nobody supervised: there is nothing to replay"
+        )
+    plan = _plan_of(places, rows[0]["plan_sha256"], parse_plan)
+    with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as folder:
+        copy = places_in(folder)
+        os.mkdir(os.path.dirname(copy.ledger))
+        shutil.copyfile(places.journal, copy.journal)
+        run, told = _walked(copy, plan, rows[0])
+        differences = [*told, *_events(places, copy), *_state(places, run)]
+    calls = sum(row["kind"] == "result" for row in rows[1:])
+    return differences[:_MOST_TOLD], calls + run.supervised.bridge.state.round
+
+
+def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[Run, list[str]]:
+    """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
+    begun = header["begun"]
+    identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
+    journal = Journal(places.journal, identity, in_place=_end)
+    work_begun = Begun(
+        journal,
+        order_of(plan),
+        tuple(begun["write"]),
+        begun["kept"],
+        begun["before"],
+        tuple(begun["packages"]),
+        begun["window"],
+    )
+    assignment = Assignment(
+        plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _unread, _unread, 0
+    )
+    commands = Commands(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
+    model = _Nobody(begun["window"])
+    run = prepared(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
+    try:
+        work(run)
+    except _End:
+        return run, []
+    except PipelineError as error:
+        return run, [str(error).replace(places.journal, "journal.jsonl").partition("; start afresh")[0]]
+    return run, []
+
+
+def _unread(data: bytes) -> dict[str, Any]:
+    return {}
+
+
+def _end() -> NoReturn:
+    raise _End
+
+
+def _events(places: Places, copy: Places) -> list[str]:
+    """Where the two event logs differ, line by line."""
+    old, new = (_lines(os.path.join(folder, EVENTS)) for folder in (places.kernel, copy.kernel))
+    told = [
+        f"{EVENTS}, line {number}: {_shown(was)} on record, {_shown(now)} when computed again"
+        for number, (was, now) in enumerate(zip(old, new, strict=False), 1)
+        if was != now
+    ]
+    return told + (
+        [f"{EVENTS}: {len(old)} lines on record, {len(new)} when computed again"] if len(old) != len(new) else []
+    )
+
+
+def _lines(path: str) -> list[dict[str, Any]]:
+    if not os.path.exists(path):
+        return []
+    rows = [json.loads(line) for line in read_bytes(path).splitlines() if line.strip()]
+    return [{name: value for name, value in row.items() if name not in (*_NOT_COMPARED, "taskId")} for row in rows]
+
+
+def _shown(line: Mapping[str, Any]) -> str:
+    return f"round {line.get('round')}: {line.get('event')} {line.get('reason')}"
+
+
+def _state(places: Places, run: Run) -> list[str]:
+    """Whether the checkpoint, where it is of the last round, holds the very state that was computed."""
+    path, graph = (os.path.join(places.kernel, name) for name in (CHECKPOINT, GRAPH))
+    if not os.path.exists(path):
+        return []
+    data = parse_json(read_bytes(path))
+    state = run.supervised.bridge.state
+    if data.get("round") != state.round or data.get("trigger") != "ended":
+        return []
+    try:
+        kept = restored(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
+    except ValueError as error:
+        return [f"{CHECKPOINT}: {error}"]
+    return [] if kept == state else [f"{CHECKPOINT}: holds another state of round {state.round} than was computed"]
+
+
+def _plan_of(places: Places, digest: str, parse_plan: ParsePlan) -> dict[str, Any]:
+    """The plan that the run was made of."""
+    root = os.path.dirname(places.workspace)
+    for path in (os.path.join(root, "initial_plan.txt"), os.path.join(places.plan_versions, f"{digest[:16]}.txt")):
+        if os.path.exists(path) and sha256(data := read_bytes(path)) == digest:
+            return dict(parse_plan(data))
+    raise PhaseError(f"{root}: the plan that this run followed is not there any more, so it cannot be walked again")
