@@ -15,6 +15,10 @@ from tests.drills.ground import Ground
 
 _PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl")
 _VOLATILE = "(volatile)"
+_EVENTS = "supervisor-events.jsonl"
+_OF_A_RESUME = "checkpoint_resumed"
+_OF_A_LINE = ("seq", "ts", "executionMode")
+"""Of a line of the event log: its number and its time, and the execution mode, which a resume makes another one."""
 
 
 def tree_of(ground: Ground) -> dict[str, Any]:
@@ -29,7 +33,8 @@ def tree_of(ground: Ground) -> dict[str, Any]:
                 path = Path(folder, name)
                 if name not in _PASSED_OVER:
                     found[str(path.relative_to(ground.base))] = _content(path, ground)
-    return found
+    # A run that nothing happens to has no event log, and a resumed one has one that tells of the resume alone.
+    return {path: content for path, content in found.items() if content or not path.endswith(_EVENTS)}
 
 
 def differences(tree: Mapping[str, Any], reference: Mapping[str, Any]) -> list[str]:
@@ -71,7 +76,11 @@ def _content(path: Path, ground: Ground) -> Any:
     if path.name == "llm.jsonl":
         return [{**json.loads(line), "at": _VOLATILE, "seconds": _VOLATILE} for line in data.splitlines()]
     if path.name == "journal.jsonl":
-        return [_without_output(json.loads(line)) for line in data.splitlines()]
+        return [row for line in data.splitlines() if (row := _journal_row(json.loads(line)))]
+    if path.name == _EVENTS:
+        return _without_resumes([json.loads(line) for line in data.splitlines()])
+    if path.name in _OF_THE_KERNEL:
+        return _OF_THE_KERNEL[path.name](json.loads(data))
     if path.suffix == ".json" and (schema := _schema(path, ground)):
         value = _strip(json.loads(data), schema, schema)
         return _known_digests(value, path.parent) if path.name == "state.json" else value
@@ -84,12 +93,63 @@ def _last_words(data: bytes) -> dict[str, Any]:
     return {row["id"]: {**row, "at": _VOLATILE} for row in rows}
 
 
-def _without_output(row: dict[str, Any]) -> dict[str, Any]:
-    """A line of the journal, without what commands printed: it tells how long they took."""
-    commands = ((row.get("result") or {}).get("verification") or {}).get("commands") or []
-    for command in commands:
+def _journal_row(row: dict[str, Any]) -> dict[str, Any] | None:
+    """A line of the journal, without what commands printed: it tells how long they took. None for a line of a resume.
+
+    A supervised run that goes on notes that it was resumed. What else such a line says (a limit, other settings, a takeover
+    that was asked for) every run must note, so that stays.
+    """
+    result = row.get("result") or {}
+    if row["kind"] == "facts":
+        result.pop("resumed", None)
+        return row if result else None
+    for command in (result.get("verification") or {}).get("commands") or []:
         command["tail"] = _VOLATILE
     return row
+
+
+def _without_resumes(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The event log, without the resume and what it does to L1, whose lines are the switches: it forces the mode for a spell.
+
+    What L2 decided stays, line by line: takeovers, recoveries, hints, handoffs, stops.
+    """
+    return [
+        {name: value for name, value in line.items() if name not in _OF_A_LINE}
+        for line in lines
+        if line["reason"] != _OF_A_RESUME and line["event"] != "switch"
+    ]
+
+
+def _kernel_report(report: dict[str, Any]) -> dict[str, Any]:
+    """kernel-report.json: a resume moves rounds from the one execution mode to the other; all rounds together stay."""
+    rounds = report["modeRounds"]
+    return {**report, "modeRounds": rounds["free"] + rounds["forced"], "modeSwitches": _VOLATILE}
+
+
+def _checkpoint(data: dict[str, Any]) -> dict[str, Any]:
+    """kernel/checkpoint.json, without what a resume clears (signals that were seen), and without what counts in forced mode
+    alone: L1 itself, the budget of branches, the lines since it was left, and how the graph judges.
+    """
+    state = data["supervisorState"]
+    counts, ledger, graph = state["counts"], state["ledger"], state["graph"]
+    counts = {**counts, "freeRounds": counts["freeRounds"] + counts["forcedRounds"]}
+    left_out = {
+        "mode": _VOLATILE,
+        "budget": _VOLATILE,
+        "observer": {**state["observer"], "live": _VOLATILE},
+        "counts": {**counts, "forcedRounds": _VOLATILE, "modeSwitches": _VOLATILE},
+        "ledger": {**ledger, "diffLines": _VOLATILE},
+        "graph": graph,
+    }
+    return {
+        **data,
+        "recoverySignals": _VOLATILE,
+        "timelineTail": _without_resumes(data["timelineTail"]),
+        "supervisorState": {**state, **left_out},
+    }
+
+
+_OF_THE_KERNEL = {"kernel-report.json": _kernel_report, "checkpoint.json": _checkpoint}
 
 
 def _schema(path: Path, ground: Ground) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,23 @@ from phases.agent.implement import implement
 from phases.agent.model import Reply, Request
 from phases.agent.sandbox.commands import NONE, kind_of_sandbox
 from phases.agent.supervisor_replay import replayed
-from pipeline.errors import Paused
-from tests.agents import CONTRACTS, Scripted, assignment_in, call, small_plan, tree, write
+from pipeline.errors import Paused, PhaseError
+from pipeline.files import sha256
+from tests.agents import CONTRACTS, Scripted, assignment_in, call, says, small_plan, tree, write
 
 pytestmark = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
 CHECK = "python -m unittest -q test_sum"
-PATHS = ("config.py", "numbers_of.py", "total.py", "report.py", "test_sum.py")
+PATHS = (
+    "config.py",
+    "numbers_of.py",
+    "total.py",
+    "report.py",
+    "test_sum.py",
+    "mean.py",
+    "table.py",
+    "main.py",
+    "notes.py",
+)
 PLAN = small_plan(*PATHS, verify=(CHECK,))
 TEST = (
     "import unittest\n\nfrom total import total\n\n\nclass SumTest(unittest.TestCase):\n"
@@ -44,12 +56,35 @@ def written() -> list[Reply]:
 
 
 def supervised(folder: Path, model: Scripted, mode: str = "adaptive", **limits: Any) -> dict[str, Any]:
-    work = assignment_in(folder, PLAN, supervisor=mode, **limits)
-    return implement(work, model, lambda done, total, text: None)["implementation"]
+    """Phase 09 on the plan, which lies in the task as phase 05 would leave it."""
+    data = json.dumps(PLAN).encode()
+    work = assignment_in(folder, PLAN, sha256(data), supervisor=mode, **limits)
+    (folder / "initial_plan.txt").write_bytes(data)
+    made: dict[str, Any] = implement(work, model, lambda done, total, text: None)["implementation"]
+    return made
+
+
+def again(folder: Path) -> list[str]:
+    """What differs when every decision is computed again."""
+    differences, count = replayed(str(folder), lambda data: dict(json.loads(data)))
+    assert count > 5
+    return differences
+
+
+def repeating(model: Scripted, cut: int = 0) -> Scripted:
+    """Says again what another model said; at turn `cut` the server breaks down."""
+    said_then = {request.turn: reply for request, reply in zip(model.requests, model.replies, strict=True)}
+
+    def reply(request: Request) -> Reply:
+        return Reply("fatal", detail="cut") if request.turn == cut else said_then[request.turn]
+
+    return Scripted(reply)
 
 
 def report(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "kernel-report.json").read_text())
+    value: dict[str, Any] = json.loads((folder / "kernel-report.json").read_text())
+    assert CONTRACTS.breach(CONTRACTS.schema("kernel-report.json"), value) is None
+    return value
 
 
 def events(folder: Path) -> list[str]:
@@ -63,18 +98,264 @@ def said(request: Request) -> str:
 
 
 def looping(helped: bool) -> Callable[[Request], Reply]:
-    """Writes all files, then changes the sum again and again without getting it right, until it is led, if that helps."""
+    """Writes some files, then changes the sum again and again without getting it right. Once it is led, and if that helps, it
+    gets it right and writes the rest."""
+    led: list[bool] = []
+    rest = iter(
+        [
+            write("total.py", RIGHT),
+            call("Bash", command=CHECK),
+            *(write(path, f"NAME = {path!r}\n") for path in PATHS[5:]),
+            call("Bash", command=CHECK),
+        ]
+    )
 
     def reply(request: Request) -> Reply:
         first = written()
         if request.turn <= len(first):
             return first[request.turn - 1]
         step = request.turn - len(first)
-        if helped and _LEADS in said(request):
-            if "return sum(values)" not in said(request):
-                return write("total.py", RIGHT)
-        if step % 2:
-            return call("Bash", command=CHECK)
-        return write("total.py", wrong(step))
+        if helped and (_LEADS in said(request) or led):
+            led.append(True)
+            return next(rest, Reply("ok", "done"))
+        return call("Bash", command=CHECK) if step % 2 else write("total.py", wrong(step))
 
     return reply
+
+
+def healthy() -> list[Reply]:
+    """Files one by one, a failing check, a look, a repair, and the rest."""
+    return [
+        *written(),
+        call("Bash", command=CHECK),
+        call("Read", file_path="total.py"),
+        call("Edit", file_path="total.py", old_string="len(values)", new_string="sum(values)"),
+        call("Bash", command=CHECK),
+        *(write(path, f"NAME = {path!r}\n") for path in PATHS[5:]),
+        call("Bash", command=CHECK),
+        Reply("ok", "Done."),
+    ]
+
+
+# healthy
+
+
+@pytest.mark.parametrize("mode", ["adaptive", "strict"])
+def test_a_healthy_run_is_never_touched(mode: str, tmp_path: Path) -> None:
+    model = says(*healthy())
+    made = supervised(tmp_path, model, mode)
+    assert made["stop_reason"] == "accepted"
+    assert made["verification"]["verified"] is True
+    told = report(tmp_path)
+    assert told["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
+    assert (told["mode"], told["stopReason"], told["rounds"]) == (mode, "model_done", len(healthy()))
+    assert "[Supervision]" not in "".join(map(said, model.requests))
+    assert again(tmp_path) == []
+
+
+def test_without_supervision_nothing_of_it_is_written_or_said(tmp_path: Path) -> None:
+    model = says(*healthy())
+    supervised(tmp_path, model, "off")
+    assert not (tmp_path / "kernel").exists()
+    assert not (tmp_path / "kernel-report.json").exists()
+
+
+def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervision(tmp_path: Path) -> None:
+    watched, alone = says(*healthy()), says(*healthy())
+    supervised(tmp_path / "watched", watched)
+    supervised(tmp_path / "alone", alone, "off")
+    assert list(map(said, watched.requests)) == list(map(said, alone.requests))
+
+
+# led out of a loop
+
+
+def test_a_run_that_loops_on_a_failing_test_is_taken_over_led_by_a_graph_of_what_is_there_and_handed_back(
+    tmp_path: Path,
+) -> None:
+    model = Scripted(looping(helped=True))
+    made = supervised(tmp_path, model)
+    assert (made["stop_reason"], made["missing"]) == ("accepted", [])
+    told = report(tmp_path)
+    assert (told["takeovers"], told["handoffs"], told["stopReason"]) == (1, 1, "model_done")
+    assert told["phaseRounds"]["free"] > 0 < told["phaseRounds"]["cooldown"]
+    log = "\n".join(events(tmp_path))
+    assert "recover tool_repeat_fail:3" in log
+    assert "recover template_graph:2/5" in log
+    assert log.index("template_graph") < log.index("handoff_pending") < log.index("handoff handoff\n")
+    graph = json.loads((tmp_path / "kernel" / "task-graph.json").read_text())
+    assert CONTRACTS.breach(CONTRACTS.schema("task-graph.json"), graph) is None
+    done = [node["type"] for node in graph["nodes"].values() if node["status"] == "done"]
+    assert done[:2] == ["inspect", "search"]
+    assert again(tmp_path) == []
+
+
+def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes_with_the_handback(
+    tmp_path: Path,
+) -> None:
+    model = Scripted(looping(helped=True))
+    supervised(tmp_path, model)
+    shown = [said(request).count(_LEADS) for request in model.requests]
+    assert set(shown) == {0, 1}
+    first, last = shown.index(1), len(shown) - 1 - shown[::-1].index(1)
+    assert all(shown[first : last + 1])
+    assert last < len(shown) - 1
+    assert sum("control returned to you" in said(request) for request in model.requests) >= 1
+
+
+@pytest.mark.parametrize("cut", range(2, 19))
+def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(cut: int, tmp_path: Path) -> None:
+    straight = Scripted(looping(helped=True))
+    supervised(tmp_path / "straight", straight)
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path / "cut", repeating(straight, cut))
+    resumed = repeating(straight)
+    made = supervised(tmp_path / "cut", resumed)
+    assert made["stop_reason"] == "accepted"
+    assert tree(tmp_path / "cut") == tree(tmp_path / "straight")
+    told = report(tmp_path / "cut")
+    assert (told["takeovers"], told["handoffs"]) == (1, 1)
+    assert next(iter(resumed.requests)).turn == cut
+    log = events(tmp_path / "cut")
+    assert sum("recover tool_repeat_fail" in line for line in log) == 1
+    assert sum("failure checkpoint_resumed" in line for line in log) == 1
+    assert again(tmp_path / "cut") == []
+
+
+# beyond help
+
+
+def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can_be_gone_on_with(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(Paused, match=r"5 of 9 files written.*user_checkpoint.*pipeline supervisor") as stopped:
+        supervised(tmp_path, Scripted(looping(helped=False)))
+    assert stopped.value.stop_reason == "user_checkpoint"
+    told = report(tmp_path)
+    assert (told["stopReason"], told["takeovers"], told["handoffs"]) == ("user_checkpoint", 1, 0)
+    assert sorted(tree(tmp_path)) == sorted(PATHS[:5])
+    assert again(tmp_path) == []
+    turns = sum(1 for line in (tmp_path / "journal.jsonl").read_text().splitlines() if '"kind": "reply"' in line)
+    rest = [write("total.py", RIGHT), *(write(path, "N = 1\n") for path in PATHS[5:]), call("Bash", command=CHECK)]
+    helper = Scripted(lambda request: dict(enumerate(rest, turns + 1)).get(request.turn, Reply("ok", "done")))
+    made = supervised(tmp_path, helper)
+    assert made["stop_reason"] == "accepted"
+    assert helper.requests[0].turn == turns + 1
+    assert report(tmp_path)["stopReason"] == "model_done"
+    assert again(tmp_path) == []
+
+
+def test_a_resume_without_a_better_idea_stops_again_and_does_not_stop_at_once(tmp_path: Path) -> None:
+    stubborn = Scripted(looping(helped=False))
+    for _ in range(2):
+        before = stubborn.asked
+        with pytest.raises(Paused, match="supervision stopped the run"):
+            supervised(tmp_path, stubborn)
+        assert stubborn.asked > before + 3
+    assert again(tmp_path) == []
+
+
+# what comes from outside
+
+
+def test_the_user_may_ask_for_a_takeover_and_gets_one(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(*healthy()[:5], Reply("fatal", detail="cut")))
+    (tmp_path / "kernel").mkdir(exist_ok=True)
+    (tmp_path / "kernel" / "take-over").write_text("{}")
+    model = says(*healthy())
+    supervised(tmp_path, model)
+    assert sum("recover user_force_takeover" in line for line in events(tmp_path)) == 1
+    assert not (tmp_path / "kernel" / "take-over").exists()
+    assert any(_LEADS in said(request) for request in model.requests)
+    assert again(tmp_path) == []
+
+
+def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(*healthy()[:3], Reply("fatal", detail="cut")), "off")
+    supervised(tmp_path, says(*healthy()), "strict")
+    told = report(tmp_path)
+    assert (told["mode"], told["interventions"]["blocks"]) == ("strict", 0)
+    assert any("task_graph_init" in line for line in events(tmp_path))
+    assert again(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        pytest.param("{", "line 1", id="no JSON"),
+        pytest.param('{"modus": "off"}', "modus", id="an unknown key"),
+        pytest.param('{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range"),
+        pytest.param('{"mode": "wild"}', "wild", id="an unknown mode"),
+    ],
+)
+def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "supervisor-config.json").write_text(content)
+    made = supervised(tmp_path, says(*healthy()), "strict")
+    assert made["stop_reason"] == "accepted"
+    told = report(tmp_path)
+    assert told["mode"] == "off"
+    assert wrong in told["warning"]
+    assert not (tmp_path / "kernel" / "supervisor-events.jsonl").exists()
+
+
+def test_settings_of_the_task_count_and_stay_those_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    settings = {"mode": "strict", "executionMode": {"modeLockRounds": 5}}
+    (tmp_path / "kernel" / "supervisor-config.json").write_text(json.dumps(settings))
+    supervised(tmp_path, says(*healthy()), "")
+    assert report(tmp_path)["mode"] == "strict"
+    header = json.loads((tmp_path / "journal.jsonl").read_text().partition("\n")[0])
+    assert header["begun"]["supervisor"]["config"]["executionMode"]["modeLockRounds"] == 5
+    (tmp_path / "kernel" / "supervisor-config.json").unlink()
+    assert again(tmp_path) == []
+
+
+def test_the_model_is_told_when_half_a_quarter_and_a_tenth_of_a_limit_are_left(tmp_path: Path) -> None:
+    model = says(*healthy())
+    supervised(tmp_path, model, max_turns=20)
+    assert "[Budget]" not in said(model.requests[9])
+    assert "50% or less of the turns are left" in said(model.requests[10])
+    with pytest.raises(Paused, match="max_turns") as paused:
+        supervised(tmp_path / "short", says(*healthy()), max_turns=10)
+    assert paused.value.stop_reason == "budget_rounds"
+    assert report(tmp_path / "short")["stopReason"] == "budget_rounds"
+    longer = says(*healthy())
+    supervised(tmp_path / "short", longer, max_turns=100)
+    assert again(tmp_path / "short") == []
+
+
+def test_shadow_says_what_it_would_do_and_does_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "supervisor-config.json").write_text('{"shadow": true}')
+    model = Scripted(lambda request: looping(helped=False)(request) if request.turn < 30 else Reply("ok", "done"))
+    made = supervised(tmp_path, model)
+    assert made["stop_reason"] == "accept_continue_exhausted"
+    assert "[Supervision]" not in "".join(map(said, model.requests))
+    assert not (tmp_path / "kernel" / "task-graph.json").exists()
+    told = "\n".join(events(tmp_path))
+    assert "shadow_diagnostic tool_repeat_fail" in told
+    assert "would_recover:template_graph" in told
+    assert report(tmp_path)["phaseRounds"]["takeover"] == 0
+
+
+# replay can fail
+
+
+def test_a_decision_that_was_changed_on_the_disk_is_found_by_a_replay(tmp_path: Path) -> None:
+    supervised(tmp_path / "run", Scripted(looping(helped=True)))
+    for number, (name, old, new) in enumerate(
+        [
+            ("kernel/supervisor-events.jsonl", "tool_repeat_fail:3", "tool_repeat_fail:9"),
+            ("journal.jsonl", "2 != 3", "2 != 4"),
+            ("journal.jsonl", '"turn": 10, "request": "', '"turn": 10, "request": "0'),
+        ]
+    ):
+        folder = tmp_path / f"tampered{number}"
+        shutil.copytree(tmp_path / "run", folder)
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+        assert again(folder) != [], (name, old)

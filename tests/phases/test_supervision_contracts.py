@@ -271,8 +271,10 @@ def test_a_deviation_escalates_step_by_step(severities: list[Severity], expected
     assert actions_of(*severities) == expected
 
 
-def test_a_clean_round_wipes_the_slate() -> None:
-    assert escalated(Escalation(2, 3, 2, 1, True), Severity.NONE) == (Escalation(), NOTHING)
+def test_a_clean_round_takes_one_level_back_and_forgets_no_hint() -> None:
+    once = Escalation(1, 0, 2, 1, False)
+    assert escalated(Escalation(2, 3, 2, 1, True), Severity.NONE) == (once, NOTHING)
+    assert escalated(once, Severity.NONE) == (Escalation(0, 0, 2, 1, False), NOTHING)
 
 
 def test_after_a_switch_the_level_is_zero() -> None:

@@ -441,13 +441,20 @@ def test_rounds_without_a_call_use_up_the_patience_of_a_step() -> None:
 
 
 def test_a_step_with_something_to_show_gets_a_fifth_more_rounds_once() -> None:
-    work = Work(COMPLEX).to(NodeType.EDIT)
-    work.open_files, rounds = 1, 0
-    while work.at() is NodeType.EDIT:
-        work.round(WRITE)
+    work, rounds = Work(COMPLEX).to(NodeType.VERIFY), 0
+    while work.at() is NodeType.VERIFY and rounds < 50:
+        work.round(did(ToolClass.EXEC, f"ls {rounds}"))
         rounds += 1
-    assert rounds == 18 + 4 + 1  # 8 + 2 for each of five files, a fifth of it, and the one that is too many
+    assert rounds == 5 + 1 + 1  # the contract's, a fifth of it, and the one that is too many
     assert work.graph.branch_history[-1].reason is FallbackReason.INVALID_OUTPUT
+
+
+def test_a_step_in_which_every_round_writes_is_not_too_long() -> None:
+    work = Work(COMPLEX).to(NodeType.EDIT)
+    work.open_files = 1
+    for _ in range(60):
+        assert work.round(WRITE).signals == ()
+    assert work.at() is NodeType.EDIT
 
 
 # --- deviation ------------------------------------------------------------------------------------------------------
@@ -472,7 +479,7 @@ def test_clean_rounds_are_never_told_anything_and_never_switch_a_branch() -> Non
     for index in range(20):
         evaluated = work.round(READ, did(ToolClass.WRITE, f"m{index}.py"))
         assert (evaluated.hint, evaluated.signals, evaluated.entries) == ("", (), ())
-        assert (work.run.escalation.level, work.run.escalation.counter) == (-1, 0)
+        assert (work.run.escalation.level, work.run.escalation.counter) == (0, 0)
     assert work.graph.branch_history == ()
 
 

@@ -119,11 +119,11 @@ def deviation_of(node: Node, contract: Contract, use: StepUse) -> Deviation:
 
 
 def escalated(state: Escalation, severity: Severity, failure: FailureClass | None = None) -> tuple[Escalation, int]:
-    """The next state, with what is to be done. A round without fault wipes the slate clean."""
+    """The next state, with what is to be done. A round without fault takes one level back."""
     least = REMEDIES[failure].least if failure else NOTHING
     if severity is Severity.NONE and least == NOTHING:
-        return Escalation(), NOTHING
-    state = replace(state, level=max(state.level, 0))
+        level = max(0, state.level - 1)
+        return replace(state, level=level, counter=0, blocking=state.blocking and level >= BLOCK), NOTHING
     if severity is Severity.SOFT:
         state = replace(state, counter=state.counter + 1)
     level = max(_raised(state, severity), least)

@@ -30,6 +30,7 @@ from phases.agent.supervision.words import (
     NodeType,
     OutputSignal,
     TaskPhase,
+    ToolClass,
 )
 
 _FAILED_ROUNDS, _EXTENSION = 2, 0.2
@@ -113,9 +114,10 @@ def _with_text(run: GraphRun, turn: Round) -> GraphRun:
 
 def _counted(use: StepUse, contract: Contract) -> StepUse:
     away = contract.primary is not None and contract.primary not in use.round_calls
+    writes = contract.primary is ToolClass.WRITE and not away and use.round_ok > 0
     return replace(
         use,
-        rounds=use.rounds + 1,
+        rounds=use.rounds + (not writes),  # else writing a file a round would be taken for a step that does not end
         idle_rounds=0 if use.round_ok else use.idle_rounds + 1,
         failed_rounds=use.failed_rounds + 1 if use.round_calls and not use.round_ok else 0,
         away_rounds=use.away_rounds + 1 if away else 0,

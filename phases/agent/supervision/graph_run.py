@@ -41,9 +41,9 @@ class StepUse:
 
 @dataclass(frozen=True)
 class Escalation:
-    """How far a model has strayed from its step (section 6.7). Level -1: it has not."""
+    """How far a model has strayed from its step (section 6.7). Level 0: it has not."""
 
-    level: int = -1
+    level: int = 0
     counter: int = 0
     hints: int = 0
     blocks: int = 0

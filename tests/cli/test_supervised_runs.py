@@ -1,0 +1,268 @@
+"""Supervision as a user meets it: bad settings, modes, a takeover on request, logs that were lost or altered."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.agent.sandbox.commands import NONE, kind_of_sandbox
+from tests.drills import scenes
+from tests.drills.ground import Ground
+from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
+
+_NO_SANDBOX = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
+_PAUSED = 5
+_LOG = "kernel/supervisor-events.jsonl"
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tasks of which one has come as far as phase 09."""
+    ground = scenes.paper(tmp_path_factory.mktemp("begun"), tools=True)
+    assert ground.call(*ground.arguments, "--stop-at", "implement").code == _PAUSED
+    return ground.tasks
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    """A run that supervision stopped."""
+    ground = looping(tmp_path_factory.mktemp("kept"), LOST)
+    assert ground.call().code == _PAUSED
+    return ground
+
+
+@pytest.fixture
+def stopped(kept: Ground, tmp_path: Path) -> Ground:
+    """A copy of it."""
+    return _copy(kept.tasks, tmp_path)
+
+
+def _copy(tasks: Path, base: Path) -> Ground:
+    ground = Ground(base, text=scenes.PAPER)
+    shutil.copytree(tasks, ground.tasks)
+    return ground
+
+
+def _report(ground: Ground) -> Any:
+    return json.loads((ground.task / "kernel-report.json").read_bytes())
+
+
+def _lines(ground: Ground) -> list[dict[str, Any]]:
+    """The event log, without the clock."""
+    rows = map(json.loads, (ground.task / _LOG).read_bytes().splitlines())
+    return [{name: value for name, value in row.items() if name != "ts"} for row in rows]
+
+
+def _rows(ground: Ground) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (ground.task / "journal.jsonl").read_bytes().splitlines()]
+
+
+def _code(ground: Ground) -> dict[str, bytes]:
+    root = ground.task / "generate_code"
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+# settings
+
+
+def _text(content: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(content)
+
+
+def _link(path: Path) -> None:
+    elsewhere = path.parents[3] / "elsewhere.json"
+    elsewhere.write_text('{"mode": "strict"}')
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        pytest.param(_text('{"mode": }'), "line 1, column 10: not JSON", id="malformed"),
+        pytest.param(_text('{"nonsense": 1}'), "'nonsense' was unexpected", id="a key that is not known"),
+        pytest.param(_text('{"triggers": {"fileLoopMin": -4}}'), "at $.triggers.fileLoopMin: -4", id="out of range"),
+        pytest.param(os.mkfifo, "is a pipe, and only regular files are read", id="a pipe"),
+        pytest.param(_link, "is a symbolic link, and only regular files are read", id="a link"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_said_on_the_screen_and_the_agent_works_without_supervision(
+    make: Callable[[Path], object], told: str, begun: Path, tmp_path: Path
+) -> None:
+    ground = _copy(begun, tmp_path)
+    path = ground.task / "kernel" / "supervisor-config.json"
+    path.parent.mkdir()
+    make(path)
+    ended = ground.call("resume", "paper", "--max-turns", "1")
+    assert ended.code == _PAUSED, ended.err
+    assert "turn 1: " in ended.err
+    report = _report(ground)
+    assert told in report["warning"]
+    assert f"the agent is not supervised until {path} is mended or removed" in report["warning"]
+    assert (report["mode"], report["stopReason"]) == ("off", "budget_rounds")
+    assert not (ground.task / _LOG).exists()
+    assert len([line for line in ended.err.splitlines() if told in line and "is not supervised" in line]) == 1
+
+
+def test_a_mode_that_there_is_not_is_a_usage_error_that_names_those_there_are(tmp_path: Path) -> None:
+    ground = scenes.paper(tmp_path, tools=True)
+    ended = ground.call(*ground.arguments, "--supervisor", "wild")
+    assert ended.code == 2
+    ended.assert_failed("--supervisor", "'wild'", "'off', 'adaptive', 'strict'")
+    assert not ground.tasks.exists()
+
+
+# what is only looked at
+
+
+@_NO_SANDBOX
+def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what_it_would_have_done(
+    tmp_path: Path,
+) -> None:
+    made = []
+    for words in (("--supervisor", "off"), ("--supervisor-shadow",)):
+        ground = looping(tmp_path, LED, *words)
+        ground.fresh()
+        ended = ground.call()
+        assert ended.code == 0, ended.err
+        assert words[1:] == () or not (ground.task / "kernel").exists()
+        # The digest of a request is in its key: what supervision says was never in one.
+        rows = [row for row in _rows(ground)[1:] if row["kind"] != "snapshot"]
+        made.append((rows, _code(ground)))
+    assert made[0] == made[1]
+    assert made[0][1]["decay.py"].decode() == RIGHT
+    would = [line["reason"] for line in _lines(ground) if line["event"] == "shadow_diagnostic"]
+    assert would == [
+        "would_say:loop",
+        "tool_repeat_fail:3",
+        "would_recover:template_graph:2/5",
+        "would_handoff_pending",
+        "would_handoff",
+    ]
+    assert {line["event"] for line in _lines(ground)} == {"shadow_diagnostic", "failure"}
+    report = _report(ground)
+    assert (report["shadow"], report["takeovers"], report["handoffs"]) == (True, 0, 0)
+    assert report["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
+
+
+# a takeover on request
+
+
+@_NO_SANDBOX
+def test_a_takeover_that_is_asked_for_comes_with_the_first_turn_after_the_resume_and_once(stopped: Ground) -> None:
+    assert stopped.call("supervisor", "paper", "--take-over").code == 0
+    request = stopped.task / "kernel" / "take-over"
+    assert request.exists()
+    for turns in (STOPS_AT + 1, STOPS_AT + 2):
+        assert stopped.call("resume", "paper", "--max-turns", str(turns)).code == _PAUSED
+        assert not request.exists()
+        made = [line["turn"] for line in _lines(stopped) if line["reason"] == "user_force_takeover:1"]
+        assert made == [STOPS_AT + 1, STOPS_AT + 1], "a signal, and the takeover for it"
+    assert _report(stopped)["takeovers"] == 2
+    facts = [row["result"] for row in _rows(stopped) if row["kind"] == "facts"]
+    assert [row.get("take_over") for row in facts if "take_over" in row] == [True]
+
+
+# logs that were lost or altered
+
+
+def _torn(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+@_NO_SANDBOX
+@pytest.mark.parametrize("damage", [Path.unlink, _torn], ids=["deleted", "torn"])
+def test_an_event_log_that_was_lost_is_made_again_by_a_resume(damage: Callable[[Path], None], stopped: Ground) -> None:
+    before = _lines(stopped)
+    damage(stopped.task / _LOG)
+    assert stopped.call("resume", "paper", "--max-turns", str(STOPS_AT)).code == _PAUSED
+    assert _lines(stopped) == before
+    replayed = stopped.call("supervisor", "paper", "--replay")
+    assert (replayed.code, replayed.out.count("all of them match")) == (0, 1), replayed.out
+
+
+def _altered(path: Path, number: int, change: Callable[[dict[str, Any]], object]) -> None:
+    """Alters one line, counted from 1."""
+    lines = path.read_text().splitlines()
+    row = json.loads(lines[number - 1])
+    change(row)
+    lines[number - 1] = json.dumps(row)
+    path.write_text("".join(line + "\n" for line in lines))
+
+
+@_NO_SANDBOX
+def test_an_event_that_was_altered_is_named_with_what_it_should_say(stopped: Ground) -> None:
+    number = next(at for at, line in enumerate(_lines(stopped), 1) if line["reason"].startswith("template_graph"))
+    _altered(stopped.task / _LOG, number, lambda row: row.update(reason="template_graph:5/5"))
+    ended = stopped.call("supervisor", "paper", "--replay")
+    assert ended.code == 1
+    told = f"supervisor-events.jsonl, line {number}: round 9: recover template_graph:5/5 on record, "
+    assert f"{told}round 9: recover template_graph:2/5 when computed again" in ended.out
+    assert "1 of them differ" in ended.out
+
+
+@_NO_SANDBOX
+@pytest.mark.parametrize(
+    ("kind", "turn", "change", "told"),
+    [
+        pytest.param(
+            "result",
+            9,
+            lambda row: row["result"].update(failed=False),
+            ": records snapshot {'turn': 9}, and the run does reply {'thread': 'implement', 'turn': 10, ",
+            id="a check that failed is said to have passed",
+        ),
+        pytest.param(
+            "result",
+            16,
+            lambda row: row["key"].pop("kept_back"),
+            ": records result {'turn': 16, 'call': 'c0'}, and the run does "
+            "result {'turn': 16, 'call': 'c0', 'kept_back': True}",
+            id="a call that was kept back is said to have been made",
+        ),
+        pytest.param(
+            "stop",
+            STOPS_AT,
+            lambda row: row["key"].update(turn=STOPS_AT - 1),
+            f": records stop {{'turn': {STOPS_AT - 1}}}, and the run does stop {{'turn': {STOPS_AT}}}",
+            id="a stop is said to have come before",
+        ),
+    ],
+)
+def test_a_journal_that_was_altered_is_named_where_the_decisions_part(
+    kind: str, turn: int, change: Callable[[dict[str, Any]], object], told: str, stopped: Ground
+) -> None:
+    rows = _rows(stopped)
+    number = next(at for at, row in enumerate(rows, 1) if row["kind"] == kind and row["key"]["turn"] == turn)
+    _altered(stopped.task / "journal.jsonl", number, change)
+    ended = stopped.call("supervisor", "paper", "--replay")
+    assert ended.code == 1, ended.err
+    first = ended.out.splitlines()[0]
+    assert first.startswith("journal.jsonl, line ")
+    assert told in first
+    assert "of them differ" in ended.out
+
+
+@_NO_SANDBOX
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        pytest.param(_LOG, "nonsense", id="an event that is no JSON"),
+        pytest.param(_LOG, "[1]", id="an event that is no object"),
+        pytest.param(_LOG, "[" * 100_000, id="an event without end"),
+        pytest.param("kernel/checkpoint.json", "[1]", id="a checkpoint that is no object"),
+    ],
+)
+def test_a_file_that_is_damaged_is_a_difference_and_no_bug(name: str, line: str, stopped: Ground) -> None:
+    path = stopped.task / name
+    path.write_text(line + "\n" + (path.read_text() if name == _LOG else ""))
+    ended = stopped.call("supervisor", "paper", "--replay")
+    assert ended.code == 1, ended.err[-300:]
+    assert "Traceback" not in ended.err
+    assert Path(name).name in ended.out + ended.err

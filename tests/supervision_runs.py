@@ -1,0 +1,199 @@
+"""Runs under supervision, for tests: rounds on a real bridge, one after the other, with all that came of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phases.agent.supervision.bridge import SupervisorBridge
+from phases.agent.supervision.checkpoint import checkpoint, restored
+from phases.agent.supervision.config import Config
+from phases.agent.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
+from phases.agent.supervision.outbox import Outbox
+from phases.agent.supervision.policy import infer_task_domain, resolve_policy
+from phases.agent.supervision.records import to_json
+from phases.agent.supervision.signatures import signature_of
+from phases.agent.supervision.state import KernelState, Setting
+from phases.agent.supervision.words import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
+from phases.agent.supervision.workspace import DiskFacts
+
+CHECK = "python -m pytest -q"
+MODERATE = Task(
+    goal="Implement the whole method of the paper, then train it and report the numbers of its tables",
+    intent=TaskIntent.EDIT,
+    planned_files=("src/a.py", "src/b.py"),
+    verify_commands=(CHECK,),
+    repo=RepoShape(test_framework="pytest"),
+)
+"""Five steps, and one fallback."""
+COMPLEX = replace(
+    MODERATE,
+    planned_files=("src/a.py", "src/b.py", "src/c.py"),
+    repo=RepoShape(backend=True, test_framework="pytest"),
+)
+"""Five steps, and two fallbacks: one for the edit, one for the check."""
+HARD = replace(COMPLEX, planned_files=(*COMPLEX.planned_files, "src/d.py", "src/e.py", "src/f.py"))
+"""Its repository is to be explored first."""
+SOUND = DiskFacts(modified=("src/a.py",), present=MODERATE.planned_files, build_summary="ok")
+"""A workspace in which the work of a run that wrote src/a.py stands: a graph can be made of it."""
+UNMERGED = replace(SOUND, unmerged=("src/a.py",))
+"""One of which none can be made."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One round, and what came of it."""
+
+    context: str
+    """What the model was told for this round alone."""
+    refused: tuple[str, ...]
+    """For each call its answer where it was kept back; empty where it was executed."""
+    actions: tuple[Action, ...]
+    """As they were recorded."""
+    out: Outbox
+    lines: list[dict[str, Any]]
+    """Of the event log, without their numbers."""
+    before: KernelState
+    begun: KernelState
+    """After the decision on the mode."""
+    state: KernelState
+    """After the round."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """`event reason` of each line."""
+        return [f"{line['event']} {line['reason']}" for line in self.lines]
+
+    @property
+    def said(self) -> list[str]:
+        """What the model is told after the round."""
+        return [said.text for said in self.out.injections]
+
+
+class Supervision:
+    """A run. A call that the gate keeps back is recorded as one that was not executed."""
+
+    def __init__(
+        self,
+        word: str = "adaptive",
+        config: Config | None = None,
+        task: Task = MODERATE,
+        *,
+        disk: DiskFacts | Callable[[], DiskFacts] = SOUND,
+        shadow: str = "",
+    ) -> None:
+        self.asked = 0
+        """How often the disk was looked at."""
+        self.pinned: dict[str, str] = {}
+        """What stays before the model, by its name."""
+        self._disk = disk
+        self.bridge = SupervisorBridge(setting_of(word, config, task, shadow), self._look)
+
+    @property
+    def state(self) -> KernelState:
+        return self.bridge.state
+
+    @property
+    def mode(self) -> ExecutionMode:
+        return self.state.mode.execution_mode
+
+    @property
+    def phase(self) -> SupervisorPhase:
+        return self.state.phase.phase
+
+    def round(
+        self,
+        *actions: Action,
+        text: str = "",
+        open_files: int = 0,
+        ratio: float = 0.0,
+        verdict: GateVerdict | None = None,
+    ) -> Turn:
+        """One round, whole."""
+        before, context = self.state, self.bridge.begin()
+        begun, refused, done = self.state, [], []
+        for action in actions:
+            refused.append(self.bridge.gate(action.call))
+            done.append(replace(action, result=Result(executed=False)) if refused[-1] else action)
+            self.bridge.record(action.call, done[-1].result)
+        out = self.bridge.end(Round(0, text=text, token_ratio=ratio, open_files=open_files), verdict)
+        for name in out.unpinned:
+            self.pinned.pop(name, None)
+        self.pinned |= {said.pin: said.text for said in out.injections if said.pin}
+        lines = [{key: value for key, value in line.items() if key != "seq"} for line in self.bridge.lines()]
+        return Turn(context, tuple(refused), tuple(done), out, lines, before, begun, self.state)
+
+    def rounds(self, *rounds: Action) -> list[Turn]:
+        """One round for each of these calls."""
+        return [self.round(action) for action in rounds]
+
+    def continued(self) -> Supervision:
+        """Another run that goes on from the checkpoint of this one."""
+        other = Supervision(disk=self._disk)
+        other.bridge.setting, other.bridge.state = self.bridge.setting, self.kept()
+        return other
+
+    def kept(self) -> KernelState:
+        """The state as its files bring it back."""
+        state = restored(*(json.loads(json.dumps(part)) for part in self.files()))
+        if state is None:
+            raise AssertionError("the checkpoint is of another version")
+        return state
+
+    def files(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """checkpoint.json and task-graph.json."""
+        graph = self.state.graph.graph
+        return checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(graph)
+
+    def _look(self) -> DiskFacts:
+        self.asked += 1
+        return self._disk() if callable(self._disk) else self._disk
+
+
+def setting_of(word: str, config: Config | None = None, task: Task = MODERATE, shadow: str = "") -> Setting:
+    """What stays the same for a run."""
+    config = config or Config()
+    policy = resolve_policy(word, config, task.intent, shadow)
+    return Setting(task, policy, config, infer_task_domain(task.intent, task.goal))
+
+
+def read(path: str = "README.md", *, digest: str = "", kind: ToolClass = ToolClass.READ) -> Action:
+    """A file is read, or with another class: looked for, delegated, noted down."""
+    return _action(kind, path, Result(executed=True, digest=digest or path), path=path)
+
+
+def write(path: str = "src/a.py", version: int = 0, *, lines: int = 3, new: bool = False) -> Action:
+    """A file is changed. Each version is another call."""
+    result = Result(executed=True, changed=(path,), lines=lines, digest=f"{path} {version}")
+    return _action(ToolClass.WRITE, f"{path} {version}", result, path=path, new_file=new)
+
+
+def ran(command: str = "make", *, error: str = "") -> Action:
+    """A command that ended well, or in an error."""
+    result = Result(executed=True, failed=bool(error), digest=error or "ok", error=error)
+    return _action(ToolClass.EXEC, command, result, command=command)
+
+
+def check(*failures: str, command: str = CHECK) -> Action:
+    """A verify command that passed, or left these failures."""
+    told = tuple(sorted(failures))
+    result = Result(executed=True, failed=bool(told), digest=str(told), error=(*told, "")[0], failures=told)
+    return _action(ToolClass.EXEC, command, result, command=command, verify=True)
+
+
+def broken(what: str = "broken.py") -> Action:
+    """A search that fails, always in the same way."""
+    result = Result(executed=True, failed=True, digest="gone", error=f"{what}: not found")
+    return _action(ToolClass.SEARCH, what, result, path=what)
+
+
+def events(turns: Sequence[Turn]) -> list[str]:
+    """`event reason` of all their lines."""
+    return [reason for turn in turns for reason in turn.reasons]
+
+
+def _action(kind: ToolClass, about: str, result: Result, **call: Any) -> Action:
+    signature = signature_of(kind.value, {"about": about})
+    return Action(Call(signature, kind.value.title(), kind, signature, **call), result)
