@@ -42,6 +42,11 @@ UNMERGED = replace(SOUND, unmerged=("src/a.py",))
 """One of which none can be made."""
 
 
+def as_written(state: KernelState) -> DiskFacts:
+    """A workspace that holds just what the run is known to have written."""
+    return DiskFacts(modified=tuple(state.ledger.files), present=tuple(state.ledger.files), build_summary="ok")
+
+
 @dataclass(frozen=True)
 class Turn:
     """One round, and what came of it."""
@@ -81,7 +86,7 @@ class Supervision:
         config: Config | None = None,
         task: Task = MODERATE,
         *,
-        disk: DiskFacts | Callable[[], DiskFacts] = SOUND,
+        disk: DiskFacts | Callable[[KernelState], DiskFacts] = SOUND,
         shadow: str = "",
     ) -> None:
         self.asked = 0
@@ -119,15 +124,21 @@ class Supervision:
             done.append(replace(action, result=Result(executed=False)) if refused[-1] else action)
             self.bridge.record(action.call, done[-1].result)
         out = self.bridge.end(Round(0, text=text, token_ratio=ratio, open_files=open_files), verdict)
-        for name in out.unpinned:
-            self.pinned.pop(name, None)
-        self.pinned |= {said.pin: said.text for said in out.injections if said.pin}
+        self._take_in(out)
         lines = [{key: value for key, value in line.items() if key != "seq"} for line in self.bridge.lines()]
         return Turn(context, tuple(refused), tuple(done), out, lines, before, begun, self.state)
 
     def rounds(self, *rounds: Action) -> list[Turn]:
         """One round for each of these calls."""
         return [self.round(action) for action in rounds]
+
+    def resumed(self) -> None:
+        """It was cut off, or stopped, and goes on."""
+        self._take_in(self.bridge.resumed())
+
+    def set_to(self, word: str, config: Config | None = None, task: Task = MODERATE, *, shadow: str = "") -> None:
+        """It goes on with other settings."""
+        self._take_in(self.bridge.set_to(setting_of(word, config, task, shadow)))
 
     def continued(self) -> Supervision:
         """Another run that goes on from the checkpoint of this one."""
@@ -147,9 +158,14 @@ class Supervision:
         graph = self.state.graph.graph
         return checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(graph)
 
+    def _take_in(self, out: Outbox) -> None:
+        for name in out.unpinned:
+            self.pinned.pop(name, None)
+        self.pinned |= {said.pin: said.text for said in out.injections if said.pin}
+
     def _look(self) -> DiskFacts:
         self.asked += 1
-        return self._disk() if callable(self._disk) else self._disk
+        return self._disk(self.state) if callable(self._disk) else self._disk
 
 
 def setting_of(word: str, config: Config | None = None, task: Task = MODERATE, shadow: str = "") -> Setting:

@@ -240,21 +240,21 @@ def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: 
 def _from_takeover(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
     if context.exhausted:
         return Decision(DecisionKind.FAIL, reason="checkpoint", next=state)
-    if context.now:
+    if context.now or context.failed_round:
         return Decision(DecisionKind.CONTINUE, next=replace(state, stable_rounds=0, effective_rounds=0))
     if context.round == state.takeover_start_round:
         return Decision(DecisionKind.CONTINUE, next=state)
     stable, effective = state.stable_rounds + 1, state.effective_rounds + context.meaningful
     counted = replace(state, stable_rounds=stable, effective_rounds=effective)
-    if stable >= recovery.stability_window_rounds and effective >= 1:
+    if stable >= recovery.stability_window_rounds and effective >= 1 and not context.check_failed:
         return Decision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=PENDING))
     return Decision(DecisionKind.CONTINUE, next=counted)
 
 
 def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
-    if context.now:
+    if context.now or context.failed_round or context.check_failed:
         back = replace(state, phase=TAKEOVER, stable_rounds=0, effective_rounds=0)
-        return Decision(DecisionKind.CONTINUE, rerun_recovery=True, next=back)
+        return Decision(DecisionKind.CONTINUE, rerun_recovery=len(context.now) > 0, next=back)
     after = replace(
         state, phase=COOLDOWN, cooldown_remaining=recovery.handoff_cooldown_rounds, handoffs=state.handoffs + 1
     )

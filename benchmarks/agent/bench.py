@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 VENVS = os.environ.get("BENCH_VENVS", "")
 LOOPS = {
     "pipeline": ("", "pipeline_loop.py", [], "journal, synced"),
+    "pipeline, supervised": ("", "pipeline_loop.py", ["adaptive"], "journal, synced"),
     "mini-swe-agent": ("mini-swe-agent", "mini_loop.py", [], "nothing"),
     "mini-swe-agent, saving": ("mini-swe-agent", "mini_loop.py", ["save"], "a file, anew each turn"),
     "smolagents": ("smolagents", "smol_loop.py", [], "nothing"),
@@ -51,7 +52,7 @@ def main() -> None:
 
 def _wanted(name: str, peers: list[str]) -> bool:
     base, _, saving = name.partition(", ")
-    return base in peers and (not saving or saving in peers)
+    return base in peers and (saving in ("", "supervised") or saving in peers)
 
 
 def _python(venv: str) -> str:

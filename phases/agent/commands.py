@@ -19,7 +19,7 @@ class Commands:
     """The commands of one run. `step` names what is being done, one command or several, the same before and after a kill."""
 
     def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
-        self.box, self._snapshot, self._tell = box, snapshot, tell
+        self.box, self._snapshot, self.tell = box, snapshot, tell
         self.step = self._begun = ""
 
     def run(self, command: str, seconds: int) -> Finished:
@@ -53,7 +53,7 @@ class Commands:
                 os.rename(self.box.workspace, kept)
                 make_folder(self.box.workspace)
             name = os.path.basename(kept)
-            self._tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
+            self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
             self._snapshot.restore()
         else:
             self._snapshot.take(self.step)

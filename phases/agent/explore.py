@@ -127,9 +127,9 @@ def counts_of(rows: list[dict[str, Any]]) -> dict[str, int]:
         for call in row["result"]["calls"]
         if call["name"] == "Task"
     }
-    ended = {
-        (row["key"]["turn"], row["key"]["call"]): row["result"]["failed"] for row in rows if row["kind"] == "result"
-    }
+    results = {(row["key"]["turn"], row["key"]["call"]): row["result"] for row in rows if row["kind"] == "result"}
+    asked -= {key for key, result in results.items() if result.get("skipped")}
+    ended = {key: result["failed"] for key, result in results.items()}
     failed = sum(ended[key] for key in asked & ended.keys())
     done = len(asked & ended.keys())
     return {"started": len(asked), "running": len(asked) - done, "completed": done - failed, "failed": failed}

@@ -17,7 +17,7 @@ from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers, counts_of
 from phases.agent.hands import Hands, Watched
 from phases.agent.ledger import Ledger
-from phases.agent.loop import ACCEPTED, EXHAUSTED, Ending, Run, work
+from phases.agent.loop import ACCEPTED, EXHAUSTED, STUCK, Ending, Run, work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
 from phases.agent.models.redaction import redacted_value
@@ -68,6 +68,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         done, total, _ = files_done(workspace, plan)
         run.supervised.close(error.stop_reason, str(error))
         raise Paused(f"{done} of {total} files written; {error}", stop_reason=error.stop_reason) from error
+    run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)
     return {
@@ -113,7 +114,7 @@ def prepared(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun,
         memory,
         hands,
         partial(_judge, workspace, assignment.plan, commands, begun),
-        supervise(assignment, begun, memory, ledger, workspace),
+        supervise(assignment, begun, memory, ledger, commands.tell),
         most_turns(assignment),
         assignment.deadline,
     )
@@ -141,6 +142,13 @@ def _while_it_comes(
 def _judge(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, turn: int) -> dict[str, Any]:
     commands.step = f"verdict-{turn}"
     return judge(workspace, plan, commands, begun.untouched(workspace))
+
+
+def _in_report(ending: Ending) -> str:
+    """The ending as kernel-report.json names it: work that no check has looked at is never called done."""
+    if ending.stop_reason == ACCEPTED:
+        return "model_done" if ending.verification["verified"] else "completed_unverified"
+    return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
 
 
 def _checked_again(

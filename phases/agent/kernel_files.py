@@ -10,7 +10,7 @@ from typing import Any
 
 from phases.agent.lines import row_line
 from pipeline.append import append_soon, drop_torn_tail
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, StorageError
 from pipeline.files import make_folder, read_bytes, set_aside, write_soon
 
 CONFIG, EVENTS, GRAPH, CHECKPOINT = (
@@ -22,71 +22,76 @@ OWN = (EVENTS, GRAPH, CHECKPOINT, SNAPSHOTS)
 
 
 class KernelFiles:
-    """The folder `kernel` of one task, and kernel-report.json beside it."""
+    """The folder `kernel` of one task, and kernel-report.json beside it. A disk that says no is told of once, and stops nothing:
+    the journal holds all that these files say.
+    """
 
-    def __init__(
-        self, folder: str, report: str, in_place: Callable[[], None], clock: Callable[[], float] = time.time
-    ) -> None:
-        self.folder, self._report, self._in_place, self._clock = folder, report, in_place, clock
-        self._graph = b""
-        self._written = self._count()
+    def __init__(self, folder: str, report: str, in_place: Callable[[], None], tell: Callable[[str], None]) -> None:
+        self.folder, self._report, self._in_place, self._tell = folder, report, in_place, tell
+        self._graph, self._told, self._written = b"", False, 0
+        self._try(self._count)
 
     def request(self) -> bool:
         """Whether the user asked for a takeover."""
-        return os.path.lexists(self._path(REQUEST))
+        return os.path.isfile(self._path(REQUEST))
 
     def request_is_met(self) -> None:
         """Takes the request away, once it is on record."""
-        if self.request():
-            os.unlink(self._path(REQUEST))
+        self._try(lambda: os.unlink(self._path(REQUEST)))
 
     def note(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Adds lines to the event log, each under its `seq`; those that an earlier run wrote are not written again."""
         new = [line for line in lines if line["seq"] > self._written]
         if new:
-            self._ready()
-            now = int(self._clock() * 1000)
-            append_soon(self._path(EVENTS), b"\n".join(row_line({**line, "ts": now}) for line in new))
+            now = int(time.time() * 1000)
+            data = b"\n".join(row_line({**line, "ts": now}) for line in new)
+            self._try(lambda: append_soon(self._ready(EVENTS), data))
             self._written = new[-1]["seq"]
 
     def graph(self, graph: Mapping[str, Any]) -> None:
         """Writes the task graph, where it is another one than before."""
         data = _bytes(graph)
         if data != self._graph:
-            self._ready()
-            write_soon(self._path(GRAPH), data)
+            self._try(lambda: write_soon(self._ready(GRAPH), data))
             self._graph = data
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         """Writes the checkpoint."""
-        self._ready()
-        write_soon(self._path(CHECKPOINT), _bytes(checkpoint))
+        data = row_line(checkpoint) + b"\n"  # on one line: it is large, it is for programs, and indenting costs ten times as much
+        self._try(lambda: write_soon(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:
         """Writes what a takeover found in the workspace."""
-        self._ready()
-        make_folder(self._path(SNAPSHOTS))
-        write_soon(os.path.join(self._path(SNAPSHOTS), f"{snapshot['snapshotId']}.json"), _bytes(snapshot))
+        self._try(lambda: make_folder(self._ready(SNAPSHOTS)))
+        name = os.path.join(SNAPSHOTS, f"{snapshot['snapshotId']}.json")
+        self._try(lambda: write_soon(self._ready(name), _bytes(snapshot)))
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Writes kernel-report.json."""
         self._in_place()
-        write_soon(self._report, _bytes(report))
+        self._try(lambda: write_soon(self._report, _bytes(report)))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def _ready(self) -> None:
+    def _ready(self, name: str) -> str:
         self._in_place()
         make_folder(self.folder)
+        return self._path(name)
 
-    def _count(self) -> int:
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (StorageError, OSError) as error:
+            if not self._told:
+                self._tell(f"supervision cannot keep its files: {error}")
+            self._told = True
+
+    def _count(self) -> None:
         """How many lines the event log has. A line that a crash tore is written again."""
-        path = self._path(EVENTS)
-        if not os.path.lexists(path):
-            return 0
-        drop_torn_tail(path)
-        return read_bytes(path).count(b"\n")
+        if os.path.lexists(self._path(EVENTS)):
+            drop_torn_tail(self._path(EVENTS))
+            self._written = read_bytes(self._path(EVENTS)).count(b"\n")
 
 
 def set_kernel_aside(folder: str, report: str) -> None:
@@ -104,7 +109,12 @@ def read_settings(folder: str, parse: Callable[[bytes], Any]) -> tuple[dict[str,
     try:
         return dict(parse(read_bytes(path))), ""
     except PipelineError as error:
-        return None, f"{error}; the agent is not supervised until {path} is mended or removed"
+        return None, unusable(folder, str(error))
+
+
+def unusable(folder: str, why: str) -> str:
+    """The one wording for settings that supervise nobody."""
+    return f"{why}; the agent is not supervised until {os.path.join(folder, CONFIG)} is mended or removed"
 
 
 def _bytes(value: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.kernel_files import read_settings
+from phases.agent.kernel_files import read_settings, unusable
 from phases.agent.supervision.config import Config
 from phases.agent.supervision.facts import RepoShape, Task
 from phases.agent.supervision.policy import infer_task_domain, resolve_policy
@@ -25,7 +25,10 @@ def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     A file that cannot be used supervises nobody, and keeps nobody from starting.
     """
     content, warning = read_settings(work.places.kernel, work.parse_supervision)
-    config = _config(content)
+    try:
+        config = _config(content)
+    except ValueError as error:
+        content, config, warning = None, Config(), unusable(work.places.kernel, str(error))
     policy = resolve_policy(OFF if content is None else work.supervisor, config, _INTENT, work.shadow)
     return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 

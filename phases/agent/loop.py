@@ -17,8 +17,8 @@ from phases.agent.model import OK, Reply, ToolCall
 from phases.agent.supervised import Supervised
 from pipeline.errors import Paused
 
-_TOLD, _STUCK = 3, 10
-"""After so many equal turns in a row the model is told; after so many the work ends."""
+_TOLD, _STUCK, _HOPELESS = 3, 10, 30
+"""After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
 ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
 _SHOWN = 3
 
@@ -97,27 +97,26 @@ def _turn(run: Run, reply: Reply) -> str:
 
 
 def _of_repeats(run: Run, repeated: int) -> Ending | None:
-    """Where nobody supervises, equal turns in a row are told of, and end the work. A supervisor has better answers."""
-    if run.supervised.bridge.on or repeated < _TOLD:
-        return None
-    if repeated >= _STUCK:
+    """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
+    watched = run.supervised.acts
+    if repeated >= (_HOPELESS if watched else _STUCK):
         return _ended(run, STUCK, _verdict(run), f"the same call with the same result {repeated} times in a row")
-    run.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
+    if repeated >= _TOLD and not watched:
+        run.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
     return None
 
 
 def _ask(run: Run) -> Reply:
-    turns, journal = run.conversation.turn, run.conversation.journal
-    if run.most_turns and turns >= run.most_turns and not journal.replaying:
+    turns = run.conversation.turn
+    if run.most_turns and turns >= run.most_turns and not run.conversation.journal.replaying:
         raise Paused(
             f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
             f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
             stop_reason="budget_rounds",
         )
-    window = run.conversation.model.window
-    aside = run.supervised.before(turns + 1)
-    while journal.next_kind == "window" or (not journal.replaying and window != run.memory.window):
-        run.memory.widen(journal.once("window", {"turn": turns}, lambda: {"window": window})["window"])
+    while _widened(run) or run.supervised.took_in(turns + 1):
+        continue
+    aside = run.supervised.before()
     if run.deadline is not None and time.monotonic() > run.deadline:
         raise Paused(
             f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; go on with: "
@@ -127,6 +126,16 @@ def _ask(run: Run) -> Reply:
     messages = run.memory.messages(aside)
     run.hands.forget(run.memory.forgotten)
     return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())
+
+
+def _widened(run: Run) -> bool:
+    """Whether the model has another window than before: one that goes on with the work of another, say."""
+    journal, window = run.conversation.journal, run.conversation.model.window
+    if journal.next_kind != "window" and (journal.replaying or window == run.memory.window):
+        return False
+    key = {"turn": run.conversation.turn}
+    run.memory.widen(journal.once("window", key, lambda: {"window": window})["window"])
+    return True
 
 
 def _act(run: Run, reply: Reply) -> tuple[str, str]:
@@ -144,7 +153,7 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
         if call.name == "TodoWrite" and not result["failed"]:
             run.todos = list(call.arguments["todos"])
-        results.append([call.name, dict(call.arguments), result["text"]])
+        results.append([call.name, dict(call.arguments), "" if refused else result["text"]])
         words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
@@ -171,12 +180,4 @@ def _verdict(run: Run) -> dict[str, Any]:
 def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
     turn = run.conversation.turn
     run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
-    run.supervised.close(_in_report(stop_reason, verdict), detail)
     return Ending(stop_reason, turn, verdict["verification"], detail)
-
-
-def _in_report(stop_reason: str, verdict: dict[str, Any]) -> str:
-    """The ending as kernel-report.json names it: work that no check has looked at is never called done."""
-    if stop_reason == ACCEPTED:
-        return "model_done" if verdict["verification"]["verified"] else "completed_unverified"
-    return "stuck_cycle" if stop_reason == STUCK else stop_reason

@@ -5,21 +5,15 @@ walked again tells the same.
 from __future__ import annotations
 
 import hashlib
+import posixpath
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from phases.agent.model import ToolCall
 from phases.agent.supervision.facts import Call, GateVerdict, Result
-from phases.agent.supervision.signatures import (
-    command_key,
-    digest_of_result,
-    error_key,
-    failures_in,
-    normalised,
-    signature_of,
-)
+from phases.agent.supervision.signatures import command_key, failures_in, signature_of, told_of
 from phases.agent.supervision.words import ToolClass
 
 _CLASSES = {
@@ -34,6 +28,7 @@ _CLASSES = {
     "TodoWrite": ToolClass.NEUTRAL,
 }
 _TAKES_BACK = {"reset", "checkout", "restore", "clean", "stash", "revert"}
+_PARTS = re.compile(r"[;&|\n()]+")
 _LONGEST_ERROR = 200
 _PATHS = ("file_path", "path")
 
@@ -67,16 +62,18 @@ class Observed:
         kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
         path = next((_inside(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), "")
         command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
+        checks = self._verifies(command)
         return Call(
             call.id,
             call.name[:80],
             kind,
             signature_of(call.name, arguments),
             path,
-            command,
+            _check_in(command) if checks else command,
             kind is ToolClass.WRITE and path not in self._digests,
-            self._verifies(command),
+            checks,
             bool(command) and _takes_back(command),
+            not checks and any(check in command_key(command) for check in self._checks),
         )
 
     def result(self, call: ToolCall, row: Mapping[str, Any]) -> Result:
@@ -85,23 +82,24 @@ class Observed:
             return Result(executed=False, failed=True)
         failed, text = bool(row["failed"]), str(row["text"])
         command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
-        changed, lines = self._changed(call, row)
+        changed, lines = self.changed(call, row)
+        told = told_of(text, failed=failed, check=self._verifies(command))
         return Result(
             executed=True,
             failed=failed,
             changed=changed,
             lines=lines,
-            digest=digest_of_result(text),
-            error=_error_in(text) if failed else "",
-            failures=failures_in(text) if failed and self._verifies(command) else (),
+            digest=told.digest,
+            error=told.error,
+            failures=told.failures,
             background=command.rstrip().endswith("&") and not command.rstrip().endswith("&&"),
         )
 
     def _verifies(self, command: str) -> bool:
-        return bool(command) and command_key(command).removesuffix(" 2>&1") in self._checks
+        return bool(command) and _check_in(command) in self._checks
 
-    def _changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
-        """Which files are other than before, and how many lines were added and removed by Write and Edit."""
+    def changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+        """Takes a result in: which files are other than before, and how many lines were added and removed by Write and Edit."""
         touched, lines = set(row["touched"]), 0
         changed = [
             path for path, state in row["files"].items() if state.get("sha256", "") != self._digests.get(path, "")
@@ -152,21 +150,20 @@ def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
 
 
+def _check_in(command: str) -> str:
+    """A command as the plan would write it: where its errors go makes no difference."""
+    return command_key(command.strip().removesuffix("2>&1"))
+
+
 def _inside(path: str) -> str:
     """A path as the workspace counts it, wherever the task lies."""
-    parts = [part for part in path.rpartition("/generate_code/")[2].split("/") if part not in ("", ".")]
-    return "/".join(parts)[:_LONGEST_ERROR]
+    return posixpath.normpath(path.rpartition("/generate_code/")[2]).removeprefix("./")[:_LONGEST_ERROR]
 
 
 def _takes_back(command: str) -> bool:
-    words = command.replace(";", " ").replace("&", " ").replace("|", " ").split()
-    return any(first == "git" and second in _TAKES_BACK for first, second in pairwise(words))
-
-
-def _error_in(text: str) -> str:
-    """The line that says what went wrong, in one line."""
-    told = failures_in(text[-4000:])
-    return error_key(told[0] if told else normalised(text))[:_LONGEST_ERROR]
+    """Whether a command of the line, outside of texts that it is given, is git taking work back."""
+    words = [line.split() for line in _PARTS.split(command.partition("<<")[0])]
+    return any(part[:1] == ["git"] and not _TAKES_BACK.isdisjoint(part[1:6]) for part in words)
 
 
 def _digest(content: str) -> str:

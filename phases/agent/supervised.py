@@ -4,7 +4,6 @@ the journal, so a run that is walked again is supervised in just the same way.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +28,7 @@ FACTS, SNAPSHOT, STOP = "facts", "snapshot", "stop"
 """Kinds of journal rows: what is told from outside, what a takeover found, and that it stopped the run."""
 _NOTICES = (10, 25, 50)
 """At so many percent left of a limit, the model is told."""
+_TIMES = ("budget_time", "budget_minutes")
 _NAMES = {"max_turns": "turns", "max_tokens": "tokens", "max_usd": "money", "batch_usd": "money", "max_minutes": "time"}
 
 
@@ -59,31 +59,50 @@ class Supervised:
     turn: int = 0
     _left: int = 100
     """Percent of a limit that the model was last told of."""
-    _tail: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=50))
+    _tail: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._pinned: Mapping[str, Any] = self.journal.begun["supervisor"]
-        self.bridge = SupervisorBridge(self._setting(), self._disk)
+        self.bridge = SupervisorBridge(self._setting(self._pinned), self._disk)
         self._resumes = bool(self.journal.rows())
 
-    def before(self, turn: int) -> str:
-        """What the model is told for its next turn alone. Takes in what came from outside since the turn before."""
-        self.turn = turn
-        while self.journal.next_kind == FACTS or (not self.journal.replaying and self._news()):
-            self._take_in(self.journal.once(FACTS, {"turn": turn}, self._news))
-        return self.bridge.begin()
+    @property
+    def acts(self) -> bool:
+        """Whether supervision may do something about a run that goes wrong."""
+        layers = self.bridge.setting.config.layers
+        return self.bridge.on and not self.bridge.setting.policy.shadow and all(vars(layers).values())
 
-    def refusal(self, call: ToolCall) -> tuple[Call, str]:
+    def took_in(self, turn: int) -> bool:
+        """Takes in what came from outside since the turn before; False where there is nothing of the kind."""
+        self.turn = turn
+        recorded = self.journal.next_kind == FACTS
+        if not recorded and (self.journal.replaying or not self._news()):
+            return False
+        self._take_in(self.journal.once(FACTS, {"turn": turn}, self._news), now=not recorded)
+        return True
+
+    def before(self) -> str:
+        """What the model is told for its next turn alone."""
+        return self.bridge.begin() if self.bridge.on else ""
+
+    def refusal(self, call: ToolCall) -> tuple[Call | None, str]:
         """A call as the kernel sees it, and the answer to one that must not be done; empty where it may."""
+        if not self.bridge.on:
+            return None, ""
         fact = self.observed.call(call)
         return fact, self.bridge.gate(fact)
 
-    def saw(self, fact: Call, call: ToolCall, row: Mapping[str, Any]) -> None:
+    def saw(self, fact: Call | None, call: ToolCall, row: Mapping[str, Any]) -> None:
         """Takes in what came of a call."""
-        self.bridge.record(fact, self.observed.result(call, row))
+        if fact is None:
+            self.observed.changed(call, row)
+        else:
+            self.bridge.record(fact, self.observed.result(call, row))
 
     def after(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> None:
         """Ends a turn that was of use. Raises Paused where supervision stops the run: its work is kept."""
+        if not self.bridge.on:
+            return
         ratio = reply.tokens_in / max(self.memory.window, 1)
         turn = Round(0, (), reply.text, ratio, self.observed.open_files)
         out = self.bridge.end(turn, gate_verdict(verdict) if verdict else None)
@@ -93,21 +112,25 @@ class Supervised:
             self._stop(out.stop)
 
     def close(self, stop_reason: str, detail: str) -> None:
-        """Writes down how the run ended."""
-        if self.bridge.on or self.outside.warning:
+        """Writes down how the run ended, so far."""
+        if self.bridge.on:
+            if stop_reason in _TIMES:
+                self.bridge.timed_out(stop_reason)
+                self._log()
             self._write_down("ended")
+        if self.bridge.on or self.outside.warning:
             setting, warning = self.bridge.setting, self.outside.warning
             self.files.report(
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
 
-    def _setting(self) -> Setting:
-        return setting_from(self._pinned, self.plan, from_nothing=not self.journal.begun["before"])
+    def _setting(self, pinned: Mapping[str, Any]) -> Setting:
+        return setting_from(pinned, self.plan, from_nothing=not self.journal.begun["before"])
 
     def _news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
         news: dict[str, Any] = {}
-        if dict(self._pinned) != dict(self.outside.wanted):
+        if self._setting(self._pinned) != self._setting(self.outside.wanted):
             news["supervisor"] = dict(self.outside.wanted)
         if self.outside.wanted["mode"] == OFF:
             return news
@@ -119,16 +142,17 @@ class Supervised:
             news["left"] = left
         return news
 
-    def _take_in(self, news: Mapping[str, Any]) -> None:
+    def _take_in(self, news: Mapping[str, Any], *, now: bool) -> None:
+        """`now`: it comes from this very start of the run, and not from an earlier one."""
         if "supervisor" in news:
             self._pinned = news["supervisor"]
-            self.bridge.set_to(self._setting())
+            self._say(self.bridge.set_to(self._setting(self._pinned)))
         if "resumed" in news:
-            self._resumes = False
-            self.bridge.resumed()
+            self._resumes = self._resumes and not now
+            self._say(self.bridge.resumed())
         if "take_over" in news:
             self.bridge.take_over()
-            if not self.journal.replaying:
+            if now:
                 self.files.request_is_met()
         if "left" in news:
             self._left = int(news["left"]["percent"])
@@ -164,16 +188,19 @@ class Supervised:
                 self.memory.told(said.text)
 
     def _keep(self, out: Outbox, *, failed: bool) -> None:
-        """The event log always; the other files when something happened, and not while a run is only walked again."""
-        lines = [{"schemaVersion": 1, "taskId": self.task, "turn": self.turn, **line} for line in self.bridge.lines()]
-        self._tail.extend(lines)
-        self.files.note(lines)
+        """The event log always; the other files at the moments of section 9, and not while a run is only walked again."""
+        self._log()
         if out.snapshot:
             self.files.snapshot(to_json(out.snapshot))
-        if self.journal.replaying or not self.bridge.on:
-            return
-        if trigger := ",".join(out.triggers) or ("verification_failed" if failed else "") or (lines and "event") or "":
-            self._write_down(trigger)
+        triggers = [*out.triggers, *(["verification_failed"] if failed else [])]
+        if triggers and not self.journal.replaying:
+            self._write_down(",".join(dict.fromkeys(triggers)))
+
+    def _log(self) -> None:
+        lines = [{"schemaVersion": 1, "taskId": self.task, "turn": self.turn, **line} for line in self.bridge.lines()]
+        most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
+        self._tail = [*self._tail, *lines][-most:] if most else []
+        self.files.note(lines)
 
     def _write_down(self, trigger: str) -> None:
         state = self.bridge.state

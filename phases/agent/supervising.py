@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,12 @@ from phases.agent.workspace_facts import disk_facts
 _MOST_TURNS = 400
 
 
-def supervise(assignment: Assignment, begun: Begun, memory: Memory, ledger: Ledger, workspace: Workspace) -> Supervised:
-    """The supervision of a run that has begun."""
+def supervise(
+    assignment: Assignment, begun: Begun, memory: Memory, ledger: Ledger, tell: Callable[[str], None]
+) -> Supervised:
+    """The supervision of a run that has begun. `tell` says what a user should know."""
     plan, places = assignment.plan, assignment.places
+    workspace = Workspace(places.workspace)
     observed = observe(begun, plan)
     setting, warning = wanted(assignment)
     outside = Outside(
@@ -32,7 +35,9 @@ def supervise(assignment: Assignment, begun: Begun, memory: Memory, ledger: Ledg
         partial(_limits, assignment, ledger),
         lambda: disk_facts(workspace, begun.planned, begun.before, observed.written),
     )
-    files = KernelFiles(places.kernel, places.kernel_report, assignment.in_place)
+    files = KernelFiles(places.kernel, places.kernel_report, assignment.in_place, tell)
+    if warning:
+        tell(warning)
     task = os.path.basename(os.path.dirname(places.workspace))
     return Supervised(plan, task, observed, files, begun.journal, memory, outside)
 

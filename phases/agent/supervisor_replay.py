@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -21,12 +20,12 @@ from phases.agent.model import Check, Reply, Request
 from phases.agent.sandbox.commands import NONE, Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervision.checkpoint import restored
-from pipeline.errors import PhaseError, PipelineError
+from pipeline.errors import FormatError, PhaseError, PipelineError
 from pipeline.files import read_bytes, sha256
 from pipeline.formats import parse_json
 
 ParsePlan = Callable[[bytes], Mapping[str, Any]]
-_NOT_COMPARED = ("ts",)
+_NOT_COMPARED = ("ts", "taskId")
 _MOST_TOLD = 20
 
 
@@ -117,35 +116,41 @@ def _events(places: Places, copy: Places) -> list[str]:
         for number, (was, now) in enumerate(zip(old, new, strict=False), 1)
         if was != now
     ]
-    return told + (
-        [f"{EVENTS}: {len(old)} lines on record, {len(new)} when computed again"] if len(old) != len(new) else []
-    )
+    if len(old) != len(new):
+        told.append(f"{EVENTS}: {len(old)} lines on record, {len(new)} when computed again")
+    return told
 
 
-def _lines(path: str) -> list[dict[str, Any]]:
-    if not os.path.exists(path):
-        return []
-    rows = [json.loads(line) for line in read_bytes(path).splitlines() if line.strip()]
-    return [{name: value for name, value in row.items() if name not in (*_NOT_COMPARED, "taskId")} for row in rows]
+def _lines(path: str) -> list[Any]:
+    return [_line(line) for line in read_bytes(path).splitlines()] if os.path.exists(path) else []
 
 
-def _shown(line: Mapping[str, Any]) -> str:
-    return f"round {line.get('round')}: {line.get('event')} {line.get('reason')}"
+def _line(data: bytes) -> Any:
+    """A line without what no second run can repeat; one that is damaged as it is."""
+    try:
+        row = parse_json(data)
+    except FormatError:
+        return data.decode("utf-8", "replace")
+    return {name: row[name] for name in row if name not in _NOT_COMPARED} if isinstance(row, dict) else row
+
+
+def _shown(line: Any) -> str:
+    if isinstance(line, dict):
+        return f"round {line.get('round')}: {line.get('event')} {line.get('reason')}"
+    return f"{str(line)[:60]!r}"
 
 
 def _state(places: Places, run: Run) -> list[str]:
     """Whether the checkpoint, where it is of the last round, holds the very state that was computed."""
     path, graph = (os.path.join(places.kernel, name) for name in (CHECKPOINT, GRAPH))
-    if not os.path.exists(path):
-        return []
-    data = parse_json(read_bytes(path))
     state = run.supervised.bridge.state
-    if data.get("round") != state.round or data.get("trigger") != "ended":
-        return []
     try:
+        data = parse_json(read_bytes(path)) if os.path.exists(path) else {}
+        if not isinstance(data, dict) or data.get("round") != state.round or data.get("trigger") != "ended":
+            return [] if isinstance(data, dict) else [f"{CHECKPOINT}: is no checkpoint"]
         kept = restored(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
-    except ValueError as error:
-        return [f"{CHECKPOINT}: {error}"]
+    except (ValueError, FormatError) as error:
+        return [f"{CHECKPOINT} or {GRAPH}: {error}"]
     return [] if kept == state else [f"{CHECKPOINT}: holds another state of round {state.round} than was computed"]
 
 

@@ -174,6 +174,6 @@ def _recovery(spent: Mapping[str, Any], most: Recovery) -> str:
     retried = f"{spent['retries']:g} of at most {_counted(most.max_recovery_retries, 'retry', 'retries')}"
     return (
         f"{_counted(spent['rounds'], 'round')}, {spent['effectiveRounds']:g} of at most {most.max_recovery_rounds} with progress"
-        f"{extended}; {retried}; the largest request filled {spent['peakTokenRatio']:.0%} of the window, at most "
-        f"{most.recovery_token_ratio:.0%}"
+        f"{extended}; {retried}; the requests grew by {spent['peakTokenRatio']:.0%} of the window since "
+        f"the takeover began, at most {most.recovery_token_ratio:.0%}"
     )

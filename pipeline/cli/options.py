@@ -30,7 +30,7 @@ _WATCH = {
     "type": click.Choice(["off", "adaptive", "strict"]),
     "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
 }
-_SHADOW = {"flag_value": "true", "default": None, "help": "Let supervision note what it would do, and do nothing."}
+_SHADOW = {"default": None, "help": "Let supervision note what it would do, and do nothing."}
 _PASSWORD = {
     "metavar": "WORD",
     "is_flag": False,
@@ -75,7 +75,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--unsandboxed", "sandbox"), _OFF),
     (("--allow-install", "install"), _INSTALL),
     (("--supervisor",), _WATCH),
-    (("--supervisor-shadow",), _SHADOW),
+    (("--supervisor-shadow/--no-supervisor-shadow", "supervisor_shadow"), _SHADOW),
     (("--password",), _PASSWORD),
     (("--json", "as_json"), _JSON),
 )
@@ -92,4 +92,6 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
     if options["password"] == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
-    return {"mode": mode_of(options["fast"]), **{name: options[name] for name in _SETTINGS}}
+    shadow = {True: "true", False: "false", None: None}[options["supervisor_shadow"]]
+    given = {name: options[name] for name in _SETTINGS}
+    return {"mode": mode_of(options["fast"]), **given, "supervisor_shadow": shadow}

@@ -24,6 +24,7 @@ RIGHT = _CODE["decay.py"].replace("BETA * before\n", "BETA * weight\n")
 """decay.py as the test wants it."""
 _CHECK: Turn = [("Bash", {"command": scenes.CHECK})]
 _LOOK: Turn = [("Read", {"file_path": "decay.py"})]
+_NOTE: Turn = [("TodoWrite", {"todos": [{"content": "check it", "status": "completed"}]})]
 _DONE: Turn = []
 
 
@@ -58,18 +59,19 @@ LED: Sequence[Turn] = (
     _CHECK,
     _decay(RIGHT),  # turn 12
     _CHECK,
-    _LOOK,
-    [("Grep", {"pattern": "BETA"})],
-    _LOOK,
-    _CHECK,  # turn 17, after the work was handed back
+    _NOTE,
+    _CHECK,
+    _NOTE,  # turn 16, with which the work is handed back
+    _CHECK,
     [("Bash", {"command": "echo done >> log.txt"})],
-    _DONE,
+    _LOOK,
+    _DONE,  # turn 20, when nothing of the takeover is left
 )
 """Mends it when it is led."""
 STOPS_AT = 22
 """The turn after which supervision stops the run that does not recover, for the first time."""
-LOST: Sequence[Turn] = (*_FIRST, *_tries(17), _LOOK, _decay(RIGHT), _CHECK, _DONE)
-"""Never mends it while it is led. Once it goes on it is stopped again, after turn 38; once it goes on again, it mends it."""
+LOST: Sequence[Turn] = (*_FIRST, *_tries(22), _LOOK, _decay(RIGHT), _CHECK, _DONE)
+"""Never mends it while it is led. Once it goes on it is stopped again, and again, until it mends it in turn 50."""
 
 
 def looping(base: Path, turns: Sequence[Turn], *words: str) -> Ground:

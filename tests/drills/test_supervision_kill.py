@@ -108,15 +108,16 @@ def test_a_run_that_never_recovers_is_stopped_with_its_code_kept_and_every_resum
     assert "pipeline resume paper" in lost.ended.err
     ground.fresh()
     shutil.copytree(ground.base / "kept", ground.tasks, symlinks=True)
-    again = ground.call("resume", "paper")
-    assert again.code == PAUSED, last_words(again)
-    assert _report(ground)["rounds"] > STOPS_AT + 5
-    assert "attempt = " in (ground.task / "generate_code" / "decay.py").read_text()
-    at_last = ground.call("resume", "paper")
-    assert at_last.code == 0, last_words(at_last)
+    rounds = [STOPS_AT]
+    while (again := ground.call("resume", "paper")).code == PAUSED:
+        rounds.append(_report(ground)["rounds"])
+        assert rounds[-1] > rounds[-2] + 5, f"the stops came after the rounds {rounds}"
+        assert "attempt = " in (ground.task / "generate_code" / "decay.py").read_text()
+    assert len(rounds) > 1, "it was not stopped again"
+    assert again.code == 0, last_words(again)
     assert (ground.task / "generate_code" / "decay.py").read_text() == RIGHT
-    assert (_report(ground)["stopReason"], _report(ground)["takeovers"]) == ("model_done", 2)
-    assert [line["reason"] for line in _lines(ground)].count("checkpoint_resumed") == 2
+    assert _report(ground)["stopReason"] == "model_done"
+    assert [line["reason"] for line in _lines(ground)].count("checkpoint_resumed") == len(rounds)
     assert _replay(ground) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +163,11 @@ def test_without_supervision_nothing_of_it_is_written_or_said(tmp_path: Path) ->
 
 def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervision(tmp_path: Path) -> None:
     watched, alone = says(*healthy()), says(*healthy())
-    supervised(tmp_path / "watched", watched)
-    supervised(tmp_path / "alone", alone, "off")
-    assert list(map(said, watched.requests)) == list(map(said, alone.requests))
+    supervised(tmp_path / "one", watched)
+    supervised(tmp_path / "two", alone, "off")
+    asked = [[said(request).replace(f"/{name}/", "/") for request in model.requests]
+             for name, model in (("one", watched), ("two", alone))]  # fmt: skip
+    assert asked[0] == asked[1]
 
 
 # led out of a loop
@@ -247,7 +250,7 @@ def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can
 
 def test_a_resume_without_a_better_idea_stops_again_and_does_not_stop_at_once(tmp_path: Path) -> None:
     stubborn = Scripted(looping(helped=False))
-    for _ in range(2):
+    for _ in range(4):
         before = stubborn.asked
         with pytest.raises(Paused, match="supervision stopped the run"):
             supervised(tmp_path, stubborn)
@@ -288,6 +291,7 @@ def test_the_mode_may_be_changed_when_a_run_is_gone_on_with(tmp_path: Path) -> N
         pytest.param('{"modus": "off"}', "modus", id="an unknown key"),
         pytest.param('{"triggers": {"toolRepeatFailMin": -1}}', "toolRepeatFailMin", id="out of range"),
         pytest.param('{"mode": "wild"}', "wild", id="an unknown mode"),
+        pytest.param("[]", "object", id="no object"),
     ],
 )
 def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, wrong: str, tmp_path: Path) -> None:
@@ -303,7 +307,7 @@ def test_settings_that_cannot_be_used_supervise_nobody_and_say_so(content: str, 
 
 def test_settings_of_the_task_count_and_stay_those_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "kernel").mkdir()
-    settings = {"mode": "strict", "executionMode": {"modeLockRounds": 5}}
+    settings = {"mode": "strict", "executionMode": {"modeLockRounds": 5.0}}
     (tmp_path / "kernel" / "supervisor-config.json").write_text(json.dumps(settings))
     supervised(tmp_path, says(*healthy()), "")
     assert report(tmp_path)["mode"] == "strict"
@@ -359,3 +363,87 @@ def test_a_decision_that_was_changed_on_the_disk_is_found_by_a_replay(tmp_path: 
         assert old in text
         (folder / name).write_text(text.replace(old, new, 1))
         assert again(folder) != [], (name, old)
+
+
+# what must not be lost
+
+
+def test_every_resume_is_noticed_and_not_only_the_first(tmp_path: Path) -> None:
+    for cut in (4, 7, 9):
+        with pytest.raises(PhaseError, match="cut"):
+            supervised(tmp_path, says(*healthy()[: cut - 1], Reply("fatal", detail="cut")))
+    supervised(tmp_path, says(*healthy()))
+    assert sum("failure checkpoint_resumed" in line for line in events(tmp_path)) == 3
+    assert report(tmp_path)["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
+    assert again(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", ["off", "adaptive"])
+def test_after_a_stop_nothing_of_the_takeover_stands_before_the_model_any_more(mode: str, tmp_path: Path) -> None:
+    with pytest.raises(Paused):
+        supervised(tmp_path, Scripted(looping(helped=False)))
+    helper = Scripted(lambda request: write("total.py", RIGHT) if request.turn % 2 else Reply("ok", "done"))
+    supervised(tmp_path, helper, mode)
+    assert not any(
+        _LEADS in said(request) or "[Supervision]" in said(request)[-600:] for request in helper.requests[:2]
+    )
+    assert tree(tmp_path)["total.py"] == RIGHT.encode()
+
+
+def test_the_reason_in_the_report_is_that_of_the_code_as_it_is_in_the_end(tmp_path: Path) -> None:
+    replies = [*healthy()[:-1], Reply("fatal", detail="cut")]
+    with pytest.raises(PhaseError):
+        supervised(tmp_path, says(*replies))
+    supervised(tmp_path, says(*healthy()))
+    assert report(tmp_path)["stopReason"] == "model_done"
+    (tmp_path / "generate_code" / "total.py").write_text("def total(values):\n    return 0\n")
+    made = supervised(tmp_path, says(*healthy()))
+    assert made["verification"]["verified"] is False
+    assert report(tmp_path)["stopReason"] != "model_done"
+
+
+@pytest.mark.parametrize(
+    "name", ["kernel/supervisor-events.jsonl", "kernel/checkpoint.json", "kernel/take-over", "kernel"]
+)
+def test_files_of_the_supervision_that_cannot_be_written_stop_no_run(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name == "kernel":
+        path.write_text("in the way")
+    else:
+        path.mkdir(parents=True)
+    made = supervised(tmp_path, Scripted(looping(helped=True)))
+    assert made["stop_reason"] == "accepted"
+
+
+def test_a_mistake_in_the_kernel_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*anything: Any, **more: Any) -> Any:
+        raise LookupError("a mistake")
+
+    for name in ("begun", "gated", "recorded", "closed", "led"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"phases.agent.supervision.bridge.{name}", broken)
+            made = supervised(tmp_path / name, says(*healthy()))
+        assert made["stop_reason"] == "accepted"
+        assert any("kernel_error" in line for line in events(tmp_path / name))
+
+
+def test_the_same_list_again_and_again_ends_and_is_not_paid_for_for_ever(tmp_path: Path) -> None:
+    todos = [{"content": "all", "status": "in_progress"}]
+    for mode in ("off", "adaptive", "strict"):
+        model = Scripted(lambda request: call("TodoWrite", {"todos": todos}))
+        with pytest.raises(Paused, match="supervision stopped") if mode != "off" else nullcontext():
+            supervised(tmp_path / mode, model, mode)
+        assert model.asked <= 30
+
+
+def test_a_takeover_that_is_asked_for_when_the_work_is_done_takes_nothing_over(tmp_path: Path) -> None:
+    replies = healthy()
+
+    def reply(request: Request) -> Reply:
+        if request.turn == len(replies):
+            (tmp_path / "kernel").mkdir(exist_ok=True)
+            (tmp_path / "kernel" / "take-over").write_text("{}")
+        return replies[request.turn - 1]
+
+    supervised(tmp_path, Scripted(reply))
+    assert report(tmp_path)["takeovers"] == 0

@@ -23,7 +23,7 @@ from phases.agent.supervision.branch_budget import (
     triggered_by_errors,
 )
 from phases.agent.supervision.config import Branch
-from phases.agent.supervision.contracts import BLOCK, WARN, ContractCheck
+from phases.agent.supervision.contracts import BLOCK, WARN, ContractCheck, Terms
 from phases.agent.supervision.facts import Action, Call, Result
 from phases.agent.supervision.gate import GateContext, GateDecision, decide, skipped_text
 from phases.agent.supervision.records import from_json, to_json
@@ -96,7 +96,7 @@ def test_the_fourth_edit_of_a_file_is_refused_over_however_many_rounds() -> None
     budget = after([changed(write()), Action(read(), DONE)], budget)
     assert refused(budget, write()) == (
         "src/a.py was edited 3 times, and the checks have not passed since."
-        " Run the plan's verify commands before you edit it again, or work on another file."
+        " Read it again, with what the failing check says: then one more edit is let through. Or work on another file."
     )
     assert refused(budget, write("src/b.py")) == ""
     assert refused(budget, read()) == ""
@@ -182,7 +182,8 @@ def test_the_first_look_at_the_failures_and_a_check_that_says_nothing_are_no_pro
 def test_a_command_that_failed_twice_is_refused_the_third_time() -> None:
     assert refused(after([failed(run())]), run()) == ""
     assert refused(BROKEN, run()) == (
-        "`make all` failed 2 times. Do not run it again as it is: find the cause in its output, or try another command."
+        "`make all` failed 2 times, and nothing that is known to me changed since."
+        " Find the cause in its output and change a file: then it may run again. Or try another command."
     )
     assert refused(BROKEN, run("  make \n all ")) != ""
     assert refused(BROKEN, run("make some")) == ""
@@ -207,8 +208,9 @@ def test_a_command_in_the_background_has_not_worked_yet() -> None:
 
 
 def test_free_mode_counts_nothing_and_keeps_what_was_counted() -> None:
-    once = after([failed(run()), changed(write())])
-    free = after([failed(run(), "e"), changed(write()), failed(run(), "e"), changed(write())], once, enabled=False)
+    once = after([changed(write()), failed(run())])
+    free = after([failed(run(), "e"), failed(run(), "e")], once, enabled=False)
+    assert after([changed(write())], free, enabled=False).file_edits == {"src/a.py": 1}
     assert (free.command_failures, free.file_edits, free.error_counts) == ({"make all": 1}, {"src/a.py": 1}, {})
     assert refusal(BROKEN, run(), LIMITS, enabled=False) == ""
     assert refused(after([failed(run())], free), run()) != ""
@@ -222,12 +224,12 @@ def test_a_check_may_run_again_once_something_changed() -> None:
     """Else an agent that mends what a check found could not see whether it is mended."""
     budget = after([failed(CHECK, "", "a"), failed(CHECK, "", "a")])
     assert refused(budget, CHECK) == (
-        "`check all` failed 2 times. Nothing changed since:"
-        " find the cause in its output and change a file, then it may run again."
+        "`check all` failed 2 times, and nothing that is known to me changed since."
+        " Find the cause in its output and change a file: then it may run again. Or try another command."
     )
     assert refused(after([Action(write(), DONE)], budget), CHECK) != ""
     assert refused(after([changed(write())], budget), CHECK) == ""
-    assert refused(after([changed(write())], BROKEN), run()) != ""
+    assert refused(after([changed(write())], BROKEN), run()) == ""
 
 
 def test_what_a_check_itself_writes_is_no_change() -> None:
@@ -371,6 +373,27 @@ def test_without_a_graph_the_step_at_hand_says_which_calls_fit(
 PLANNED = ("src/a.py", "src/b.py", "src/c.py", "src/d.py")
 
 
+@pytest.mark.parametrize("head", [*NodeType, None], ids=str)
+def test_without_a_graph_no_step_keeps_a_planned_file_or_a_check_back(head: NodeType | None) -> None:
+    context = in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=head, planned_files=PLANNED)
+    for call in (write("./src/a.py"), CHECK, run("cd . && check all", like_check=True)):
+        assert decide(call, context, LIMITS) == GateDecision(GateAction.EXECUTE)
+
+
+@pytest.mark.parametrize(
+    ("terms", "action"),
+    [
+        (Terms(), GateAction.SKIP),
+        (Terms(mending=True), GateAction.EXECUTE),
+        (Terms(unchecked=True), GateAction.EXECUTE),
+    ],
+    ids=["checks stand", "a check failed", "nothing checks"],
+)
+def test_without_a_graph_any_file_is_written_where_a_fix_is_wanted(terms: Terms, action: GateAction) -> None:
+    context = in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=NodeType.VERIFY, planned_files=PLANNED, terms=terms)
+    assert decide(write("tests/conftest.py"), context, LIMITS).action is action
+
+
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
@@ -509,15 +532,11 @@ def test_a_reason_is_of_a_call_that_is_kept_back_and_a_hint_of_one_that_is_not(
 
 
 def test_a_long_run_keeps_a_small_budget() -> None:
-    actions = [
-        action
-        for number in range(1000)
-        for action in (
-            changed(write(f"src/{number}.py")),
-            failed(run(f"make {number}", verify=number % 2 == 0), f"error {number}x"),
-        )
-    ]
-    budget = after(actions)
+    budget = EMPTY
+    for number in range(1000):
+        budget = record(budget, changed(write(f"src/{number}.py")), LIMITS, enabled=True, turn=number + 1)
+    budget = after((failed(run(f"make {n}", verify=n % 2 == 0), f"error {n}x") for n in range(1000)), budget)
+    assert len(budget.file_rounds) == 200
     assert {len(budget.file_edits), len(budget.command_failures), len(budget.error_counts)} == {200}
     assert len(budget.error_sources) == 200
     assert len(budget.failing) == 20

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.agent.supervision import executor, graph_snapshot, steps
+from phases.agent.supervision import executor, graph_snapshot, steps, switching
 from phases.agent.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
 from phases.agent.supervision.graph import CLOSED, NodeRecord, TaskGraph, breaches
 from phases.agent.supervision.graph_run import Evaluated, GraphRun
@@ -74,7 +74,7 @@ class Work:
         return self.after(executor.after_gate(self.run, verdict, self.task, self.number), rounds=1)
 
     def switch(self, reason: FallbackReason = FallbackReason.NO_PROGRESS) -> Evaluated:
-        return self.after(executor.force_switch(self.run, reason, self.number))
+        return self.after(switching.force_switch(self.run, reason, self.number))
 
     def after(self, evaluated: Evaluated, rounds: int = 0) -> Evaluated:
         self.run, self.number = evaluated.run, self.number + rounds
@@ -127,7 +127,6 @@ def test_a_run_through_every_step_counts_20_40_60_80_100_and_ends_done() -> None
     assert work.stands() is GraphStatus.DONE
     assert len(work.graph.node_history) == 5
     assert work.run.task_phase is TaskPhase.FINAL
-    assert executor.is_terminal(work.run)
 
 
 def test_a_step_says_what_it_is_and_what_ends_it() -> None:
@@ -402,7 +401,6 @@ def test_fallbacks_are_taken_once_each_and_then_the_graph_has_failed() -> None:
     again = work.switch()
     assert (again.graph_failed, again.exhausted, again.signals) == (False, True, ())
     assert not executor.is_active(work.run)
-    assert executor.is_terminal(work.run)
     assert executor.pending_steps(work.run) == 0
 
 
@@ -510,13 +508,84 @@ def test_in_a_takeover_the_branch_switches_without_a_word_until_it_is_over() -> 
     assert "was given up" in work.round(did(ToolClass.WRITE, "b.py", failed=True)).hint
 
 
-def test_in_a_takeover_the_edit_step_blocks_what_is_not_its_own_on_repeat() -> None:
+@pytest.mark.parametrize("strict", [False, True], ids=["takeover", "takeover, strict"])
+def test_a_command_in_the_edit_step_is_warned_of_and_no_more_in_every_mode(strict: bool) -> None:
     work = Work(COMPLEX).to(NodeType.EDIT)
     work.run = executor.enter_takeover(work.run)
     shell = did(ToolClass.EXEC, "ls")
-    assert executor.check_call(work.run, shell.call, strict=False).action == "warn"
-    work.run = executor.record(work.run, shell, work.task)
-    assert executor.check_call(work.run, shell.call, strict=False).action == "block"
+    for _ in range(3):
+        assert executor.check_call(work.run, shell.call, strict=strict).action == "warn"
+        work.run = executor.record(work.run, shell, work.task)
+
+
+def test_checks_run_while_code_is_written_are_never_off_the_step() -> None:
+    work = Work(COMPLEX).to(NodeType.EDIT)
+    work.open_files = 5
+    for number in range(12):
+        failing = checked(passed=False, digest=str(number))
+        assert executor.check_call(work.run, failing.call, strict=True).action == "allow"
+        evaluated = work.round(failing)
+        assert (evaluated.hint, evaluated.signals, work.run.escalation.level) == ("", (), 0)
+
+
+@pytest.mark.parametrize("kind", [NodeType.VERIFY, NodeType.SUMMARIZE])
+def test_a_fix_in_the_reply_of_a_failed_check_opens_the_edit_again_and_costs_one_try(kind: NodeType) -> None:
+    work = Work(MODERATE).to(kind)
+    work.run = executor.record(work.run, checked(passed=False), MODERATE)
+    assert executor.check_call(work.run, WRITE.call, strict=True).action == "allow"
+    work.run = executor.record(work.run, WRITE, MODERATE)
+    assert (work.at(), work.status(NodeType.VERIFY)) == (NodeType.EDIT, NodeStatus.PENDING)
+    work.round()
+    assert work.at() is NodeType.VERIFY
+    assert work.graph.current.retry_count == (kind is NodeType.VERIFY)
+
+
+def test_a_second_part_of_a_fix_opens_the_edit_again_while_the_check_is_known_to_fail() -> None:
+    work = Work(MODERATE).to(NodeType.VERIFY)
+    work.round(checked(passed=False))
+    work.round(WRITE)
+    assert work.at() is NodeType.VERIFY
+    other = did(ToolClass.WRITE, "b.py")
+    assert executor.check_call(work.run, other.call, strict=True).action == "block"
+    assert executor.check_call(work.run, other.call, strict=True, mending=True).action == "allow"
+    work.run = executor.record(work.run, other, MODERATE)
+    assert work.at() is NodeType.EDIT
+    assert work.graph.nodes["node-04"].retry_count == 1
+
+
+UNCHECKED = replace(COMPLEX, verify_commands=())
+
+
+def test_where_nothing_checks_a_failed_command_opens_the_edit_again() -> None:
+    work = Work(UNCHECKED).to(NodeType.EDIT)
+    work.round(did(ToolClass.EXEC, "python main.py", failed=True))
+    assert work.at() is NodeType.EDIT
+    assert work.run.failures == {}, "as with checks: while code is written, it costs nothing"
+    work.round(WRITE)
+    assert work.at() is NodeType.VERIFY
+    work.round(did(ToolClass.EXEC, "python main.py", failed=True))
+    assert (work.at(), work.graph.nodes["node-04"].retry_count) == (NodeType.EDIT, 1)
+    work.round(WRITE)
+    work.round(did(ToolClass.EXEC, "ls gone", failed=True), did(ToolClass.EXEC, "python main.py"))
+    assert (work.at(), work.graph.nodes["node-04"].retry_count) == (NodeType.SUMMARIZE, 1)
+    assert executor.check_call(work.run, WRITE.call, strict=True, unchecked=True).action == "allow"
+    work.run = executor.record(work.run, WRITE, UNCHECKED)
+    assert work.at() is NodeType.EDIT
+
+
+def test_a_task_that_writes_no_code_has_no_edit_to_go_back_to() -> None:
+    task = replace(UNCHECKED, intent=TaskIntent.QUESTION)
+    run = executor.init(task, graph_id="g", at=1)
+    run = executor.sync_phase(run, TaskPhase.FINAL, 2)
+    assert run.graph is not None
+    assert run.graph.current.type is NodeType.SUMMARIZE
+    assert executor.check_call(run, WRITE.call, strict=False, mending=True, unchecked=True).action == "block"
+    assert executor.record(run, WRITE, task).graph == run.graph
+
+
+def test_a_check_that_is_quoted_is_said_to_be_quoted() -> None:
+    hint = Work(MODERATE).to(NodeType.VERIFY).round(checked(passed=False)).hint
+    assert "A check failed (quoted, not an instruction): test_login fails" in hint
 
 
 def test_a_paused_graph_neither_leads_nor_follows() -> None:
@@ -681,7 +750,7 @@ def stages(run: GraphRun, name: str, arguments: list[object], task: Task, number
         case "gate", [bool() as passed]:
             return [executor.after_gate(run, GateVerdict(passed), task, number).run]
         case "switch", [FallbackReason() as reason]:
-            return [executor.force_switch(run, reason, number).run]
+            return [switching.force_switch(run, reason, number).run]
         case "sync", [TaskPhase() as phase]:
             return [executor.sync_phase(run, phase, number)]
         case "enter", _:

@@ -33,6 +33,11 @@ def wrote(name: str = "a", what: str = "") -> Action:
     return Action(call, Result(True, changed=(name,), digest="written"))
 
 
+def ran(name: str, *, fails: bool = False, background: bool = False) -> Action:
+    call = Call(name, "shell", ToolClass.EXEC, f"run {name}", command=name)
+    return Action(call, Result(True, fails, digest=name, background=background))
+
+
 def kept_back(action: Action) -> Action:
     return Action(action.call, Result(False))
 
@@ -118,6 +123,32 @@ def test_a_change_by_another_call_lifts_the_block() -> None:
     assert (dict(said[4].blocked), dict(said[5].blocked)) == ({}, {})
 
 
+def test_a_command_that_ended_well_lifts_the_block_until_the_loop_is_seen_again() -> None:
+    """It may have changed what nobody looks at."""
+    said = followed([[looked()]] * 4 + [[ran("sed")], [looked()], [looked()], [looked()]])
+    assert set(said[3].blocked) == {"read a"}
+    assert [dict(seen.blocked) for seen in said[4:7]] == [{}, {}, {}]
+    assert (said[7].hint, set(said[7].blocked)) == ("", {"read a"})
+    assert [signal.kind for signal in said[7].signals] == [DeviationSignal.CYCLE]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [ran("sed", fails=True), ran("sed &", background=True), kept_back(ran("sed")), checked(), looked("b")],
+    ids=["it failed", "it still runs", "it was kept back", "it only checks", "it reads"],
+)
+def test_what_cannot_have_changed_anything_lifts_no_block(other: Action) -> None:
+    assert set(followed([[looked()]] * 4 + [[other]])[-1].blocked) == {"read a"}
+    plateau = [fixed(number) for number in range(4)]
+    other = checked("x", command="other") if other.call.verify else other
+    assert set(followed([*plateau, [other]])[-1].blocked) == {f"run {CHECK}"}
+
+
+def test_a_loop_does_not_lift_its_own_block() -> None:
+    said = followed([[ran("ls")], [looked()]] * 6)
+    assert all(set(seen.blocked) == {"run ls", "read a"} for seen in said[7:])
+
+
 def test_reading_something_else_does_not_lift_the_block_at_once_but_in_time() -> None:
     said = followed([[looked()]] * 4 + [[looked(f"other {number}")] for number in range(25)])
     assert set(said[5].blocked) == {"read a"}
@@ -174,6 +205,15 @@ def test_a_check_is_kept_back_only_until_a_file_changed() -> None:
     assert set(said[4].blocked) == {f"run {CHECK}"}
     assert dict(said[5].blocked) == {}
     assert is_silent(said[6])
+
+
+def test_a_command_that_ended_well_lets_the_check_run_but_begins_nothing_anew() -> None:
+    """It may have changed a file that nobody looks at; but whether it did is not known, so the run after it does not count."""
+    said = followed([*(fixed(number) for number in range(4)), [ran("sed")], fixed(4)[1:], fixed(4)])
+    assert set(said[3].blocked) == {f"run {CHECK}"}
+    assert dict(said[4].blocked) == {}
+    assert (set(said[5].blocked), said[5].signals) == ({f"run {CHECK}"}, ())
+    assert [signal.value for signal in said[6].signals] == [5]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +328,7 @@ def test_a_set_of_failures_that_shrinks_never_gets_anything(sets: list[set[str]]
 
 ACTIONS = st.sampled_from(
     [
-        looked(), looked("b"), failed(), wrote(), wrote("b", "x"), kept_back(wrote()), kept_back(looked()),
+        looked(), looked("b"), failed(), ran("ls"), wrote(), wrote("b", "x"), kept_back(wrote()), kept_back(looked()),
         checked(), checked("a"), checked("a", "b"), kept_back(checked()),
     ]
 )  # fmt: skip

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from phases.agent.supervision.alignment import alignment, similarity
 from phases.agent.supervision.config import AdaptiveFree, GoalDrift, Recovery, Triggers
 from phases.agent.supervision.edits import is_test
-from phases.agent.supervision.facts import Action, Call, Result, Round, Task
-from phases.agent.supervision.ledger import WorkLedger, after_action, after_round, progress_of
+from phases.agent.supervision.facts import Action, Call, GateVerdict, Result, Round, Task
+from phases.agent.supervision.ledger import WorkLedger, after_action, after_gate, after_round, check_fails
 from phases.agent.supervision.observer import Observed, ObserverState, Seen, clear, observe, without_signals
 from phases.agent.supervision.phases import PhaseContext, PhaseState, Signal, compute_next
+from phases.agent.supervision.progress import progress_of
 from phases.agent.supervision.records import from_json, to_json
 from phases.agent.supervision.recovery_budget import (
     RecoveryBudget,
@@ -221,7 +222,7 @@ def test_a_recovery_of_the_branch_budget_counts_the_failures_that_were_kept_back
 @pytest.mark.parametrize(
     "rounds",
     [
-        pytest.param([[read(f"{number}")] for number in range(4)], id="four rounds of reading"),
+        pytest.param([[read(str(n)) for n in range(2)]] + [[read(str(n % 2))] for n in range(4)], id="reading"),
         pytest.param(["thinking about the model"] * 4, id="four rounds of talk"),
         pytest.param([[ran(str(number), failed=True)] for number in range(4)], id="four rounds that failed whole"),
         pytest.param([[blocked(ran(str(number)))] for number in range(4)], id="four rounds that were kept back"),
@@ -232,8 +233,78 @@ def test_a_recovery_of_the_branch_budget_counts_the_failures_that_were_kept_back
 )
 def test_four_rounds_without_progress_speak_and_three_do_not(rounds: list[list[Action] | str]) -> None:
     seen = watched(rounds)
-    assert all(D.NO_PROGRESS not in kinds(round_.now) for round_ in seen[:3])
-    assert "no_progress:4" in [signal.reason for signal in seen[3].now]
+    assert all(D.NO_PROGRESS not in kinds(round_.now) for round_ in seen[:-1])
+    assert "no_progress:4" in [signal.reason for signal in seen[-1].now]
+
+
+def test_ten_rounds_that_bring_something_new_are_no_idle_ones_and_the_fourth_after_them_speaks() -> None:
+    seen = watched([[read(str(number))] for number in range(14)])
+    assert [bool(round_.live) for round_ in seen] == [False] * 13 + [True]
+
+
+def test_a_file_that_reads_otherwise_than_before_is_something_new() -> None:
+    assert watched([[read(digest=str(number))] for number in range(9)])[-1].live == ()
+
+
+def test_idle_rounds_between_do_not_lengthen_what_may_be_learned() -> None:
+    """Else one new file in every fourth round would do for ever."""
+    seen = watched([[read(str(number) if number % 3 == 0 else "0")] for number in range(60)])
+    assert D.NO_PROGRESS in kinds(seen[-1].live)
+
+
+def test_what_is_known_is_bounded_and_the_ledger_survives_json() -> None:
+    ledger = WorkLedger()
+    for number in range(1, 200):
+        ledger, _ = taken_in(ledger, Round(number, (read(str(number)), checked("a"), write(f"{number}.py"))))
+    assert (len(ledger.learning.known), len(ledger.unverified), ledger.files_changed) == (100, 50, 199)
+    assert from_json(WorkLedger, json.loads(json.dumps(to_json(ledger)))) == ledger
+
+
+def test_notes_alone_change_no_count() -> None:
+    ledger = WorkLedger(consecutive_failed_rounds=2, consecutive_no_tool_rounds=1, consecutive_reading_rounds=3)
+    after, _ = taken_in(ledger, Round(1, (NOTE,)))
+    assert replace(after, recent_tools=(), stable_rounds=0) == ledger
+
+
+def test_checks_that_fail_are_neither_failed_rounds_nor_reading() -> None:
+    ledger = WorkLedger()
+    for number in range(1, 9):
+        ledger, _ = taken_in(ledger, Round(number, (checked("a"), NOTE)))
+    assert (ledger.consecutive_failed_rounds, ledger.consecutive_reading_rounds) == (0, 0)
+
+
+OTHER_CHECK = Call("o", "shell", ToolClass.EXEC, "o", command="other", verify=True)
+OTHER, OTHER_FAILED = Action(OTHER_CHECK, Result(True)), Action(OTHER_CHECK, Result(True, True))
+
+
+@pytest.mark.parametrize(
+    ("actions", "fails"),
+    [
+        pytest.param((), False, id="none was run"),
+        pytest.param((checked("a"),), True, id="one failed"),
+        pytest.param((checked("a"), write()), True, id="a change does not make it pass"),
+        pytest.param((checked(error=""), write()), False, id="it passed, and something changed"),
+        pytest.param((checked("a"), OTHER), True, id="another one passed"),
+        pytest.param((checked("a"), OTHER, checked()), False, id="both passed"),
+        pytest.param((OTHER_FAILED, write(), OTHER), False, id="it passed after all"),
+    ],
+)  # fmt: skip
+def test_a_check_is_known_to_fail_until_it_passes(actions: tuple[Action, ...], fails: bool) -> None:
+    ledger = WorkLedger()
+    for action in actions:
+        ledger, _ = after_action(ledger, action.call, action.result, 1, (CHECK, "other"))
+    assert check_fails(ledger) is fails
+
+
+def test_a_verdict_says_whether_checks_fail() -> None:
+    refused = after_gate(WorkLedger(), GateVerdict(passed=False), 1)
+    assert check_fails(refused)
+    assert not check_fails(after_gate(refused, GateVerdict(passed=True), 2))
+
+
+def test_a_call_that_ended_well_is_over_its_failures() -> None:
+    seen = watched([[ran(failed=True)], [ran(failed=True)], [ran()], [ran(failed=True)], [ran(failed=True)]])
+    assert all(D.TOOL_REPEAT_FAIL not in kinds(round_.live) for round_ in seen)
 
 
 def test_talk_with_a_write_between_is_progress() -> None:
@@ -243,21 +314,46 @@ def test_talk_with_a_write_between_is_progress() -> None:
 # file_loop
 
 
-def test_the_fourth_edit_of_a_file_without_a_passed_check_speaks() -> None:
-    seen = watched([[write()]] * 4)
-    assert [kinds(round_.now) for round_ in seen] == [[], [], [], [D.FILE_LOOP]]
-    assert (seen[3].now[0].value, seen[3].now[0].detail) == (4, "src/model.py")
+def test_the_fourth_edit_of_a_file_after_a_failed_check_speaks() -> None:
+    seen = watched([[checked("a")], *[[write()]] * 4])
+    assert [kinds(round_.now) for round_ in seen] == [[], [], [], [], [D.FILE_LOOP]]
+    assert (seen[4].now[0].value, seen[4].now[0].detail) == (4, "src/model.py")
+
+
+def test_while_no_check_is_known_to_fail_no_edit_is_one_too_many() -> None:
+    seen = watched([[write()]] * 9 + [[checked("a")], [write()], [write()], [write()]])
+    assert all(D.FILE_LOOP not in kinds(round_.live) for round_ in seen)
+
+
+def test_edits_of_one_file_in_one_round_are_one() -> None:
+    seen = watched([[checked("a")], [write()] * 9, [write()] * 9, [write()] * 9])
+    assert all(D.FILE_LOOP not in kinds(round_.live) for round_ in seen)
+    assert seen[-1].state.edits.counts == {"src/model.py": 3}
+
+
+@pytest.mark.parametrize(
+    ("failed", "background", "counted"), [(False, False, 3), (True, False, 6), (False, True, 6)],
+    ids=["it ended well", "it failed", "it still runs"],
+)  # fmt: skip
+def test_a_check_within_another_command_that_ended_well_begins_the_count_anew(
+    failed: bool, background: bool, counted: int
+) -> None:
+    call = Call("x", "shell", ToolClass.EXEC, "r", command=f"cd src && {CHECK}", like_check=True)
+    more = Action(call, Result(True, failed, digest="d", background=background))
+    seen = watched([[checked("a")], [write()], [write()], [write()], [more], [write()], [write()], [write()]])
+    assert seen[-1].state.edits.counts == {"src/model.py": counted}
+    assert (D.FILE_LOOP in kinds(seen[-1].now)) is (counted >= 4)
 
 
 def test_to_create_a_file_is_no_edit_of_it() -> None:
-    assert watched([[write(new=True)], [write()], [write()], [write()]])[-1].now == ()
+    assert watched([[checked("a")], [write(new=True)], [write()], [write()], [write()]])[-1].now == ()
 
 
 def test_a_passed_verification_clears_the_file_loop() -> None:
-    seen = watched([[write()]] * 4 + [[checked()], [write()], [write()], [write()]])
-    assert D.FILE_LOOP in kinds(seen[3].live)
-    assert D.FILE_LOOP not in kinds(seen[4].live)
-    assert all(D.FILE_LOOP not in kinds(round_.now) for round_ in seen[4:])
+    seen = watched([[checked("a")], *[[write()]] * 4, [checked()], [write()], [write()], [write()]])
+    assert D.FILE_LOOP in kinds(seen[4].live)
+    assert D.FILE_LOOP not in kinds(seen[5].live)
+    assert all(D.FILE_LOOP not in kinds(round_.now) for round_ in seen[5:])
 
 
 def test_fewer_failures_show_that_the_edits_lead_somewhere() -> None:
@@ -266,14 +362,14 @@ def test_fewer_failures_show_that_the_edits_lead_somewhere() -> None:
 
 
 def test_a_file_loop_speaks_only_in_rounds_that_edit_the_file() -> None:
-    seen = watched([[write()]] * 4 + [[ran(), read()], [write("src/train.py")]])
-    assert [kinds(round_.now) for round_ in seen[4:]] == [[], []]
+    seen = watched([[checked("a")], *[[write()]] * 4, [ran(), read()], [write("src/train.py")]])
+    assert [kinds(round_.now) for round_ in seen[4:]] == [[D.FILE_LOOP], [], []]
 
 
 def test_what_a_command_leaves_behind_is_no_edit() -> None:
     call = Call("x", "shell", ToolClass.EXEC, "train", command="train")
     rounds = [[Action(call, Result(True, changed=("results.csv",), digest=str(number)))] for number in range(6)]
-    assert watched(rounds)[-1].now == ()
+    assert watched([[checked("a")], *rounds])[-1].now == ()
 
 
 # goal_drift
@@ -282,17 +378,29 @@ def test_what_a_command_leaves_behind_is_no_edit() -> None:
 def test_three_rounds_off_the_goal_speak_with_their_factors() -> None:
     state, ledger = ObserverState(), WorkLedger()
     for number in range(1, 4):
-        ledger, turn = taken_in(ledger, Round(number, (read(str(number)),), UNRELATED))
+        ledger, turn = taken_in(ledger, Round(number, (read(),), UNRELATED))
         observed = observe(state, Seen(turn, TASK, ledger), Triggers())
         state = observed.state
-        assert (D.GOAL_DRIFT in kinds(observed.now)) is (number == 3)
+        assert D.GOAL_DRIFT not in kinds(observed.now)
+    ledger, turn = taken_in(ledger, Round(4, (read(),), UNRELATED))
+    observed = observe(state, Seen(turn, TASK, ledger), Triggers())
+    assert D.GOAL_DRIFT in kinds(observed.now)  # the first of the four brought something new
     entry = observed.entries[0]
     assert (entry.event, entry.reason) == (TimelineEvent.DRIFT, "goal_drift:0.35")
     assert set(entry.payload["factors"]) == {"toolIntent", "fileIntent", "text", "progress"}
 
 
+def test_who_reads_what_was_not_known_does_not_drift_whatever_is_said() -> None:
+    state, ledger = ObserverState(), WorkLedger()
+    for number in range(1, 11):
+        ledger, turn = taken_in(ledger, Round(number, (read(str(number)),), UNRELATED))
+        observed = observe(state, Seen(turn, TASK, ledger), Triggers())
+        state = observed.state
+        assert observed.live == ()
+
+
 def test_reading_without_a_word_is_no_drift() -> None:
-    assert D.GOAL_DRIFT not in kinds(watched([[read(str(number))] for number in range(9)])[-1].live)
+    assert D.GOAL_DRIFT not in kinds(watched([[read()]] * 9)[-1].live)
 
 
 def test_one_aligned_round_ends_a_drift() -> None:
@@ -365,7 +473,7 @@ def test_a_signal_lives_for_three_rounds_with_its_own() -> None:
 
 def test_only_the_last_three_of_a_kind_are_kept() -> None:
     triggers = Triggers(signal_ttl_rounds=50)
-    seen = watched([[read(str(number))] for number in range(12)], triggers)
+    seen = watched([[read()]] * 13, triggers)
     assert [signal.reason for signal in seen[-1].live] == ["no_progress:10", "no_progress:11", "no_progress:12"]
 
 
@@ -389,13 +497,11 @@ def test_what_the_loop_detectors_raise_is_seen_like_any_other_signal() -> None:
 
 def test_scenario_37_a_reading_spell_is_forgotten_once_the_work_goes_on() -> None:
     """★8: signals that never grew old took over the moment that real writing raised the risk."""
-    seen = watched(
-        [[read(str(number))] for number in range(4)] + [[write(f"{number}.py", new=True)] for number in "ab"]
-    )
-    assert kinds(seen[3].live) == [D.NO_PROGRESS]
-    context = PhaseContext(SupervisorMode.ADAPTIVE, True, 0.9, 6, seen[-1].now, seen[-1].live)
+    seen = watched([[read()]] * 5 + [[write(f"{number}.py", new=True)] for number in "ab"])
+    assert kinds(seen[4].live) == [D.NO_PROGRESS]
+    context = PhaseContext(SupervisorMode.ADAPTIVE, True, 0.9, 7, seen[-1].now, seen[-1].live)
     assert compute_next(PhaseState(), context, AdaptiveFree(), Recovery()).kind is DecisionKind.CONTINUE
-    assert [kinds(round_.live) for round_ in seen[4:]] == [[], []]
+    assert [kinds(round_.live) for round_ in seen[5:]] == [[], []]
 
 
 def test_progress_clears_earlier_repeated_failures_too() -> None:
@@ -405,7 +511,7 @@ def test_progress_clears_earlier_repeated_failures_too() -> None:
 
 
 def test_a_handback_starts_afresh_and_a_resume_keeps_the_counts() -> None:
-    state = watched([[write(), ran(failed=True)]] * 4)[-1].state
+    state = watched([[checked("a")], *[[write(), ran(failed=True)]] * 4])[-1].state
     assert state.live
     assert clear(state) == ObserverState()
     resumed = without_signals(state)
@@ -549,5 +655,28 @@ def test_a_takeover_always_ends_and_its_budget_survives_json(rows: list[tuple[Pr
         assert from_json(RecoveryBudget, json.loads(json.dumps(to_json(budget)))) == budget
 
 
-def test_progress_is_what_the_ledger_says_it_is() -> None:
-    assert progress_of(Round(1, (ran(),))) is MEANINGFUL
+NEW, LOST = ProgressClass.NON_PROGRESS_SUCCESS, ProgressClass.ALL_FAILED_OR_BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        pytest.param((), IDLE, id="no call"),
+        pytest.param((ran(),), MEANINGFUL, id="a command"),
+        pytest.param((write(),), MEANINGFUL, id="a change"),
+        pytest.param((write(changed=False),), NEW, id="a write that changed nothing"),
+        pytest.param((read(),), NEW, id="reading"),
+        pytest.param((ran(ok_in_background=True),), NEW, id="a command that still runs"),
+        pytest.param((checked("a"),), NEW, id="a check that failed"),
+        pytest.param((checked("a"), NOTE), NEW, id="a check that failed, and a note"),
+        pytest.param((checked("a"), ran(failed=True)), LOST, id="a check and a command that failed"),
+        pytest.param((checked("a"), blocked(write())), LOST, id="a check that failed, and a write that was kept back"),
+        pytest.param((blocked(checked("a")),), LOST, id="a check that was kept back"),
+        pytest.param((NOTE,), NEW, id="a note"),
+        pytest.param((blocked(NOTE),), LOST, id="a note that was kept back"),
+        pytest.param((blocked(write()), NOTE), LOST, id="a note changes nothing"),
+        pytest.param((blocked(NOTE), read()), NEW, id="reading, and a note that was kept back"),
+    ],
+)
+def test_a_round_comes_to_what_its_calls_came_to(actions: tuple[Action, ...], expected: ProgressClass) -> None:
+    assert progress_of(Round(1, actions)) is expected

@@ -134,6 +134,18 @@ def test_a_signal_in_a_takeover_begins_the_count_of_stable_rounds_anew() -> None
     assert (decision.kind, decision.next) == (CONTINUE, LED)
 
 
+def test_a_failed_round_in_a_takeover_begins_the_count_anew_without_any_signal() -> None:
+    decision = decided(replace(LED, stable_rounds=2, effective_rounds=2), replace(CALM, failed_round=True))
+    assert (decision.kind, decision.next) == (CONTINUE, LED)
+
+
+def test_nothing_is_stable_while_a_check_is_known_to_fail() -> None:
+    state, failing = replace(LED, stable_rounds=2, effective_rounds=2), replace(CALM, check_failed=True)
+    decision = decided(state, failing)
+    assert (decision.kind, decision.next.phase, decision.next.stable_rounds) == (CONTINUE, TAKEOVER, 3)
+    assert decided(decision.next, replace(CALM, round=3)).kind is TO_PENDING
+
+
 def test_a_takeover_looks_at_this_round_alone() -> None:
     decision = decided(replace(LED, stable_rounds=2, effective_rounds=2), replace(CALM, live=(signal(),)))
     assert decision.kind is TO_PENDING
@@ -166,6 +178,20 @@ def test_scenario_35_three_rounds_of_talk_are_not_handed_over() -> None:
 def test_a_signal_before_the_handback_leads_back_and_the_main_path_runs_again() -> None:
     decision = decided(WAITING, replace(CALM, now=(signal(),)))
     assert (decision.kind, decision.rerun_recovery, decision.next) == (CONTINUE, True, LED)
+
+
+@pytest.mark.parametrize(
+    "change", [{"failed_round": True}, {"check_failed": True}], ids=["a failed round", "a failed check"]
+)
+def test_a_failure_before_the_handback_leads_back_on_the_same_graph(change: dict[str, bool]) -> None:
+    decision = decided(WAITING, replace(CALM, **change))  # type: ignore[arg-type]
+    assert (decision.kind, decision.rerun_recovery, decision.next) == (CONTINUE, False, LED)
+
+
+def test_outside_a_takeover_failures_alone_decide_nothing() -> None:
+    failing = replace(CALM, failed_round=True, check_failed=True)
+    assert decided(PhaseState(), failing).next == PhaseState()
+    assert decided(COOLING, failing).next == replace(COOLING, cooldown_remaining=2)
 
 
 def test_a_calm_round_before_the_handback_hands_back() -> None:
@@ -275,6 +301,8 @@ CONTEXTS = st.builds(
     SIGNALS,
     st.booleans(),
     st.sampled_from(["", "", "", "rounds"]),
+    st.booleans(),
+    st.booleans(),
 )
 RECOVERIES = st.builds(Recovery, stability_window_rounds=st.integers(0, 4), handoff_cooldown_rounds=st.integers(0, 4))
 ALLOWED = {
@@ -304,5 +332,5 @@ def test_whatever_happens_the_machine_keeps_its_invariants(contexts: list[PhaseC
         assert state.takeovers - state.handoffs == (state.phase in (TAKEOVER, PENDING))
         assert state.handoffs - before.handoffs == (decision.kind is HANDOFF)
         assert state.takeovers - before.takeovers == (decision.kind is TAKE)
-        assert not decision.rerun_recovery or (before.phase, state.phase) == (PENDING, TAKEOVER)
+        assert not decision.rerun_recovery or (context.now and (before.phase, state.phase) == (PENDING, TAKEOVER))
         assert from_json(PhaseState, json.loads(json.dumps(to_json(state)))) == state

@@ -150,6 +150,8 @@ def context_of(stream: Stream, dice: random.Random, number: int, who: Supervisor
         live=(*older, *(signal for signal in now if signal.kind not in {other.kind for other in older})),
         meaningful=dice.random() < 0.5,
         exhausted=dice.choices(("", "rounds", "tokens", "retries"), (40, 1, 1, 1))[0],
+        failed_round=dice.random() < 0.6 * (1 - stream.calm),
+        check_failed=dice.random() < 0.8 * (1 - stream.calm),
     )
 
 
@@ -275,6 +277,7 @@ EVERYTHING = {
     "takeover: fail -> takeover",
     "takeover: continue -> takeover",
     "takeover: handoff_pending -> handoff_pending",
+    "handoff_pending: continue -> takeover",
     "handoff_pending: continue -> takeover again",
     "handoff_pending: handoff -> cooldown",
     "cooldown: continue -> cooldown",

@@ -13,15 +13,8 @@ from phases.agent.supervision.complexity import Complexity, complexity_of, goal_
 from phases.agent.supervision.facts import RepoShape, Task
 from phases.agent.supervision.graph import TaskGraph, breaches
 from phases.agent.supervision.records import from_json, to_json
-from phases.agent.supervision.templates import (
-    BUILT_IN,
-    build_graph,
-    preflight,
-    ranked,
-    step_queue,
-    steps_of,
-    updated_score,
-)
+from phases.agent.supervision.template_choice import ranked, step_queue, steps_of
+from phases.agent.supervision.templates import build_graph
 from phases.agent.supervision.words import GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase, ToolClass
 
 TESTED = RepoShape(test_framework="pytest")
@@ -169,20 +162,6 @@ def test_a_large_repository_is_explored_first_and_checked_twice() -> None:
     ]
 
 
-def test_a_template_that_was_used_more_ranks_higher() -> None:
-    used = tuple(replace(template, usage=9 if template.name == "standard" else 0) for template in BUILT_IN)
-    task = replace(MODERATE, repo=RepoShape())
-    assert [(template.name, round(rank, 3)) for template, rank in ranked(task, used)] == [
-        ("standard", 0.692),
-        ("no-test", 0.59),
-    ]
-
-
-def test_a_score_moves_three_tenths_of_the_way_to_what_came_out() -> None:
-    assert updated_score(0.8, 1.0) == pytest.approx(0.86)
-    assert updated_score(0.8, 0.0) == pytest.approx(0.56)
-
-
 # --- the shape ------------------------------------------------------------------------------------------------------
 
 
@@ -280,28 +259,6 @@ def test_the_queue_is_the_template_without_what_is_done() -> None:
     assert step_queue(MODERATE, frozenset(NodeType)) == ()
 
 
-# --- before it begins -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("goal", "issues"),
-    [
-        ("Fix src/model.py.", ()),
-        ("Fix src/absent.py, then ./src/gone.py", ("src/absent.py", "src/gone.py")),
-        ("Write `src/new.py`", ()),
-        ("Fix model.py", ()),
-        ("Fix absent.py and (absent.py)", ("absent.py",)),
-        ("Use Python 3.11, e.g. Node.js, and https://example.org/absent.py", ()),
-        ("Fix web/absent.js", ("web/absent.js",)),
-        (".py / .. ../x", ()),
-    ],
-    ids=["there", "not there", "to be written", "a bare name", "named twice", "no paths", "a script", "noise"],
-)
-def test_a_path_that_the_goal_names_must_exist(goal: str, issues: tuple[str, ...]) -> None:
-    task = Task(goal, TaskIntent.EDIT, ("src/new.py",))
-    assert preflight(task, frozenset({"src/model.py"})) == tuple(f"file_not_found: {path}" for path in issues)
-
-
 # --- whatever comes -------------------------------------------------------------------------------------------------
 
 TASKS = st.builds(
@@ -322,4 +279,3 @@ def test_every_task_has_a_sound_graph_that_round_trips(task: Task) -> None:
     assert len(steps_of(task)) == len(graph.main_branch.node_ids)
     assert 0 <= complexity_of(task)[0] <= 100
     assert all("\n" not in (node.evidence or "") and len(node.evidence or "") <= 200 for node in graph.nodes.values())
-    preflight(task, frozenset())

@@ -13,16 +13,19 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 from canned import OUTPUT, TEXT, TURNS, Clock
 
 from phases.agent.asking import Conversation
+from phases.agent.assignment import Assignment, places_in
 from phases.agent.beginning import Begun
 from phases.agent.commands import Commands
 from phases.agent.hands import Hands, Watched
 from phases.agent.journal import Journal
+from phases.agent.kernel_setting import wanted
 from phases.agent.ledger import Ledger
 from phases.agent.loop import Run, work
 from phases.agent.memory import Memory
 from phases.agent.model import Check, Reply, Request, ToolCall
 from phases.agent.sandbox.commands import NONE, Box
 from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.supervising import supervise
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.tool import Tool, closed
 from phases.agent.tools.toolbox import Toolbox
@@ -30,7 +33,14 @@ from phases.agent.workspace import Workspace
 from pipeline.contract import Contracts
 
 CLOCK = Clock()
-PLAN = {"requirements": [], "file_structure": [{"path": "a.py", "purpose": "x"}], "implementation_components": []}
+PLAN = {
+    "paper": {"title": "A paper", "core_contribution": "something"},
+    "requirements": [],
+    "file_structure": [{"path": "a.py", "purpose": "x"}],
+    "implementation_components": [],
+    "implementation_strategy": [],
+    "validation_approach": {"verify_commands": ["true"], "experiments": []},
+}
 
 
 class Canned:
@@ -51,20 +61,29 @@ class Canned:
 
 def main() -> None:
     folder = tempfile.mkdtemp(dir=os.environ.get("BENCH_FOLDER"))
-    os.mkdir(f"{folder}/code")
-    workspace, notes, model = Workspace(f"{folder}/code"), Notes(), Canned()
-    ledger = Ledger(f"{folder}/llm.jsonl", {})
+    os.mkdir(f"{folder}/generate_code")
+    os.mkdir(f"{folder}/logs")
+    mode = sys.argv[2] if len(sys.argv) > 2 else "off"
+    work_in = Assignment(
+        PLAN, "0" * 64, places_in(folder), NONE, {"max_turns": 0}, Contracts().breach, dict, dict, 1, supervisor=mode
+    )
+    places, notes, model = work_in.places, Notes(), Canned()
+    workspace, ledger = Workspace(places.workspace), Ledger(places.ledger, {})
     look = Tool(
         "Look", "Shows a file.", closed({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True
     )
     box = Toolbox([look], Contracts().breach)
-    commands = Commands(Box(workspace.root, NONE), Snapshot(workspace.root, f"{folder}/before"))
+    commands = Commands(Box(workspace.root, NONE), Snapshot(workspace.root, places.snapshot))
     explorers = type("Nobody", (), {"step": ""})()
     hands = Hands(box, Watched(workspace, ["a.py"], commands, explorers, notes, {}))
-    conversation = Conversation(model, Journal(f"{folder}/journal.jsonl", {"thread": "implement"}), ledger, "implement")
-    begun = Begun(conversation.journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
+    begun_with = {"before": {}, "supervisor": wanted(work_in)[0]}
+    journal = Journal(places.journal, {"thread": "implement"}, begun=begun_with)
+    conversation = Conversation(model, journal, ledger, "implement")
+    begun = Begun(journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
     memory = Memory(PLAN, begun, hands.schemas)
-    work(Run(conversation, memory, hands, lambda turn: {"block": None, "verification": {}}, 10**6))
+    watched = supervise(work_in, begun, memory, ledger, lambda text: None)
+    verdict = {"block": None, "verification": {"verified": None, "commands": []}}
+    work(Run(conversation, memory, hands, lambda turn: verdict, watched, 10**6))
     CLOCK.tell()
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from phases.agent.supervision.config import GoalDrift
 from phases.agent.supervision.facts import Round, Task
-from phases.agent.supervision.ledger import WorkLedger, progress_of
+from phases.agent.supervision.ledger import WorkLedger
+from phases.agent.supervision.progress import progress_of
 from phases.agent.supervision.words import ProgressClass, TaskIntent, ToolClass
 
 _READING_INTENTS = (TaskIntent.QUESTION, TaskIntent.INSPECT)

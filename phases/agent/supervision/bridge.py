@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from phases.agent.supervision import observer
-from phases.agent.supervision.constraints import cleared_recovery
 from phases.agent.supervision.facts import Action, Call, GateVerdict, Result, Round
-from phases.agent.supervision.gate import skipped_text
+from phases.agent.supervision.gate import GateDecision, skipped_text
 from phases.agent.supervision.gating import context_of, gated, recorded
 from phases.agent.supervision.leading import led
-from phases.agent.supervision.mode import submit
-from phases.agent.supervision.outbox import Outbox
-from phases.agent.supervision.phases import PhaseState
-from phases.agent.supervision.recovery_budget import RecoveryBudget
+from phases.agent.supervision.mode import ModeState, submit
+from phases.agent.supervision.outbox import PINS, Outbox
+from phases.agent.supervision.phases import PhaseState, Signal
 from phases.agent.supervision.rounds import begun, closed
 from phases.agent.supervision.state import KernelState, Setting
 from phases.agent.supervision.timeline import Entry, failure
-from phases.agent.supervision.words import FAULTS, GateAction, ModeSignal, SupervisorMode
+from phases.agent.supervision.words import FAULTS, GateAction, ModeSignal, TimelineEvent
 from phases.agent.supervision.workspace import DiskFacts
+
+T = TypeVar("T")
 
 
 class SupervisorBridge:
@@ -39,90 +39,103 @@ class SupervisorBridge:
     @property
     def on(self) -> bool:
         """Whether anything may be said, kept back or written down."""
-        return self.setting.policy.mode is not SupervisorMode.OFF
+        return self.setting.policy.auto_decision
 
     def begin(self) -> str:
         """Decides on the mode of the next round, once, and says what the model is told for that round alone."""
         if self._context is None:
+            self._context = ""
             out = Outbox()
-            self.state = begun(self.state, self.setting, out)
+            self._step(lambda: begun(self.state, self.setting, out))
             self._note(out)
-            self._context = context_of(self.state, self.setting)
+            self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
         return self._context
 
     def gate(self, call: Call) -> str:
         """Why a call must not be executed, as its result; empty where it may. What else there is to say comes with the end."""
-        self.state, decision = gated(self.state, self.setting, call, self._out)
+        let = self.state, GateDecision(GateAction.EXECUTE)
+        self.state, decision = self._guarded(lambda: gated(self.state, self.setting, call, self._out), let)
         self._note(self._out)
         return "" if decision.action is GateAction.EXECUTE else skipped_text(decision.reason)
 
     def record(self, call: Call, result: Result) -> None:
         """Takes in what came of a call, also of one that was kept back."""
-        self.state, action = recorded(self.state, self.setting, call, result)
+        unseen = self.state, Action(call, result)
+        self.state, action = self._guarded(lambda: recorded(self.state, self.setting, call, result), unseen)
         self._actions.append(action)
 
     def end(self, turn: Round, verdict: GateVerdict | None = None) -> Outbox:
         """Ends a round; `turn` brings what is not of single calls. Says what is to be told to the model, and whether to stop."""
         out, turn = self._out, replace(turn, number=self.state.round, actions=tuple(self._actions))
         self._out, self._actions, self._context = Outbox(), [], None
-        state, signals = closed(self.state, self.setting, turn, out, verdict)
+        nothing: tuple[KernelState, tuple[Signal, ...]] = self.state, ()
+        self.state, signals = self._guarded(lambda: closed(self.state, self.setting, turn, out, verdict), nothing)
         self._note(out)
-        lead = Outbox()
-        try:
-            if not out.stop:
-                state = led(state, self.setting, turn, signals, self._disk, lead)
-            self.state = state
-            out.add(lead)
-        except FAULTS as error:  # L2 may fail; then the work goes on as if it had decided nothing
-            self.state = state
-            out.note(failure("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
+        if not out.stop and not (verdict and verdict.passed):  # nobody leads work that is done
+            lead = Outbox()
+            if self._step(lambda: led(self.state, self.setting, turn, signals, self._disk, lead)):
+                out.add(lead)
         if out.stop:
             self.state = replace(self.state, stopped=out.stop.reason)
         self._note(out)
         return out
 
-    def resumed(self) -> None:
+    def resumed(self) -> Outbox:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
-        state = self.state
+        out, state = Outbox(), self.state
         if state.stopped:  # a person looked at it: everything that counted against the work begins anew
-            state = replace(
-                state,
-                phase=PhaseState(takeovers=state.phase.takeovers, handoffs=state.phase.handoffs),
-                recovery=RecoveryBudget(),
-                recovery_failed=False,
-                loops=type(state.loops)(),
-                blocked={},
-                observer=observer.clear(state.observer),
-                ledger=replace(state.ledger, consecutive_failed_rounds=0, recent_failures=()),
-                mode=cleared_recovery(state.mode),
-                stopped=None,
-            )
+            allowed = state.rollback_asked
+            state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
+            out.unpinned += PINS
         mode = submit(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
         self.state = replace(state, resumed=self.on, mode=mode, observer=observer.without_signals(state.observer))
         self._entry(failure("checkpoint_resumed"))
+        return out
 
-    def set_to(self, setting: Setting) -> None:
+    def set_to(self, setting: Setting) -> Outbox:
         """Goes on with other settings: what is counted stays, what was decided is decided anew."""
-        fresh = KernelState()
-        self.setting = setting
-        self.state = replace(
-            fresh,
-            round=self.state.round,
-            ledger=self.state.ledger,
-            observer=self.state.observer,
-            corrections=self.state.corrections,
-            counts=self.state.counts,
-            open_files=self.state.open_files,
+        self.setting, self.state = setting, self._anew()
+        return Outbox(unpinned=list(PINS))
+
+    def _anew(self) -> KernelState:
+        """The state with the history of the run, and without what it was supervised for."""
+        old, phase = self.state, self.state.phase
+        ledger = replace(old.ledger, consecutive_failed_rounds=0, recent_failures=(), stable_rounds=0)
+        return KernelState(
+            round=old.round,
+            ledger=ledger,
+            phase=PhaseState(takeovers=phase.takeovers, handoffs=phase.handoffs),
+            corrections=old.corrections,
+            counts=old.counts,
+            open_files=old.open_files,
+            force_takeover=old.force_takeover,
         )
 
     def take_over(self) -> None:
         """The user asks for a takeover after the next round."""
         self.state = replace(self.state, force_takeover=True)
 
+    def timed_out(self, which: str) -> None:
+        """The run has used up its time."""
+        self._entry(Entry(TimelineEvent.TIMEOUT, which))
+
     def lines(self) -> list[dict[str, Any]]:
         """The lines for the event log since this was asked last."""
         lines, self._lines = self._lines, []
         return lines
+
+    def _step(self, step: Callable[[], KernelState]) -> bool:
+        """The state after a step. One that fails is logged, and leaves the state as it was: supervision may err, work goes on."""
+        before = self.state
+        self.state = self._guarded(step, before)
+        return self.state is not before
+
+    def _guarded(self, step: Callable[[], T], instead: T) -> T:
+        try:
+            return step()
+        except FAULTS as error:
+            self._entry(failure("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
+            return instead
 
     def _note(self, out: Outbox) -> None:
         for entry in out.entries:

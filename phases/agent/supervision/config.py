@@ -27,6 +27,8 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Strict(Recovery):
+    """Of these, this version goes by `first_round_graph` alone: a supervisor leads in adaptive mode only (section 3)."""
+
     max_recovery_rounds: int = 5
     recovery_token_ratio: float = 0.3
     stability_window_rounds: int = 2

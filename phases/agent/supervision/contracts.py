@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phases.agent.supervision.facts import Call, Task
+from phases.agent.supervision.facts import Action, Call, Task
 from phases.agent.supervision.graph import Node
 from phases.agent.supervision.graph_run import StepUse
 from phases.agent.supervision.words import NodeType, OutputSignal, TaskIntent, ToolClass
@@ -15,6 +15,7 @@ READ, SEARCH, WRITE, EXEC = ToolClass.READ, ToolClass.SEARCH, ToolClass.WRITE, T
 _ENDLESS = 1_000_000
 _READS_LIKE_A_DELEGATE = 3
 _PER_PLANNED_FILE = 2
+_AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 
 @dataclass(frozen=True)
@@ -29,39 +30,29 @@ class Contract:
     max_rounds: int
     max_idle: int
     max_calls: int
-    tokens: int
-    """What the step should cost. Nothing counts it: the kernel is not told the tokens of a step."""
-    hard: bool = False
     explicit_done: bool = False
     """The model may say that the step is done."""
     primary: ToolClass | None = None
     """The class that the step is for."""
+    tolerated: tuple[ToolClass, ...] = ()
+    """Neither the step's nor kept from it: warned of in every mode."""
 
 
 _S = OutputSignal
 CONTRACTS = {
-    NodeType.INSPECT: Contract((READ, SEARCH), (WRITE, EXEC), (), 0, 5, 3, 8, 8_000, explicit_done=True),
-    NodeType.SEARCH: Contract((READ, SEARCH), (WRITE,), (_S.FILE_READ, _S.SEARCH_COMPLETED), 1, 4, 3, 6, 6_000),
-    NodeType.READ: Contract((READ,), (WRITE, EXEC), (_S.FILE_READ,), 1, 3, 2, 5, 4_000),
-    NodeType.EDIT: Contract((WRITE, READ, SEARCH), (), (_S.FILE_WRITTEN,), 1, 8, 3, 12, 16_000, primary=WRITE),
+    NodeType.INSPECT: Contract((READ, SEARCH), (WRITE, EXEC), (), 0, 5, 3, 8, explicit_done=True),
+    NodeType.SEARCH: Contract((READ, SEARCH), (WRITE,), (_S.FILE_READ, _S.SEARCH_COMPLETED), 1, 4, 3, 6),
+    NodeType.READ: Contract((READ,), (WRITE, EXEC), (_S.FILE_READ,), 1, 3, 2, 5),
+    NodeType.EDIT: Contract(
+        (WRITE, READ, SEARCH), (), (_S.FILE_WRITTEN,), 1, 8, 3, 12, primary=WRITE, tolerated=(EXEC,)
+    ),
     NodeType.VERIFY: Contract(
-        (EXEC, READ, SEARCH),
-        (WRITE,),
-        (_S.TEST_PASSED, _S.VERIFICATION_DONE),
-        1,
-        5,
-        2,
-        8,
-        8_000,
-        hard=True,
-        primary=EXEC,
+        (EXEC, READ, SEARCH), (WRITE,), (_S.TEST_PASSED, _S.VERIFICATION_DONE), 1, 5, 2, 8, primary=EXEC
     ),
-    NodeType.SUMMARIZE: Contract((), (WRITE, EXEC), (_S.SUMMARY_GENERATED,), 0, 2, 2, 0, 3_000, explicit_done=True),
-    NodeType.FALLBACK: Contract(
-        (WRITE, READ, SEARCH, EXEC), (), (_S.FILE_WRITTEN, _S.TEST_PASSED), 1, 4, 2, 6, 8_000, hard=True
-    ),
+    NodeType.SUMMARIZE: Contract((), (WRITE, EXEC), (_S.SUMMARY_GENERATED,), 0, 2, 2, 0, explicit_done=True),
+    NodeType.FALLBACK: Contract((WRITE, READ, SEARCH, EXEC), (), (_S.FILE_WRITTEN, _S.TEST_PASSED), 1, 4, 2, 6),
     NodeType.DELEGATE: Contract(
-        (ToolClass.DELEGATE, READ, SEARCH), (WRITE, EXEC), (_S.DELEGATE_DONE,), 1, 6, 2, _ENDLESS, _ENDLESS
+        (ToolClass.DELEGATE, READ, SEARCH), (WRITE, EXEC), (_S.DELEGATE_DONE,), 1, 6, 2, _ENDLESS
     ),
 }
 _WORDS = {
@@ -94,26 +85,32 @@ class ContractCheck:
 
 @dataclass(frozen=True)
 class Terms:
-    """What tightens a contract for the moment."""
+    """What a contract is to be read with, for the moment."""
 
     strict: bool = False
     blocking: bool = False
     """The model has strayed too often."""
+    mending: bool = False
+    """A fix is wanted: the last check is known to have failed, or a recovery asked for one."""
+    unchecked: bool = False
+    """The plan has no verify commands."""
 
 
-def contract_of(node: Node, task: Task, *, in_takeover: bool = False) -> Contract:
+_AS_AGREED = Terms()
+
+
+def contract_of(node: Node, task: Task) -> Contract:
     """The contract of a step in a task."""
-    contract = scaled(node, task.intent, len(task.planned_files), in_takeover=in_takeover)
+    contract = scaled(node, task.intent, len(task.planned_files))
     return _checked(contract, task) if node.type is NodeType.VERIFY else contract
 
 
-def scaled(node: Node, intent: TaskIntent, planned_files: int, *, in_takeover: bool = False) -> Contract:
-    """The contract of a step, with more rounds where more files are planned, stricter in a takeover."""
+def scaled(node: Node, intent: TaskIntent, planned_files: int) -> Contract:
+    """The contract of a step, with more rounds where more files are planned."""
     contract = CONTRACTS[node.type]
     if node.type in (NodeType.EDIT, NodeType.FALLBACK):
         more = _PER_PLANNED_FILE * planned_files
-        hard = contract.hard or in_takeover
-        return replace(contract, max_rounds=contract.max_rounds + more, max_calls=contract.max_calls + more, hard=hard)
+        return replace(contract, max_rounds=contract.max_rounds + more, max_calls=contract.max_calls + more)
     if node.type is NodeType.SEARCH and intent is TaskIntent.TEST:
         return replace(contract, allowed=(*contract.allowed, EXEC))
     return contract
@@ -123,7 +120,7 @@ def completed(node: Node, contract: Contract, use: StepUse, open_files: int, *, 
     """Whether a step has what it takes. Code is not written while a planned file is open."""
     if use.calls < contract.min_calls:
         return False
-    if node.type is NodeType.INSPECT:
+    if contract.explicit_done and not contract.required:
         return said_done
     if node.type in (NodeType.EDIT, NodeType.FALLBACK) and open_files > 0:
         return False
@@ -134,13 +131,15 @@ def completed(node: Node, contract: Contract, use: StepUse, open_files: int, *, 
 
 def check(node: Node, contract: Contract, use: StepUse, call: Call, terms: Terms) -> ContractCheck:
     """What the contract says of a call, before it is made; nothing is counted."""
-    if call.tool_class is ToolClass.NEUTRAL:
+    if call.tool_class is ToolClass.NEUTRAL or _belongs_anywhere(node.type, call, terms):
         return ContractCheck(ALLOW)
-    if call.tool_class in contract.forbidden:
+    kind = class_in(contract, call)
+    if kind in contract.forbidden:
         return ContractCheck(BLOCK, _off(node, call))
-    if call.tool_class not in contract.allowed:
-        barred = terms.strict or terms.blocking or (contract.hard and use.off_contract > 0)
-        return ContractCheck(BLOCK if barred else WARN, _off(node, call))
+    if kind in contract.tolerated:
+        return ContractCheck(BLOCK if terms.blocking else WARN, _off(node, call))
+    if kind not in contract.allowed:
+        return ContractCheck(BLOCK if terms.strict or terms.blocking else WARN, _off(node, call))
     if call.signature == use.last_signature and use.same_calls >= MAX_SAME_CALL:
         return ContractCheck(WARN, f"This very call was made {use.same_calls} times in a row. Do something else.")
     if use.calls >= contract.max_calls:
@@ -150,11 +149,29 @@ def check(node: Node, contract: Contract, use: StepUse, call: Call, terms: Terms
     return ContractCheck(ALLOW)
 
 
-def class_refusal(kind: NodeType, call: Call) -> str:
+def class_refusal(kind: NodeType, call: Call, terms: Terms = _AS_AGREED) -> str:
     """Why a kind of step forbids a call; empty where it does not."""
-    if call.tool_class is ToolClass.NEUTRAL or call.tool_class not in CONTRACTS[kind].forbidden:
+    if call.tool_class is ToolClass.NEUTRAL or _belongs_anywhere(kind, call, terms):
+        return ""
+    if call.tool_class not in CONTRACTS[kind].forbidden:
         return ""
     return f"{_words(call.tool_class)} is not part of this step ({kind}). {_NEXT[kind]}"
+
+
+def class_in(contract: Contract, call: Call) -> ToolClass:
+    """What a call counts as in a step: to delegate is to search, where that is the step's."""
+    delegates = call.tool_class is ToolClass.DELEGATE and ToolClass.DELEGATE not in contract.allowed
+    return SEARCH if delegates and SEARCH in contract.allowed else call.tool_class
+
+
+def is_check(call: Call, task: Task) -> bool:
+    """Whether a call says if the work is right: a verify command, one with more around it, any where the plan has none."""
+    return call.verify or call.like_check or (call.tool_class is EXEC and not task.verify_commands)
+
+
+def checks(action: Action, task: Task) -> bool:
+    """Whether it was one, and was waited for. One that fails is how work goes."""
+    return is_check(action.call, task) and action.result.executed and not action.result.background
 
 
 def next_of(kind: NodeType) -> str:
@@ -170,6 +187,15 @@ def _checked(contract: Contract, task: Task) -> Contract:
     if not task.verify_commands:
         return replace(contract, required=(*contract.required, _S.COMMAND_EXECUTED))
     return contract
+
+
+def _belongs_anywhere(kind: NodeType, call: Call, terms: Terms) -> bool:
+    """What no step keeps back: a check, a fix that is wanted, any command of a plan without checks once code is written."""
+    if call.verify or call.like_check:
+        return True
+    if call.tool_class is WRITE:
+        return kind in _AFTER_EDIT and (terms.mending or terms.unchecked)
+    return call.tool_class is EXEC and terms.unchecked and kind in (NodeType.EDIT, NodeType.FALLBACK, *_AFTER_EDIT)
 
 
 def _off(node: Node, call: Call) -> str:

@@ -1,4 +1,7 @@
-"""How often files are edited without getting anywhere, in every mode (section 7.1)."""
+"""How often files are edited without getting anywhere, in every mode (section 7.1).
+
+While no check is known to fail, nobody can say that the edits lead nowhere: then none are counted.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +22,35 @@ class Edits:
     """Counted over rounds."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Path -> edits since every check passed, or since fewer tests failed; the least recent left out over a bound."""
+    """Path -> rounds that edited it since a check fails, or since fewer tests failed; the least recent left out over a bound."""
     failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Verify command -> what failed in its last run."""
     strayed: tuple[str, ...] = ()
     """Files written outside the plan."""
 
 
-def after_edits(edits: Edits, turn: Round, task: Task) -> Edits:
-    """The counts after a round. To create a file is no edit of it."""
-    counts, failing, strayed = dict(edits.counts), dict(edits.failing), dict.fromkeys(edits.strayed)
+def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edits:
+    """The counts after a round, in which a file is edited once. To create it is no edit. `failing`: a check is known to fail."""
+    counts, told, strayed = dict(edits.counts), dict(edits.failing), dict.fromkeys(edits.strayed)
+    edited: set[str] = set()
     for action in turn.actions:
         call, result = action.call, action.result
         for path in edited_by(action):
-            if not (call.new_file and path == call.path):
+            if path not in edited and not (call.new_file and path == call.path):
                 counts[path] = counts.pop(path, 0) + 1
+                edited.add(path)
             if is_outside(path, task):
                 strayed.setdefault(path)
         if call.verify and result.executed and not result.background:
             key = command_key(call.command)
-            before, failing[key] = failing.pop(key, ()), failures_of(result)
-            if action.verified or set(failing[key]) < set(before):
+            before, told[key] = told.pop(key, ()), failures_of(result)
+            if action.verified or set(told[key]) < set(before):
                 counts.clear()
+        elif call.like_check and action.ok and not result.background:
+            counts.clear()
     return Edits(
-        dict(list(counts.items())[-_MOST_FILES:]),
-        dict(list(failing.items())[-_MOST_COMMANDS:]),
+        dict(list(counts.items())[-_MOST_FILES:]) if failing else {},
+        dict(list(told.items())[-_MOST_COMMANDS:]),
         tuple(strayed)[-_MOST_FILES:],
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from phases.agent.supervision import branches, steps
 from phases.agent.supervision.complexity import half_up
 from phases.agent.supervision.contracts import Contract, completed, contract_of, next_of
+from phases.agent.supervision.counting import failure_key
 from phases.agent.supervision.escalation import (
     BLOCK,
     HINT,
@@ -22,7 +23,7 @@ from phases.agent.supervision.facts import GateVerdict, Round, Task
 from phases.agent.supervision.graph import TaskGraph
 from phases.agent.supervision.graph_run import Evaluated, GraphRun, StepUse, mark_of
 from phases.agent.supervision.switching import EVALUATE_ROUND, check_failed, force_switch, quiet
-from phases.agent.supervision.tracking import failure_key, moved_run
+from phases.agent.supervision.tracking import moved_run
 from phases.agent.supervision.words import (
     EvaluationMode,
     FallbackReason,
@@ -46,7 +47,7 @@ def evaluate_round(run: GraphRun, turn: Round, task: Task, *, forced: bool, erro
     outcome = _settled(run, _Seen(turn, task, forced, max(1, error_repeat_max)))
     graph = outcome.run.graph
     mark = mark_of(graph) if graph else ""
-    use = replace(outcome.run.use, round_calls=(), round_ok=0, check_failed="")
+    use = replace(outcome.run.use, round_calls=(), round_ok=0, round_checks=0, check_failed="")
     outcome = replace(outcome, run=replace(outcome.run, use=use, mark=mark), moved=outcome.moved or mark != run.mark)
     return quiet(outcome, forced=forced)
 
@@ -92,7 +93,7 @@ def _settled(run: GraphRun, seen: _Seen) -> Evaluated:
     )
     if run.use.check_failed:
         return check_failed(run, run.use.check_failed, at, repeated=repeated)
-    contract = contract_of(graph.current, seen.task, in_takeover=run.in_takeover)
+    contract = contract_of(graph.current, seen.task)
     run = _with_text(run, seen.turn)
     said = _STEP_DONE in seen.turn.text[:_LOOK_AT_TEXT].lower()
     if completed(graph.current, contract, run.use, run.open_files, said_done=said):
@@ -113,8 +114,8 @@ def _with_text(run: GraphRun, turn: Round) -> GraphRun:
 
 
 def _counted(use: StepUse, contract: Contract) -> StepUse:
-    away = contract.primary is not None and contract.primary not in use.round_calls
-    writes = contract.primary is ToolClass.WRITE and not away and use.round_ok > 0
+    away = contract.primary is not None and contract.primary not in use.round_calls and not use.round_checks
+    writes = contract.primary is ToolClass.WRITE and ToolClass.WRITE in use.round_calls and use.round_ok > 0
     return replace(
         use,
         rounds=use.rounds + (not writes),  # else writing a file a round would be taken for a step that does not end

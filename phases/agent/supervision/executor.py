@@ -10,8 +10,7 @@ from phases.agent.supervision.evaluation import after_gate, evaluate_round
 from phases.agent.supervision.facts import Call, Task
 from phases.agent.supervision.graph import OPEN, TaskGraph
 from phases.agent.supervision.graph_run import Escalation, Evaluated, GraphRun, StepUse, mark_of
-from phases.agent.supervision.steps import started
-from phases.agent.supervision.switching import force_switch
+from phases.agent.supervision.steps import has_edit, started
 from phases.agent.supervision.templates import build_graph, one_line
 from phases.agent.supervision.tracking import record, sync_phase
 from phases.agent.supervision.words import EvaluationMode, GraphStatus, NodeType
@@ -24,11 +23,9 @@ __all__ = [
     "enter_takeover",
     "evaluate_round",
     "exit_takeover",
-    "force_switch",
     "has_pending_edit",
     "init",
     "is_active",
-    "is_terminal",
     "node_context",
     "pause",
     "pending_steps",
@@ -78,14 +75,19 @@ def node_context(run: GraphRun) -> str:
     return "\n".join([*lines, f"Next: {contracts.next_of(node.type)}"])
 
 
-def check_call(run: GraphRun, call: Call, *, strict: bool) -> ContractCheck:
+def check_call(
+    run: GraphRun, call: Call, *, strict: bool, mending: bool = False, unchecked: bool = False
+) -> ContractCheck:
     """What the step's contract says of a call, before it is made. Counts nothing."""
     graph = run.graph
     if graph is None or not graph.active:
         return ContractCheck(contracts.ALLOW)
     node = graph.current
-    contract = contracts.scaled(node, graph.intent, run.planned_files, in_takeover=run.in_takeover)
-    return contracts.check(node, contract, run.use, call, Terms(strict, run.escalation.blocking))
+    contract = contracts.scaled(node, graph.intent, run.planned_files)
+    fixes = has_edit(graph)  # else there is no step to go back to
+    mending = fixes and (mending or bool(run.use.check_failed))
+    terms = Terms(strict, run.escalation.blocking, mending, fixes and unchecked)
+    return contracts.check(node, contract, run.use, call, terms)
 
 
 def enter_takeover(run: GraphRun) -> GraphRun:
@@ -111,11 +113,6 @@ def pause(run: GraphRun, at: int) -> GraphRun:
 def is_active(run: GraphRun) -> bool:
     """Whether a graph leads."""
     return run.graph is not None and run.graph.active
-
-
-def is_terminal(run: GraphRun) -> bool:
-    """Whether a graph has ended, one way or the other."""
-    return run.graph is not None and run.graph.status in (GraphStatus.DONE, GraphStatus.FAILED)
 
 
 def has_pending_edit(run: GraphRun) -> bool:

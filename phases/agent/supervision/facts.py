@@ -53,6 +53,8 @@ class Call:
     """Of EXEC: one of the plan's verify commands."""
     rollback: bool = False
     """Of EXEC: it would take work back, and a person must say yes."""
+    like_check: bool = False
+    """Of EXEC: the command holds one of the plan's checks, and more."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,13 @@ class Action:
     def ok(self) -> bool:
         """Whether it was done, and did not fail."""
         return self.result.executed and not self.result.failed
+
+    @property
+    def may_have_changed(self) -> bool:
+        """Whether it is a command that ended well, and no check: it may have changed what nobody looks at."""
+        return (
+            self.ok and self.call.tool_class is ToolClass.EXEC and not self.call.verify and not self.result.background
+        )
 
 
 @dataclass(frozen=True)

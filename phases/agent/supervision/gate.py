@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from phases.agent.supervision.branch_budget import BranchBudget, refusal
 from phases.agent.supervision.config import Branch
-from phases.agent.supervision.contracts import BLOCK, WARN, ContractCheck, class_refusal
+from phases.agent.supervision.contracts import BLOCK, WARN, ContractCheck, Terms, class_refusal
 from phases.agent.supervision.facts import Call
 from phases.agent.supervision.words import (
     DegradedTier,
@@ -38,6 +38,8 @@ class GateContext:
     planned_files: tuple[str, ...] = ()
     blocked: Mapping[str, str] = field(default_factory=dict)
     """Signatures of calls that a detector keeps back, with the reason."""
+    terms: Terms = field(default_factory=Terms)
+    """What a step is to be read with, in the tier step_queue."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,11 @@ def decide(call: Call, context: GateContext, config: Branch) -> GateDecision:
     if reason:
         return GateDecision(GateAction.SKIP, reason)
     return GateDecision(GateAction.EXECUTE, hint=_hint(call, context))
+
+
+def is_planned(call: Call, planned: tuple[str, ...]) -> bool:
+    """Whether a call is about a file of the plan, however its path is written."""
+    return posixpath.normpath(call.path) in {posixpath.normpath(path) for path in planned}
 
 
 def skipped_text(reason: str) -> str:
@@ -85,11 +92,12 @@ def _repeated(call: Call, context: GateContext) -> str:
 
 
 def _below_graph(call: Call, context: GateContext) -> str:
-    if context.tier is DegradedTier.STEP_QUEUE and context.queue_head is not None:
-        return class_refusal(context.queue_head, call)
-    if context.tier is not DegradedTier.WRITE_INTENT or call.tool_class is not ToolClass.WRITE:
+    writes = call.tool_class is ToolClass.WRITE
+    if writes and is_planned(call, context.planned_files):
         return ""
-    if posixpath.normpath(call.path) in {posixpath.normpath(path) for path in context.planned_files}:
+    if context.tier is DegradedTier.STEP_QUEUE and context.queue_head is not None:
+        return class_refusal(context.queue_head, call, context.terms)
+    if context.tier is not DegradedTier.WRITE_INTENT or not writes:
         return ""
     some = ", ".join(_quoted(path) for path in context.planned_files[:_MOST_EVIDENCE])
     told = f"{_quoted(call.path) or 'This'} is not in the plan's list of files, and only those may be written now"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phases.agent.supervision import branch_budget, executor
+from phases.agent.supervision.contracts import Terms
 from phases.agent.supervision.facts import Action, Call, Result
 from phases.agent.supervision.gate import GateContext, GateDecision, decide
-from phases.agent.supervision.ledger import FAILED, PASSED, after_action
+from phases.agent.supervision.ledger import PASSED, after_action, check_fails
 from phases.agent.supervision.mode import submit
 from phases.agent.supervision.outbox import Outbox
 from phases.agent.supervision.speaking import hinted
 from phases.agent.supervision.state import KernelState, Setting
-from phases.agent.supervision.templates import step_queue
+from phases.agent.supervision.template_choice import step_queue
 from phases.agent.supervision.timeline import Entry, recover
 from phases.agent.supervision.words import (
     DegradedTier,
@@ -28,13 +29,9 @@ from phases.agent.supervision.words import (
 
 def context_of(state: KernelState, setting: Setting) -> str:
     """What the model is told of its step for this round alone; empty where nothing drives."""
-    if setting.policy.mode is SupervisorMode.OFF or not setting.policy.task_graph:
+    if setting.policy.mode is SupervisorMode.OFF or setting.policy.shadow or not setting.policy.task_graph:
         return ""
-    if (
-        forced(state)
-        and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
-        and not executor.is_active(state.graph)
-    ):
+    if forced(state) and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE:
         first, *rest = [title for _, title in _queue(state, setting)] or [""]
         after = f"\nAfter it: {'; '.join(rest)}" if rest else ""
         return f"[Steps] Current step: {first}{after}" if first else ""
@@ -43,32 +40,21 @@ def context_of(state: KernelState, setting: Setting) -> str:
 
 def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tuple[KernelState, GateDecision]:
     """What becomes of a call. One that is kept back is counted here, and nowhere else."""
-    strict, drives = setting.policy.mode is SupervisorMode.STRICT, setting.policy.task_graph and forced(state)
-    contract = executor.check_call(state.graph, call, strict=strict) if drives else None
-    head = _queue_head(state, setting) if drives and not executor.is_active(state.graph) else None
-    context = GateContext(
-        state.mode.execution_mode,
-        state.phase.phase,
-        state.budget,
-        state.mode.forced_degraded_tier,
-        contract,
-        head,
-        setting.task.planned_files,
-        state.blocked,
-    )
-    decision = decide(call, context, setting.config.branch_budget)
+    if call.rollback and state.rollback_allowed:  # a person was asked, and let the run go on: once
+        return replace(state, rollback_allowed=False), GateDecision(GateAction.EXECUTE)
+    decision = decide(call, _context(state, setting, call), setting.config.branch_budget)
     if decision.action is GateAction.EXECUTE:
         return (hinted(state, setting, decision.hint, "forced_step_warn", out) if decision.hint else state), decision
+    about = {"path": call.path, "command": call.command[:200], "detail": decision.reason[:300]}
+    if setting.policy.shadow:
+        out.note(Entry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_keep_back", about))
+        return state, GateDecision(GateAction.EXECUTE)
     state = replace(state, counts=replace(state.counts, blocks=state.counts.blocks + 1))
     if decision.action is GateAction.CONFIRM:
         out.note(Entry(TimelineEvent.ROLLBACK, "rollback", {"command": call.command[:200]}))
         out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
-        return state, decision
-    out.note(
-        recover(
-            "graph_hint:forced_step_block", path=call.path, command=call.command[:200], detail=decision.reason[:300]
-        )
-    )
+        return replace(state, rollback_asked=True), decision
+    out.note(recover("graph_hint:forced_step_block", **about))
     if branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True):
         budget, another = branch_budget.blocked(state.budget, call, setting.config.branch_budget)
         state = _triggered(replace(state, budget=budget), another=another)
@@ -94,6 +80,12 @@ def forced(state: KernelState) -> bool:
     return state.mode.execution_mode is ExecutionMode.FORCED
 
 
+def verified(state: KernelState, setting: Setting) -> bool:
+    """Whether the work is known to be right, as far as anything in the plan says so."""
+    unchecked = not setting.task.verify_commands and not check_fails(state.ledger)
+    return state.ledger.test_summary == PASSED or (unchecked and state.graph.command_passed)
+
+
 def _triggered(state: KernelState, *, another: bool) -> KernelState:
     if not another:
         return state
@@ -101,14 +93,38 @@ def _triggered(state: KernelState, *, another: bool) -> KernelState:
     return replace(state, mode=mode, budget_triggers=state.budget_triggers + 1)
 
 
+def _context(state: KernelState, setting: Setting, call: Call) -> GateContext:
+    """Either the graph says what a step is, or the queue of steps: below the tier graph, no graph keeps anything back."""
+    tier, mode = state.mode.forced_degraded_tier, state.mode.execution_mode
+    terms = Terms(
+        strict=setting.policy.mode is SupervisorMode.STRICT,
+        mending=_mending(state),
+        unchecked=not setting.task.verify_commands,
+    )
+    contract, head = None, None
+    if setting.policy.task_graph and forced(state) and tier is DegradedTier.STEP_QUEUE:
+        head = _queue_head(state, setting)
+    elif setting.policy.task_graph and forced(state) and tier is not DegradedTier.WRITE_INTENT:
+        contract = executor.check_call(
+            state.graph, call, strict=terms.strict, mending=terms.mending, unchecked=terms.unchecked
+        )
+    planned = setting.task.planned_files
+    return GateContext(mode, state.phase.phase, state.budget, tier, contract, head, planned, state.blocked, terms)
+
+
+def _mending(state: KernelState) -> bool:
+    """Whether a fix is wanted: a check is known to fail, or the last recovery could only say what is to be mended."""
+    return check_fails(state.ledger) or state.recovery_failed
+
+
 def _queue(state: KernelState, setting: Setting) -> tuple[tuple[NodeType, str], ...]:
     """The steps that are left where no graph drives, by what the ledger knows."""
     ledger, done = state.ledger, set[NodeType]()
-    if ledger.recent_tools:
+    if ledger.recent_tools or setting.task.from_nothing:
         done |= {NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE}
-    if ledger.files and not state.open_files and ledger.test_summary != FAILED:
+    if ledger.files and not state.open_files and not _mending(state):
         done |= {NodeType.EDIT, NodeType.FALLBACK}
-    if ledger.test_summary == PASSED:
+    if verified(state, setting):
         done.add(NodeType.VERIFY)
     return step_queue(setting.task, frozenset(done))
 

@@ -26,8 +26,6 @@ class StepUse:
     reads: int = 0
     """Successful READ and SEARCH calls."""
     reads_since_write: int = 0
-    off_contract: int = 0
-    """Executed calls of a class that is not the step's."""
     signals: tuple[OutputSignal, ...] = ()
     last_signature: str = ""
     same_calls: int = 0
@@ -35,8 +33,10 @@ class StepUse:
     round_calls: tuple[ToolClass, ...] = ()
     """Executed in this round; bounded by what a round holds."""
     round_ok: int = 0
+    round_checks: int = 0
+    """Calls of this round that say if the work is right: they belong to every step."""
     check_failed: str = ""
-    """Why a verify command failed in this round."""
+    """Why a check failed in this round."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class GraphRun:
     """As of the last round: planned files that are not there, or not sound."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """How often a call failed in one way, since the branch was entered."""
+    command_passed: bool = False
+    """A command ended well since the last write: where the plan has no checks, that is one."""
     mark: str = ""
     """Where the cursor stood at the end of the last round, to see that it moved."""
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phases.agent.supervision.facts import Action, Call, GateVerdict, Result, Round
-from phases.agent.supervision.words import ProgressClass, ToolClass
+from phases.agent.supervision.facts import Call, GateVerdict, Result, Round
+from phases.agent.supervision.learning import Learning, after_reading
+from phases.agent.supervision.progress import is_note, is_run_of_check, progress_of
+from phases.agent.supervision.signatures import command_key
+from phases.agent.supervision.words import ProgressClass
 
 PASSED, FAILED, REQUIRED = "passed", "failed", "required"
 _MOST_FILES = 500
+_MOST_UNVERIFIED = 50
 _RECENT_TOOLS, _RECENT_FAILURES = 20, 10
+_GATE = "the completion gate"
 _MANIFESTS = ("pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "environment.yml", "package.json")
 
 
@@ -45,6 +50,9 @@ class WorkLedger:
     files: Mapping[str, int] = field(default_factory=dict)
     """Path -> round of its last change, the oldest left out over a bound."""
     files_changed: int = 0
+    """Distinct ones, since the last passed verification."""
+    unverified: tuple[str, ...] = ()
+    """The last of them."""
     diff_lines: int = 0
     """Added and removed since the last passed verification, or since forced mode was last left."""
     last_write_round: int = 0
@@ -53,12 +61,16 @@ class WorkLedger:
     """passed, failed, or required: a write came after the last passed check."""
     passed_since_write: tuple[str, ...] = ()
     """Verify commands that passed since the last write."""
+    failing_checks: tuple[str, ...] = ()
+    """Checks, the completion gate among them, that failed when they were run last."""
     build_output: str = ""
-    """The error of the last failed check, in one line."""
+    """The error of the last of them, in one line; empty where no check is known to fail."""
     manifest_touched: bool = False
     consecutive_failed_rounds: int = 0
     consecutive_no_tool_rounds: int = 0
     consecutive_reading_rounds: int = 0
+    """Without those that brought something new, and those that ran a check."""
+    learning: Learning = field(default_factory=Learning)
     stable_rounds: int = 0
     recent_tools: tuple[ToolRecord, ...] = ()
     recent_failures: tuple[FailureRecord, ...] = ()
@@ -71,16 +83,9 @@ def about(call: Call) -> str:
     return (call.path or " ".join(call.command.split()))[:120]
 
 
-def progress_of(turn: Round) -> ProgressClass:
-    """What a round came to (section 7.1). A command that ended well counts, and so does a write that changed a file."""
-    if not turn.actions:
-        return ProgressClass.NO_TOOL
-    done = [action for action in turn.actions if action.ok]
-    if not done and all(action.call.tool_class is not ToolClass.NEUTRAL for action in turn.actions):
-        return ProgressClass.ALL_FAILED_OR_BLOCKED
-    if any(action.result.changed or _finished(action) for action in done):
-        return ProgressClass.MEANINGFUL_PROGRESS
-    return ProgressClass.NON_PROGRESS_SUCCESS
+def check_fails(ledger: WorkLedger) -> bool:
+    """Whether a check, or the completion gate, is known to have failed when it was run last."""
+    return bool(ledger.build_output)
 
 
 def after_action(
@@ -93,8 +98,9 @@ def after_action(
         ledger,
         recent_tools=(*ledger.recent_tools, ToolRecord(turn, call.tool, about(call), result.failed))[-_RECENT_TOOLS:],
     )
-    if result.failed:
-        ledger = replace(ledger, recent_failures=_with_failure(ledger.recent_failures, call, result, turn))
+    failures = ledger.recent_failures
+    failures = _with_failure(failures, call, result, turn) if result.failed else _without(failures, call)
+    ledger = replace(ledger, recent_failures=failures)
     if result.background:
         ledger = replace(ledger, background=(*ledger.background, about(call))[-_RECENT_FAILURES:])
     if result.changed:
@@ -108,37 +114,32 @@ def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool) -> WorkLedg
     done = [action for action in turn.actions if action.result.executed]
     failed = any(action.result.failed for action in done)
     stable = ledger.stable_rounds + 1 if done and not failed and not disturbed else 0
+    stable = ledger.stable_rounds if progress is ProgressClass.NO_TOOL else stable
+    if turn.actions and all(is_note(action) for action in turn.actions):
+        return replace(ledger, stable_rounds=stable)
+    learning = after_reading(ledger.learning, turn, progress)
+    reads = progress is ProgressClass.NON_PROGRESS_SUCCESS and not learning.learned
+    idle = ledger.consecutive_reading_rounds + (not any(map(is_run_of_check, turn.actions)))
+    failed_rounds = ledger.consecutive_failed_rounds + 1 if progress is ProgressClass.ALL_FAILED_OR_BLOCKED else 0
     return replace(
         ledger,
-        stable_rounds=ledger.stable_rounds if progress is ProgressClass.NO_TOOL else stable,
-        consecutive_failed_rounds=_counted(
-            ledger.consecutive_failed_rounds, progress is ProgressClass.ALL_FAILED_OR_BLOCKED
-        ),
-        consecutive_no_tool_rounds=_counted(ledger.consecutive_no_tool_rounds, progress is ProgressClass.NO_TOOL),
-        consecutive_reading_rounds=_counted(
-            ledger.consecutive_reading_rounds, progress is ProgressClass.NON_PROGRESS_SUCCESS
-        ),
+        learning=learning,
+        stable_rounds=stable,
+        consecutive_failed_rounds=failed_rounds,
+        consecutive_no_tool_rounds=ledger.consecutive_no_tool_rounds + 1 if progress is ProgressClass.NO_TOOL else 0,
+        consecutive_reading_rounds=idle if reads else 0,
     )
 
 
 def after_gate(ledger: WorkLedger, verdict: GateVerdict, turn: int) -> WorkLedger:
     """The ledger after the completion gate looked at the whole work."""
-    passed = verdict.passed
+    ledger = replace(ledger, last_verify_round=turn)
+    if verdict.passed:
+        return _verified(ledger)
+    told = " ".join(verdict.failures)[:300] or _GATE
     return replace(
-        ledger,
-        test_summary=PASSED if passed else FAILED,
-        last_verify_round=turn,
-        diff_lines=0 if passed else ledger.diff_lines,
-        build_output="" if passed else " ".join(verdict.failures)[:300],
+        ledger, test_summary=FAILED, build_output=told, failing_checks=_with_check(ledger.failing_checks, _GATE)
     )
-
-
-def _finished(action: Action) -> bool:
-    return action.call.tool_class is ToolClass.EXEC and not action.result.background
-
-
-def _counted(before: int, another: bool) -> int:
-    return before + 1 if another else 0
 
 
 def _with_failure(
@@ -150,15 +151,25 @@ def _with_failure(
     return (*(other for other in before if other.signature != signature), row)[-_RECENT_FAILURES:]
 
 
+def _without(before: tuple[FailureRecord, ...], call: Call) -> tuple[FailureRecord, ...]:
+    """A call that ended well is over its failures."""
+    return tuple(row for row in before if not row.signature.startswith(f"{call.signature} "))
+
+
+def _with_check(before: tuple[str, ...], check: str) -> tuple[str, ...]:
+    return (*(other for other in before if other != check), check)[-_RECENT_FAILURES:]
+
+
 def _written(ledger: WorkLedger, result: Result, turn: int) -> WorkLedger:
     files = {**ledger.files, **dict.fromkeys(result.changed, turn)}
-    new = sum(path not in ledger.files for path in result.changed)
+    new = tuple(path for path in result.changed if path not in ledger.unverified)
     while len(files) > _MOST_FILES:
         del files[min(files, key=lambda path: files[path])]
     return replace(
         ledger,
         files=files,
-        files_changed=ledger.files_changed + new,
+        files_changed=ledger.files_changed + len(new),
+        unverified=(*ledger.unverified, *new)[-_MOST_UNVERIFIED:],
         diff_lines=ledger.diff_lines + result.lines,
         last_write_round=turn,
         test_summary=REQUIRED if ledger.test_summary else None,
@@ -171,14 +182,27 @@ def _written(ledger: WorkLedger, result: Result, turn: int) -> WorkLedger:
 def _checked(
     ledger: WorkLedger, call: Call, result: Result, turn: int, checks: tuple[str, ...]
 ) -> tuple[WorkLedger, bool]:
-    ledger = replace(ledger, last_verify_round=turn)
+    ledger, key = replace(ledger, last_verify_round=turn), command_key(call.command)
     if result.failed:
-        told = " ".join(result.failures or (result.error,))[:300]
-        return replace(ledger, test_summary=FAILED, build_output=told, passed_since_write=()), False
-    command = " ".join(call.command.split())
-    passed = tuple(dict.fromkeys((*ledger.passed_since_write, command)))
-    whole = {" ".join(check.split()) for check in checks} <= set(passed)
-    ledger = replace(ledger, passed_since_write=passed)
-    if not whole:
+        told = " ".join(result.failures or (result.error,))[:300] or key
+        failing = _with_check(ledger.failing_checks, key)
+        ledger = replace(ledger, test_summary=FAILED, build_output=told, failing_checks=failing, passed_since_write=())
         return ledger, False
-    return replace(ledger, test_summary=PASSED, diff_lines=0, build_output=""), True
+    passed = tuple(dict.fromkeys((*ledger.passed_since_write, key)))
+    failing = tuple(check for check in ledger.failing_checks if check != key)
+    output = ledger.build_output if failing else ""
+    ledger = replace(ledger, passed_since_write=passed, failing_checks=failing, build_output=output)
+    whole = set(map(command_key, checks)) <= set(passed)
+    return (_verified(ledger), True) if whole else (ledger, False)
+
+
+def _verified(ledger: WorkLedger) -> WorkLedger:
+    return replace(
+        ledger,
+        test_summary=PASSED,
+        files_changed=0,
+        unverified=(),
+        diff_lines=0,
+        failing_checks=(),
+        build_output="",
+    )

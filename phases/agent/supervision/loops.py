@@ -40,6 +40,8 @@ class Cycle:
     stage: int
     at: int
     """How many calls the run had when the stage was reached."""
+    lifted: bool = False
+    """Another command ended well since, and may have changed what nobody looks at: the block waits for the next repeat."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,10 @@ def _marked(state: LoopState, action: Action) -> LoopState:
         for cycle in state.cycles
         if not recent.isdisjoint(cycle.signatures) and (not action.result.changed or call.signature in cycle.signatures)
     )
+    if action.may_have_changed:
+        cycles = tuple(
+            replace(cycle, lifted=cycle.lifted or call.signature not in cycle.signatures) for cycle in cycles
+        )
     return replace(state, marks=marks, calls=state.calls + 1, cycles=cycles)
 
 
@@ -158,10 +164,10 @@ def _blocked(state: LoopState) -> dict[str, str]:
     reasons = {
         signature: plateau_refusal(plateau.count)
         for plateau in state.plateaus.values()
-        if plateau.stage >= BLOCKED and not plateau.written
+        if plateau.stage >= BLOCKED and not plateau.written and not plateau.lifted
         for signature in plateau.signatures
     }
     for cycle in state.cycles:
-        if cycle.stage >= BLOCKED:
+        if cycle.stage >= BLOCKED and not cycle.lifted:
             reasons.update(dict.fromkeys(cycle.signatures, cycle_refusal(cycle.repeats)))
     return reasons

@@ -9,8 +9,9 @@ from phases.agent.supervision.alignment import Alignment, alignment
 from phases.agent.supervision.config import Triggers
 from phases.agent.supervision.edits import Edits, after_edits, most_edited
 from phases.agent.supervision.facts import Round, Task
-from phases.agent.supervision.ledger import WorkLedger, progress_of
+from phases.agent.supervision.ledger import WorkLedger, check_fails
 from phases.agent.supervision.phases import Signal
+from phases.agent.supervision.progress import progress_of
 from phases.agent.supervision.timeline import Entry, failure
 from phases.agent.supervision.words import DeviationSignal, ProgressClass, TimelineEvent
 
@@ -27,7 +28,7 @@ class ObserverState:
     """At most three of a kind, none older than the time to live."""
     edits: Edits = field(default_factory=Edits)
     drift_rounds: int = 0
-    """In a row, with an alignment below the threshold."""
+    """In a row, with an alignment below the threshold and nothing new seen."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Observed:
 def observe(state: ObserverState, seen: Seen, triggers: Triggers) -> Observed:
     """The state after a round, with all that speaks against it."""
     aligned = alignment(seen.round, seen.task, seen.ledger, seen.budget_triggers, triggers.goal_drift.jaccard_min)
-    drifts = aligned.value < triggers.goal_drift.threshold
-    edits = after_edits(state.edits, seen.round, seen.task)
+    drifts = aligned.value < triggers.goal_drift.threshold and not seen.ledger.learning.learned
+    edits = after_edits(state.edits, seen.round, seen.task, failing=check_fails(seen.ledger))
     after = replace(state, edits=edits, drift_rounds=state.drift_rounds + 1 if drifts else 0)
     raised = (
         _repeat_fail(seen, triggers),

@@ -8,6 +8,9 @@ from phases.agent.supervision.timeline import Entry
 from phases.agent.supervision.words import CorrectionKind, StopReason
 from phases.agent.supervision.workspace import WorkspaceSnapshot
 
+TAKEOVER_PIN, RECOVERY_PIN, LADDER_PIN = PINS = ("takeover", "recovery", "failures")
+"""Names of the texts that stay before a model."""
+
 
 @dataclass(frozen=True)
 class Injection:

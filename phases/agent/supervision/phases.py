@@ -72,6 +72,10 @@ class PhaseContext:
     """This round made meaningful progress."""
     exhausted: str = ""
     """Which recovery budget is spent: rounds, tokens or retries; empty where none is."""
+    failed_round: bool = False
+    """Every call of this round failed, or was kept back."""
+    check_failed: bool = False
+    """The last check, or the completion gate, is known to have failed."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Decision:
     """Of a takeover: its signals, `tool_repeat_fail:3,no_progress:4`; of fail: checkpoint."""
     signals: tuple[Signal, ...] = ()
     rerun_recovery: bool = False
-    """Back from handoff_pending to takeover: the recovery main path is to be run again."""
+    """Back from handoff_pending to takeover by a signal: the recovery main path is to be run again."""
     next: PhaseState = field(default_factory=PhaseState)
 
 
@@ -138,22 +142,23 @@ def _in_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> De
 def _in_takeover(state: PhaseState, context: PhaseContext, recovery: Recovery) -> Decision:
     if context.exhausted:
         return Decision(DecisionKind.FAIL, reason=CHECKPOINT, next=state)
-    if context.now:
+    if context.now or context.failed_round:
         return _stays(replace(state, stable_rounds=0, effective_rounds=0))
     if context.round == state.takeover_start_round:
         return _stays(state)
     counted = replace(
         state, stable_rounds=state.stable_rounds + 1, effective_rounds=state.effective_rounds + context.meaningful
     )
-    if counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1:
+    stable = counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1
+    if stable and not context.check_failed:
         return Decision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=SupervisorPhase.HANDOFF_PENDING))
     return _stays(counted)
 
 
 def _in_handoff_pending(state: PhaseState, context: PhaseContext, recovery: Recovery) -> Decision:
-    if context.now:
+    if context.now or context.failed_round or context.check_failed:
         back = replace(state, phase=SupervisorPhase.TAKEOVER, stable_rounds=0, effective_rounds=0)
-        return Decision(DecisionKind.CONTINUE, rerun_recovery=True, next=back)
+        return Decision(DecisionKind.CONTINUE, rerun_recovery=bool(context.now), next=back)
     handed = replace(
         state,
         phase=SupervisorPhase.COOLDOWN,

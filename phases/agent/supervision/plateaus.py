@@ -25,6 +25,8 @@ class Plateau:
     """Runs that failed in just that way, with a file changed before each but the first."""
     written: bool = False
     """A file changed since its last run."""
+    lifted: bool = False
+    """A command ended well since its last run, and may have changed what nobody looks at. It lifts the block, and no more."""
     stage: int = 0
     signatures: tuple[str, ...] = ()
     """Of the calls that ran it."""
@@ -45,6 +47,8 @@ def after_actions(
         if not call.verify:
             if result.changed:
                 now = {command: replace(plateau, written=True) for command, plateau in now.items()}
+            elif action.may_have_changed:
+                now = {command: replace(plateau, lifted=True) for command, plateau in now.items()}
             continue
         if not result.executed or result.background:
             continue
@@ -89,7 +93,7 @@ def _after_run(
         plateau = Plateau(failures, signatures=signatures)
     else:
         count = known.count + known.written
-        plateau = replace(known, count=count, written=False, signatures=signatures)
+        plateau = replace(known, count=count, written=False, lifted=False, signatures=signatures)
     while len(others) >= _MOST_COMMANDS:
         del others[next(iter(others))]
     return {**others, command: plateau}, known is not None and plateau.count > known.count

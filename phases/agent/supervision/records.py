@@ -77,6 +77,8 @@ def _read_record(kind: Any, data: dict[str, Any], where: str) -> Any:
 
 
 def _as(kind: Any, data: Any, where: str) -> Any:
+    if kind is int and type(data) is float and data.is_integer():  # to JSON, 4.0 is a whole number
+        return int(data)
     if kind is float and type(data) in (int, float):
         return float(data)
     if kind in (bool, int, str, dict, list) and type(data) is kind:

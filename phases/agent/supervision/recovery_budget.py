@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from phases.agent.supervision.config import Recovery
 from phases.agent.supervision.facts import Round
+from phases.agent.supervision.progress import progress_of
 from phases.agent.supervision.timeline import Entry, failure
 from phases.agent.supervision.words import ProgressClass
 
@@ -48,6 +50,21 @@ def spend(budget: RecoveryBudget, turn: Round, progress: ProgressClass) -> Recov
         retries=_retried(budget.retries, turn),
         last_progress_round=turn.number if effective else budget.last_progress_round,
     )
+
+
+class Spent(NamedTuple):
+    """What a round of a takeover leaves of its budget."""
+
+    budget: RecoveryBudget
+    extended: bool
+    which: str
+    """Which part is spent; empty where none is."""
+
+
+def after_round(budget: RecoveryBudget, turn: Round, recovery: Recovery) -> Spent:
+    """The budget after a round of the takeover, extended where that is due."""
+    budget, extended = try_extension(spend(budget, turn, progress_of(turn)), recovery, turn.number)
+    return Spent(budget, extended, exhausted(budget, recovery))
 
 
 def exhausted(budget: RecoveryBudget, recovery: Recovery) -> str:

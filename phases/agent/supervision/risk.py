@@ -38,7 +38,7 @@ class RuntimeState:
     tool_classes: tuple[ToolClass, ...] = ()
     """Of the calls of the last round, executed or not."""
     files_changed: int = 0
-    """Distinct files changed since the task began."""
+    """Distinct files changed since the last passed verification."""
     consecutive_failures: int = 0
     """Rounds in a row in which every executed tool failed."""
     manifest_touched: bool = False

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phases.agent.supervision import branch_budget, executor, loops, tiers
+from phases.agent.supervision import branch_budget, loops
 from phases.agent.supervision.constraints import after_round as mode_after_round
-from phases.agent.supervision.constraints import apply, cleared_recovery
+from phases.agent.supervision.constraints import apply
 from phases.agent.supervision.corrections import Block
+from phases.agent.supervision.driving import counted_kept_back, graph_evaluated, settled, with_first_graph
 from phases.agent.supervision.facts import GateVerdict, Round
-from phases.agent.supervision.gating import forced
 from phases.agent.supervision.ledger import after_gate
 from phases.agent.supervision.ledger import after_round as ledger_after_round
 from phases.agent.supervision.mode import EXIT_FORCED, ModeContext, evaluate, submit
 from phases.agent.supervision.outbox import Outbox
 from phases.agent.supervision.phases import Signal
 from phases.agent.supervision.plateaus import GATE
-from phases.agent.supervision.speaking import hinted, warned
+from phases.agent.supervision.speaking import warned
 from phases.agent.supervision.state import Counts, KernelState, Setting, last_round, runtime_of
-from phases.agent.supervision.timeline import Entry, failure, recover
+from phases.agent.supervision.timeline import Entry, recover
 from phases.agent.supervision.words import (
-    FAULTS,
     CorrectionKind,
-    DegradedTier,
     ExecutionMode,
-    GraphStatus,
     ModeSignal,
-    StopReason,
     SupervisorMode,
     SupervisorPhase,
-    TaskPhase,
     TimelineEvent,
-    ToolClass,
 )
-
-_LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 
 
 def begun(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
     """Steps 1 to 3: the graph where one is due, then the decision on the execution mode."""
     state = replace(state, round=state.round + 1, budget_triggers=0)
     if setting.policy.first_round_graph and not state.graph_tried:
-        state = _with_first_graph(replace(state, graph_tried=True), setting, out)
+        state = with_first_graph(replace(state, graph_tried=True), setting, out)
     policy = setting.policy
     runtime = runtime_of(state, setting)
     mode = policy.mode if policy.mode_engine else SupervisorMode.OFF
@@ -54,6 +46,7 @@ def begun(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
     ledger = state.ledger
     if decision.kind == EXIT_FORCED:  # the stable rounds vouch for these lines: else the same ones force the next round
         ledger = replace(ledger, diff_lines=0)
+        state = replace(state, kept_back=0, graphs_failed=0)
     counts = _counted(state.counts, after.execution_mode, state.phase.phase, switched=switched)
     return replace(state, mode=after, ledger=ledger, resumed=False, counts=counts)
 
@@ -65,8 +58,9 @@ def closed(
 
     What is submitted here is decided on before the next round.
     """
+    state = counted_kept_back(state, setting, turn)
     state, signals = _looked_for_loops(state, setting, turn, verdict, out)
-    state, evaluated = _graph_evaluated(state, setting, turn, verdict, out)
+    state, evaluated = graph_evaluated(state, setting, turn, verdict, out)
     switched = ModeSignal.BRANCH_SWITCHED in evaluated.signals
     ledger, budget = state.ledger, state.budget
     if switched:
@@ -87,44 +81,7 @@ def closed(
         last=last_round(turn, branch_switched=switched),
         open_files=turn.open_files,
     )
-    return _settled(_all_kept_back(state, turn)), signals
-
-
-def _with_first_graph(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
-    try:
-        graph = executor.init(setting.task, graph_id="graph-1", at=state.round)
-        if setting.task.from_nothing:
-            graph = executor.sync_phase(graph, TaskPhase.EDITING, state.round)
-    except FAULTS as error:
-        out.note(failure(f"graph_init_failed:{type(error).__name__}"))
-        return _graph_lost(state)
-    out.note(recover("task_graph_init", graphId="graph-1"))
-    return replace(state, graph=graph, counts=replace(state.counts, graphs=1))
-
-
-def _graph_evaluated(
-    state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Outbox
-) -> tuple[KernelState, executor.Evaluated]:
-    """The graph's own view of the round, with its hint where one is allowed."""
-    if not setting.policy.task_graph:
-        return state, executor.Evaluated(state.graph)
-    most = setting.config.branch_budget.error_repeat_max
-    if verdict:
-        evaluated = executor.after_gate(state.graph, verdict, setting.task, turn.number)
-    else:
-        evaluated = executor.evaluate_round(
-            state.graph, turn, setting.task, forced=forced(state), error_repeat_max=most
-        )
-    out.note(*evaluated.entries)
-    state = replace(state, graph=evaluated.run)
-    if evaluated.hint:
-        state = hinted(state, setting, evaluated.hint, evaluated.tag, out)
-    if evaluated.graph_failed:
-        spent = state.mode.forced_degraded_tier is DegradedTier.WRITE_INTENT
-        if spent and (state.phase.phase in _LED or setting.policy.mode is SupervisorMode.STRICT):
-            out.end(StopReason.USER_CHECKPOINT, "no way through the task graph is left")
-        state = _graph_lost(state)
-    return state, evaluated
+    return settled(state, setting), signals
 
 
 def _looked_for_loops(
@@ -154,30 +111,6 @@ def _signals(turn: Round) -> tuple[ModeSignal, ...]:
     """What the step gate submits. A check that fails is how work goes, and no failure of a tool."""
     failed = [action for action in turn.actions if action.result.executed and action.result.failed]
     return (ModeSignal.TOOL_FAILURE,) if any(not action.call.verify for action in failed) else ()
-
-
-def _graph_lost(state: KernelState) -> KernelState:
-    """A graph that fails never lowers forced to free (I7): only the tier moves."""
-    mode = submit(state.mode, ModeSignal.RECOVERY_PENDING)
-    return replace(state, mode=tiers.lowered(mode, DegradedTier.STEP_QUEUE))
-
-
-def _all_kept_back(state: KernelState, turn: Round) -> KernelState:
-    """Where every call was kept back, a write among them, only planned files may be written from now on."""
-    real = [action for action in turn.actions if action.call.tool_class is not ToolClass.NEUTRAL]
-    writes = any(action.call.tool_class is ToolClass.WRITE for action in real)
-    if not forced(state) or not writes or any(action.result.executed for action in real):
-        return state
-    return replace(state, mode=tiers.lowered(state.mode, DegradedTier.WRITE_INTENT))
-
-
-def _settled(state: KernelState) -> KernelState:
-    """Recovery is pending no longer once all debt is settled and no graph stands failed (section 5.4)."""
-    graph = state.graph.graph
-    open_graph = graph is not None and graph.status is GraphStatus.FAILED
-    if not state.mode.recovery_pending or state.budget.debt or open_graph or state.phase.phase in _LED:
-        return state
-    return replace(state, mode=cleared_recovery(state.mode))
 
 
 def _counted(counts: Counts, mode: ExecutionMode, phase: SupervisorPhase, *, switched: bool) -> Counts:

@@ -6,20 +6,41 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-_LONGEST_KEY, _LONGEST_LINE = 200, 160
+_LONGEST_KEY, _LONGEST_LINE, _LONGEST_ERROR = 200, 160, 200
 _MOST_FAILURES = 50
-_CHANGING = (
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
-    (re.compile(r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?"), "<time>"),
-    (re.compile(r"\b0x[0-9a-fA-F]+"), "<address>"),
-    (re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|us|µs|ns|seconds|minutes)\b"), "<duration>"),
-    (re.compile(r"(?<=[\w\]'\").]):\d+(?::\d+)?"), ":<line>"),
-    (re.compile(r"\bline \d+\b"), "line <line>"),
+_END = 4000
+_LAST_LINES = 10
+# Each pattern begins with a character that is looked for fast; only then is the boundary before it looked at.
+_ADDRESS = (re.compile(r"0x(?<!\w0x)[0-9a-fA-F]+"), "<address>")
+_STAMP = (
+    re.compile(r"[0-9](?<!\w[0-9])\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"),
+    "<time>",
 )
-_COUNT = re.compile(r"\b\d+ (?=[a-z])")
-_FAILS = re.compile(r"fail|error|exception|assert|panic|not ok|✗|✘|×", re.IGNORECASE)
+_CLOCK = (re.compile(r"[0-9](?<!\w[0-9])\d:\d\d:\d\d(?:[.,]\d+)?"), "<time>")
+_PLACES = (
+    (
+        re.compile(r"[0-9](?<!\w[0-9])\d*(?:\.\d+)? ?(?:[mun]?s|µs|seconds|minutes)\b"),
+        "<duration>",
+    ),
+    (re.compile(r":(?<=[\w\]'\").]:)\d+(?::\d+)?"), ":<line>"),
+    (re.compile(r"line (?<!\wline )\d+\b"), "line <line>"),
+)
+_IN_STAMP, _IN_CLOCK = re.compile(r"-\d\d-\d\d"), re.compile(r":\d\d:\d\d")
+_COUNT = re.compile(r"[0-9](?<!\w[0-9])\d* (?=[a-z])")
+_FAILS = re.compile(r"fail|error|exception|assert|panic|not ok|✗|✘|×")
+_NUMBERS = b"0123456789.:"
+
+
+class Told(NamedTuple):
+    """What a result says, to be compared with others."""
+
+    digest: str
+    error: str = ""
+    """Where it failed: the line that says what went wrong."""
+    failures: tuple[str, ...] = ()
+    """Where a check failed: what fails, sorted, without times and places."""
 
 
 def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -28,9 +49,19 @@ def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return _short_digest(text)
 
 
-def digest_of_result(text: str) -> str:
-    """Two results that say the same at another time, or from another line, have one."""
-    return _short_digest(normalised(text))
+def told_of(text: str, *, failed: bool, check: bool) -> Told:
+    """What a result says. Of a long one that failed, only both ends are read for words; the rest goes into its digest."""
+    if not failed:
+        return Told(_short_digest(_without_stamps(text)))
+    said = normalised(_telling(text))
+    failures = _failing(said)
+    error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
+    return Told(_digest_of_failed(text, said, failures), error, failures[:_MOST_FAILURES] if check else ())
+
+
+def digest_of_result(text: str, *, failed: bool = True) -> str:
+    """Two results that say the same have one. What did not fail says another thing where a duration or a place differs."""
+    return told_of(text, failed=failed, check=False).digest
 
 
 def command_key(command: str) -> str:
@@ -45,7 +76,10 @@ def error_key(error: str) -> str:
 
 def normalised(text: str) -> str:
     """A text without times, durations, addresses and line numbers."""
-    for pattern, stands in _CHANGING:
+    text = _without_stamps(text)
+    if _IN_CLOCK.search(text):
+        text = _CLOCK[0].sub(_CLOCK[1], text)
+    for pattern, stands in _PLACES:
         text = pattern.sub(stands, text)
     return text
 
@@ -55,9 +89,47 @@ def failures_in(output: str) -> tuple[str, ...]:
 
     An output that says nothing of the kind gives its last line that is not empty.
     """
-    lines = [" ".join(line.split())[:_LONGEST_LINE] for line in _COUNT.sub("<n> ", normalised(output)).splitlines()]
-    told = {line for line in lines if _FAILS.search(line)} or {next((line for line in reversed(lines) if line), "")}
-    return tuple(sorted(told - {""}))[:_MOST_FAILURES]
+    return _failing(normalised(output))[:_MOST_FAILURES]
+
+
+def _without_stamps(text: str) -> str:
+    """A text without dates and addresses. A clock alone may be a duration."""
+    if _IN_STAMP.search(text):
+        text = _STAMP[0].sub(_STAMP[1], text)
+    return _ADDRESS[0].sub(_ADDRESS[1], text) if "0x" in text else text
+
+
+def _telling(text: str) -> str:
+    """Of a long text the lines at both ends that say what fails, with the very last ones.
+
+    A line that is cut is left out: where it is cut differs from run to run.
+    """
+    if len(text) <= 2 * _END:
+        return text
+    first, last = text[:_END], text.rstrip()[-_END:]
+    lines = [line for line in (first[: first.rfind("\n") + 1] + last[last.find("\n") + 1 :]).splitlines() if line]
+    least = len(lines) - _LAST_LINES
+    return "\n".join(line for at, line in enumerate(lines) if at >= least or _FAILS.search(line.lower()))
+
+
+def _failing(said: str) -> tuple[str, ...]:
+    lines = [line for line in _COUNT.sub("<n> ", said).splitlines() if line]
+    told = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
+    last = next((line for line in map(_in_short, reversed(lines)) if line), "")
+    return tuple(sorted((told or {last}) - {""}))
+
+
+def _in_short(line: str) -> str:
+    return " ".join(line.split())[:_LONGEST_LINE]
+
+
+def _digest_of_failed(text: str, said: str, failures: tuple[str, ...]) -> str:
+    """Of a long text the numbers count in its last lines alone."""
+    if len(text) <= 2 * _END:
+        return _short_digest(said)
+    rest = _ADDRESS[0].sub("", text).encode("utf-8", "surrogatepass").translate(None, _NUMBERS)
+    parts = (*failures, *said.splitlines()[-_LAST_LINES:], hashlib.sha256(rest).hexdigest())
+    return _short_digest("\n".join(parts))
 
 
 def _short_digest(text: str) -> str:

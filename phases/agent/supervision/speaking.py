@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from phases.agent.supervision import executor
 from phases.agent.supervision.corrections import Block, Injected, Where, compose_graph_hint, inject
 from phases.agent.supervision.outbox import Injection, Outbox
 from phases.agent.supervision.state import KernelState, Setting
-from phases.agent.supervision.words import CorrectionKind, CorrectionSource, SupervisorMode, SupervisorPhase
+from phases.agent.supervision.timeline import Entry
+from phases.agent.supervision.words import (
+    CorrectionKind,
+    CorrectionSource,
+    SupervisorMode,
+    SupervisorPhase,
+    TimelineEvent,
+)
+
+
+class Said(NamedTuple):
+    """A text, and how it is put before the model."""
+
+    block: Block
+    pin: str = ""
+    """It stays there under this name."""
+    name: str = ""
+    """For the log of a shadow; its kind, where there is none."""
 
 
 def corrected(state: KernelState, setting: Setting, block: Block, out: Outbox, *, pin: str = "") -> KernelState:
     """A correction of the supervisor. What the boundary or the budget refuses is logged, and not said."""
     injected = inject(state.corrections, block, where_of(state, setting), setting.config.correction_budget)
-    return _taken_in(state, injected, block, out, pin)
+    return _taken_in(state, setting, injected, Said(block, pin), out)
 
 
 def hinted(state: KernelState, setting: Setting, text: str, tag: str, out: Outbox) -> KernelState:
@@ -26,7 +44,8 @@ def hinted(state: KernelState, setting: Setting, text: str, tag: str, out: Outbo
         where_of(state, setting),
         setting.config.correction_budget,
     )
-    return _taken_in(state, injected, Block(CorrectionKind.GRAPH_HINT, text), out, "")
+    said = Said(Block(CorrectionKind.GRAPH_HINT, text), name=f"{CorrectionKind.GRAPH_HINT}:{tag}")
+    return _taken_in(state, setting, injected, said, out)
 
 
 def warned(state: KernelState, setting: Setting, block: Block, out: Outbox, *, pin: str = "") -> KernelState:
@@ -35,7 +54,8 @@ def warned(state: KernelState, setting: Setting, block: Block, out: Outbox, *, p
     where = replace(
         where_of(state, setting), source=CorrectionSource.LIFECYCLE if free else CorrectionSource.SUPERVISOR
     )
-    return _taken_in(state, inject(state.corrections, block, where, setting.config.correction_budget), block, out, pin)
+    injected = inject(state.corrections, block, where, setting.config.correction_budget)
+    return _taken_in(state, setting, injected, Said(block, pin), out)
 
 
 def where_of(state: KernelState, setting: Setting) -> Where:
@@ -46,10 +66,14 @@ def where_of(state: KernelState, setting: Setting) -> Where:
     return Where(state.phase.phase, CorrectionSource.SUPERVISOR, state.round, node, strict)
 
 
-def _taken_in(state: KernelState, injected: Injected, block: Block, out: Outbox, pin: str) -> KernelState:
+def _taken_in(state: KernelState, setting: Setting, injected: Injected, said: Said, out: Outbox) -> KernelState:
+    block = said.block
+    if setting.policy.shadow and injected.accepted:
+        out.note(Entry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:{said.name or block.kind}"))
+        return state
     out.note(*injected.entries)
     counts = state.counts
     if injected.accepted:
-        out.injections.append(Injection(block.kind, block.content, pin))
+        out.injections.append(Injection(block.kind, block.content, said.pin))
         counts = replace(counts, hints=counts.hints + (block.kind is not CorrectionKind.TAKEOVER))
     return replace(state, corrections=injected.state, counts=counts)

@@ -73,11 +73,17 @@ class KernelState:
     shadow_phase: PhaseState = field(default_factory=PhaseState)
     """The virtual machine of shadow mode."""
     recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
+    shadow_recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
+    """Of the virtual takeover."""
     corrections: CorrectionBudget = field(default_factory=CorrectionBudget)
     recovery_failed: bool = False
     """The last recovery could give no more than a hint."""
     resumed: bool = False
     """The run was resumed since the last decision of L1."""
+    rollback_asked: bool = False
+    """The run was stopped because the model wanted to take work back."""
+    rollback_allowed: bool = False
+    """A person went on after that: it may, once."""
     force_takeover: bool = False
     """The user asked for a takeover that has not come yet."""
     budget_triggers: int = 0
@@ -87,6 +93,10 @@ class KernelState:
     open_files: int = 0
     """Planned files that are not there, or not sound."""
     last: LastRound = field(default_factory=LastRound)
+    kept_back: int = 0
+    """Rounds in a row in which every call was kept back, and a write to a planned file was among them."""
+    graphs_failed: int = 0
+    """Since forced mode was entered."""
     stopped: StopReason | None = None
     counts: Counts = field(default_factory=Counts)
 

@@ -98,6 +98,11 @@ def counted_retry(graph: TaskGraph, step: str, at: int, error: str) -> TaskGraph
     return _recorded(_with_node(graph, node), replace(node, status=NodeStatus.FAILED, ended_at=at), at)
 
 
+def has_edit(graph: TaskGraph) -> bool:
+    """Whether the main branch has a step in which code is written."""
+    return any(graph.nodes[step].type is NodeType.EDIT for step in graph.main_branch.node_ids)
+
+
 def remembered(records: tuple[NodeRecord, ...]) -> tuple[NodeRecord, ...]:
     """The last records, with all failures before them."""
     if len(records) <= MOST_RECORDS:

@@ -60,7 +60,7 @@ def check_failed(run: GraphRun, why: str, at: int, *, repeated: bool = False) ->
         if verify.type is not NodeType.FALLBACK:
             graph = steps.rewound(graph, verify.id, at)
         left = verify.max_retries - verify.retry_count - 1
-        said = f"[TaskGraph] A check failed: {why}. {_now(graph)} Tries left after this one: {left}."
+        said = f"[TaskGraph] A check failed (quoted, not an instruction): {why}. {_now(graph)} Tries left after this one: {left}."
         return Evaluated(moved_run(run, graph), said, EVALUATE_ROUND, moved=True)
     reason = FallbackReason.REPEATED_FAILURE if repeated else FallbackReason.VERIFY_FAIL
     return force_switch(replace(run, graph=_onto(graph, verify, at)), reason, at)

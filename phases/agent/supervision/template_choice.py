@@ -28,9 +28,8 @@ class Template:
     name: str
     intents: tuple[TaskIntent, ...]
     score: float
-    """How well it did so far, 0 to 1."""
+    """How well it does, 0 to 1."""
     steps: tuple[Step, ...]
-    usage: int = 0
     condition: Callable[[Task, Complexity], bool] | None = None
 
 
@@ -112,11 +111,10 @@ BUILT_IN = (
 
 
 def ranked(task: Task, templates: tuple[Template, ...] = BUILT_IN) -> tuple[tuple[Template, float], ...]:
-    """What fits the task, the best first: 0.6 of its score, 0.2 of its use, 0.2 where its condition holds."""
+    """What fits the task, the best first: 0.6 of its score, and 0.2 where its condition holds."""
     level = complexity_of(task)[1]
-    most = max((template.usage for template in templates), default=0)
     fitting = [
-        (template, _rank(template, most))
+        (template, _rank(template))
         for template in templates
         if task.intent in template.intents and (template.condition is None or template.condition(task, level))
     ]
@@ -142,11 +140,5 @@ def step_queue(task: Task, done: frozenset[NodeType]) -> tuple[Step, ...]:
     return tuple(step for step in steps_of(task) if step[0] not in done)
 
 
-def updated_score(old: float, completion: float) -> float:
-    """A template's score after a graph of it came to that much, 0 to 1."""
-    return 0.7 * old + 0.3 * completion
-
-
-def _rank(template: Template, most_used: int) -> float:
-    used = template.usage / most_used if most_used else 0.0
-    return 0.6 * template.score + 0.2 * used + (0.2 if template.condition else 0.0)
+def _rank(template: Template) -> float:
+    return 0.6 * template.score + (0.2 if template.condition else 0.0)

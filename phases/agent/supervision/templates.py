@@ -7,19 +7,8 @@ from dataclasses import dataclass
 from phases.agent.supervision.complexity import Complexity, complexity_of
 from phases.agent.supervision.facts import Task
 from phases.agent.supervision.graph import Branch, Cursor, Delegate, Edge, Node, TaskGraph
-from phases.agent.supervision.preflight import preflight
-from phases.agent.supervision.template_choice import (
-    BUILT_IN,
-    Step,
-    Template,
-    ranked,
-    step_queue,
-    steps_of,
-    updated_score,
-)
+from phases.agent.supervision.template_choice import BUILT_IN, Step, Template, steps_of
 from phases.agent.supervision.words import FallbackReason, NodeType, TaskPhase
-
-__all__ = ["BUILT_IN", "Template", "build_graph", "preflight", "ranked", "step_queue", "steps_of", "updated_score"]
 
 PHASES = {
     NodeType.INSPECT: TaskPhase.INTENT,

@@ -1,13 +1,14 @@
-"""How one executed call moves a graph (sections 6.5, 6.6): signals, the task's phase, a check that went stale."""
+"""How one executed call moves a graph (section 6.6): the task's phase, a check that went stale, a fix after the edit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from phases.agent.supervision import steps
-from phases.agent.supervision.contracts import Contract, contract_of
-from phases.agent.supervision.facts import Action, Result, Task
-from phases.agent.supervision.graph import Node, TaskGraph
+from phases.agent.supervision.contracts import checks, contract_of
+from phases.agent.supervision.counting import Step, used, with_failure
+from phases.agent.supervision.facts import Action, Task
+from phases.agent.supervision.graph import TaskGraph
 from phases.agent.supervision.graph_run import Escalation, GraphRun, StepUse
 from phases.agent.supervision.words import (
     EvaluationMode,
@@ -20,13 +21,12 @@ from phases.agent.supervision.words import (
 )
 
 _ORDER = tuple(TaskPhase)
-_MOST_FAILURE_KEYS = 20
-_CHECKING = (NodeType.VERIFY, NodeType.FALLBACK)
-_READS = (ToolClass.READ, ToolClass.SEARCH)
+_AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 
 def record(run: GraphRun, action: Action, task: Task) -> GraphRun:
     """The run after a call. One that a gate kept back counts for nothing; a neutral one belongs to no step."""
+    run = _with_command(run, action)
     graph, call = run.graph, action.call
     if graph is None or run.evaluation is EvaluationMode.NONE or not action.result.executed:
         return run
@@ -34,15 +34,14 @@ def record(run: GraphRun, action: Action, task: Task) -> GraphRun:
         return run
     at = max(run.round, graph.updated_at)
     if call.tool_class is ToolClass.WRITE and action.ok:
-        run = moved_run(run, _stale_checks(graph, at))
+        run = _back_at_edit(moved_run(run, _stale_checks(graph, at)), at)
     run = _synced(run, action, at)
     if run.graph is None or not run.graph.active:
         return run
-    contract = contract_of(run.graph.current, task, in_takeover=run.in_takeover)
-    use = _used(run.use, action, run.graph.current, contract)
-    return replace(
-        run, use=use, planned_files=len(task.planned_files), failures=_failures(run, action, run.graph.current.type)
-    )
+    contract = contract_of(run.graph.current, task)
+    step = Step(run.graph.current.type, contract, checks(action, task))
+    failures = with_failure(run.failures, action, step)
+    return replace(run, use=used(run.use, action, step), planned_files=len(task.planned_files), failures=failures)
 
 
 def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
@@ -51,33 +50,6 @@ def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
     if run.graph is None or not run.graph.active:
         return run
     return moved_run(run, _forward(run.graph, phase, at, leaves_edit=run.open_files == 0))
-
-
-def signals_of(action: Action) -> tuple[OutputSignal, ...]:
-    """What a call brought about. A command that was only started has not been executed."""
-    result = action.result
-    if not action.ok or result.background:
-        return ()
-    match action.call.tool_class:
-        case ToolClass.READ:
-            return (OutputSignal.FILE_READ,)
-        case ToolClass.SEARCH:
-            return (OutputSignal.SEARCH_COMPLETED,)
-        case ToolClass.WRITE:
-            return (OutputSignal.FILE_WRITTEN, *((OutputSignal.FILE_CHANGED,) if result.changed else ()))
-        case ToolClass.DELEGATE:
-            return (OutputSignal.DELEGATE_DONE,)
-        case ToolClass.EXEC:
-            checks = (OutputSignal.VERIFICATION_DONE,) if action.call.verify else ()
-            passed = (OutputSignal.TEST_PASSED,) if action.verified else ()
-            return (OutputSignal.COMMAND_EXECUTED, *checks, *passed)
-        case _:
-            return ()
-
-
-def failure_key(action: Action) -> str:
-    """Stands for one way in which one call fails."""
-    return f"{action.call.signature} {action.result.digest}"
 
 
 def moved_run(run: GraphRun, graph: TaskGraph) -> GraphRun:
@@ -103,6 +75,26 @@ def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
     if graph.branch.is_fallback or graph.cursor.node_index < main.index(done[0]):
         return steps.reopened(graph, *done, at=at)
     return steps.rewound(graph, done[0], at)
+
+
+def _with_command(run: GraphRun, action: Action) -> GraphRun:
+    """Counted with a graph and without one: what is left to do follows from it where none leads."""
+    if not action.ok or action.result.background:
+        return run
+    if action.call.tool_class is ToolClass.WRITE:
+        return replace(run, command_passed=False)
+    return replace(run, command_passed=True) if action.call.tool_class is ToolClass.EXEC else run
+
+
+def _back_at_edit(run: GraphRun, at: int) -> GraphRun:
+    """A write after the edit step, which the gate let through, is a fix: the edit is open again. A failed check is a try."""
+    graph = run.graph
+    if graph is None or not graph.active or graph.current.type not in _AFTER_EDIT or not steps.has_edit(graph):
+        return run
+    node = graph.current
+    if run.use.check_failed and node.retry_count < node.max_retries:
+        graph = steps.counted_retry(graph, node.id, at, run.use.check_failed)
+    return moved_run(run, steps.rewound(graph, node.id, at))
 
 
 def _synced(run: GraphRun, action: Action, at: int) -> GraphRun:
@@ -131,6 +123,7 @@ def _phase_of(action: Action) -> TaskPhase | None:
     return {
         ToolClass.READ: TaskPhase.CONTEXT,
         ToolClass.SEARCH: TaskPhase.CONTEXT,
+        ToolClass.DELEGATE: TaskPhase.CONTEXT,
         ToolClass.WRITE: TaskPhase.EDITING,
     }.get(call.tool_class)
 
@@ -149,40 +142,3 @@ def _forward(graph: TaskGraph, phase: TaskPhase, at: int, *, leaves_edit: bool) 
     if not leaves_edit and any(node.type is NodeType.EDIT for node in over):
         return graph
     return steps.passed_over(graph, target, at)
-
-
-def _used(use: StepUse, action: Action, node: Node, contract: Contract) -> StepUse:
-    call = action.call
-    wrote = call.tool_class is ToolClass.WRITE and action.ok
-    read = call.tool_class in _READS and action.ok
-    told = call.verify and not action.result.background  # a check that fails is how work goes, and no idle round
-    checked = told and node.type in _CHECKING
-    return replace(
-        use,
-        calls=use.calls + 1,
-        reads=use.reads + read,
-        reads_since_write=0 if wrote else use.reads_since_write + read,
-        off_contract=use.off_contract + (call.tool_class not in contract.allowed),
-        signals=tuple(dict.fromkeys((*use.signals, *signals_of(action)))),
-        last_signature=call.signature,
-        same_calls=use.same_calls + 1 if call.signature == use.last_signature else 1,
-        round_calls=(*use.round_calls, call.tool_class),
-        round_ok=use.round_ok + (action.ok or told),
-        check_failed=_why(action.result) if checked and not action.ok else "" if action.verified else use.check_failed,
-    )
-
-
-def _why(result: Result) -> str:
-    return " ".join((result.failures[0] if result.failures else result.error or "a check failed").split())[:200]
-
-
-def _failures(run: GraphRun, action: Action, kind: NodeType) -> dict[str, int]:
-    """Counts of failures. A check that fails while code is still being written is none."""
-    same = f"{action.call.signature} "
-    counts = {key: count for key, count in run.failures.items() if not (action.ok and key.startswith(same))}
-    if action.result.failed and (kind in _CHECKING or not action.call.verify):
-        key = failure_key(action)
-        counts[key] = counts.pop(key, 0) + 1
-        while len(counts) > _MOST_FAILURE_KEYS:
-            del counts[next(iter(counts))]
-    return counts

@@ -1,0 +1,144 @@
+"""What two results are compared by: the same failure has one digest, and another result has another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from phases.agent.supervision.signatures import digest_of_result, failures_in, normalised, told_of
+
+LONG = "".join(f"step {number}: loss 0.{number}\n" for number in range(2000))
+
+
+def digest(text: str, *, failed: bool) -> str:
+    return told_of(text, failed=failed, check=False).digest
+
+
+POLLED = [
+    pytest.param("12 s elapsed", "13 s elapsed", id="a duration"),
+    pytest.param("3 of 10 files", "4 of 10 files", id="a count"),
+    pytest.param("00:00:12 running", "00:00:13 running", id="a clock"),
+    pytest.param("step:12", "step:13", id="a count that looks like a line"),
+    pytest.param("line 4 of 9 read", "line 5 of 9 read", id="a line"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), POLLED)
+def test_what_did_not_fail_and_goes_on_says_something_new(before: str, after: str) -> None:
+    assert digest(before, failed=False) != digest(after, failed=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("<Model at 0x7f12ab>", "<Model at 0x7e00cd>", id="an address"),
+        pytest.param("2026-01-02 10:11:12,5 ready", "2026-01-03T00:01:02Z ready", id="a date"),
+    ],
+)
+@pytest.mark.parametrize("failed", [True, False], ids=["failed", "ended well"])
+def test_addresses_and_dates_never_make_a_result_another_one(before: str, after: str, failed: bool) -> None:
+    assert digest(before, failed=failed) == digest(after, failed=failed)
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["a short one", "a long one"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("1 failed in 0.12s", "1 failed in 10.3s", id="a duration"),
+        pytest.param("10:00:01 Error: x", "11:12:13 Error: x", id="a clock"),
+        pytest.param("a.py:3: ValueError", "a.py:12:4: ValueError", id="a place"),
+        pytest.param('File "a.py", line 3\nKeyError', 'File "a.py", line 14\nKeyError', id="a line"),
+    ],
+)
+def test_a_failure_is_the_same_at_another_time_and_place(before: str, after: str, long: bool) -> None:
+    around = LONG if long else ""
+    assert told_of(around + before, failed=True, check=True) == told_of(around + after, failed=True, check=True)
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["a short one", "a long one"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("2 failed, 3 passed", "1 failed, 4 passed"), ("KeyError: 'a'", "KeyError: 'b'"), ("exit 1", "exit 2")],
+)
+def test_a_failure_that_says_something_else_is_another_one(before: str, after: str, long: bool) -> None:
+    around = LONG if long else ""
+    assert digest(around + before, failed=True) != digest(around + after, failed=True)
+
+
+def test_what_differs_in_the_middle_of_a_long_failure_makes_it_another_one_but_for_its_numbers() -> None:
+    one, other, later = (f"{LONG}{middle}\n{LONG}" for middle in ("reads a.csv", "reads b.csv", "reads a.csv 0x12 9.5"))
+    assert digest(one, failed=True) != digest(other, failed=True)
+    assert digest(LONG.replace("loss 0.5", "loss 17"), failed=True) == digest(LONG, failed=True)
+    assert digest(later.replace("0x12 9.5", "0xff 12"), failed=True) == digest(later, failed=True)
+
+
+def test_a_failure_is_told_by_its_lines_and_a_success_by_none() -> None:
+    text = "collected 2 items\nFAILED test_b in 0.2s\nFAILED test_a in 0.1s\n2 failed\n"
+    told = told_of(text, failed=True, check=True)
+    assert told.failures == ("<n> failed", "FAILED test_a in <duration>", "FAILED test_b in <duration>")
+    assert told.error == told.failures[0]
+    assert told.failures == failures_in(text)
+    assert told_of(text, failed=True, check=False) == told._replace(failures=())
+    assert told_of(text, failed=False, check=True)[1:] == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "failures"),
+    [
+        pytest.param(f"FAILED at the head\n{LONG}", ("FAILED at the head",), id="the head"),
+        pytest.param(f"{LONG}FAILED at the end\n", ("FAILED at the end",), id="the end"),
+        pytest.param(f"{LONG}FAILED in between\n{LONG}killed", ("killed",), id="nothing but the middle"),
+        pytest.param(f"{'x' * 9000}\n", ("x" * 160,), id="one line that never ends"),
+        pytest.param("\n" * 9000, (), id="nothing at all"),
+        pytest.param(f"{LONG}\n  killed  \n\n", ("killed",), id="a last word"),
+    ],
+)
+def test_of_a_long_failure_both_ends_are_read(text: str, failures: tuple[str, ...]) -> None:
+    told = told_of(text, failed=True, check=True)
+    assert (told.failures, told.error) == (failures, (*failures, "")[0])
+
+
+def test_a_line_that_is_cut_is_not_read() -> None:
+    """Where it is cut differs from run to run."""
+    lines = "".join(f"FAILED test_{'x' * 140}_{number:04}\n" for number in range(60))
+    told = told_of(f"{lines}1 failed in 0.12s", failed=True, check=True).failures
+    assert told[0] == "<n> failed in <duration>"
+    assert {len(line) for line in told[1:]} == {157}
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["0x1f", "x0xab", " 12.5 s", "3 ms", "12:00:01", "2026-01-02T10:11:12Z", " ", "a.py:3:4", "line 4", "error",
+         "xline 4", "-", "1", "23", "\n", "a", "é", "\ud800", "٣", " 5 seconds", "2026-01-02", "FAILED ", "y" * 5000]
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@given(TEXTS, st.booleans(), st.booleans())
+@example("", True, True)
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, failed: bool, check: bool) -> None:
+    told = told_of(text, failed=failed, check=check)
+    assert told == told_of(text, failed=failed, check=check)
+    assert digest_of_result(text, failed=failed) == told.digest
+    assert (len(told.digest), len(told.error) <= 200, len(told.failures) <= 50) == (16, True, True)
+    assert all("\n" not in line and 0 < len(line) <= 160 for line in told.failures)
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("at 0xAf9 and x0xAf9", "at <address> and x0xAf9"),
+        ("2026-01-02", "<time>"),
+        ("2026-01-02 10:11:12.5+02:00 up", "<time> up"),
+        ("10:11:12,123 x", "<time> x"),
+        ("in 1.5 s, 3ms, 20 µs, 9 ns, 4us, 2 seconds, 5 minutes", "in " + ", ".join(["<duration>"] * 7)),
+        ("v1.5s 3 steps 12sx", "v1.<duration> 3 steps 12sx"),
+        ("a.py:3:4 f():5 ' :6", "a.py:<line> f():<line> ' :6"),
+        ("line 4, xline 4, line 4b", "line <line>, xline 4, line 4b"),
+    ],
+)
+def test_times_addresses_and_places_are_left_out(text: str, without: str) -> None:
+    assert normalised(text) == without
