@@ -15,7 +15,7 @@ from phases.agent.supervision.graph import Branch, BranchRecord, Cursor, Edge, N
 from phases.agent.supervision.records import to_json
 from phases.agent.supervision.words import FallbackReason, GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase
 from phases.agent.supervision.workspace import WorkspaceSnapshot
-from phases.agent.supervisor_view import View, read_view
+from phases.agent.supervision_view.view import View, read_view
 from pipeline.contract import Contracts
 
 START = 1_717_480_000_000

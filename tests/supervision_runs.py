@@ -14,7 +14,7 @@ from phases.agent.supervision.facts import Action, Call, GateVerdict, RepoShape,
 from phases.agent.supervision.outbox import Outbox
 from phases.agent.supervision.policy import infer_task_domain, resolve_policy
 from phases.agent.supervision.records import to_json
-from phases.agent.supervision.signatures import signature_of
+from phases.agent.supervision.signatures import digest_of_result, signature_of
 from phases.agent.supervision.state import KernelState, Setting
 from phases.agent.supervision.words import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
 from phases.agent.supervision.workspace import DiskFacts
@@ -195,7 +195,9 @@ def ran(command: str = "make", *, error: str = "") -> Action:
 def check(*failures: str, command: str = CHECK) -> Action:
     """A verify command that passed, or left these failures."""
     told = tuple(sorted(failures))
-    result = Result(executed=True, failed=bool(told), digest=str(told), error=(*told, "")[0], failures=told)
+    result = Result(
+        executed=True, failed=bool(told), digest=digest_of_result(str(told)), error=(*told, "")[0], failures=told
+    )
     return _action(ToolClass.EXEC, command, result, command=command, verify=True)
 
 

@@ -58,8 +58,7 @@ def _timed(mode, play, rounds, chosen):
     spent = []
     with tempfile.TemporaryDirectory(dir=HERE) as folder:
         files = KernelFiles(f"{folder}/kernel", f"{folder}/kernel-report.json", lambda: None, print)
-        for number in range(rounds):
-            spent.append(_round(bridge, observed, files, play(number, paths, chosen)))
+        spent += [_round(bridge, observed, files, play(number, paths, chosen)) for number in range(rounds)]
     return spent
 
 
@@ -92,18 +91,17 @@ def _round(bridge, observed, files, calls):
 
 
 def healthy(number, paths, chosen):
-    """Writes the files first, two a round; then reads, edits, and runs checks that pass."""
-    calls = []
-    for place in range(chosen.calls - 1):
-        at = number * (chosen.calls - 1) + place
-        path = paths[at % len(paths)]
-        if at < len(paths):
-            calls.append(_write(f"{number}-{place}", path, at))
-        else:
-            calls.append(
-                (ToolCall(f"{number}-{place}", "Read", {"file_path": path}), _row(f"{at}\n" * (chosen.result // 5)))
-            )
+    """Writes the files first, two a round; then reads, and runs checks that pass."""
+    per_round = chosen.calls - 1
+    calls = [_step(f"{number}-{place}", number * per_round + place, paths, chosen) for place in range(per_round)]
     return [*calls, _check(number, "1 passed in … s\n" + "." * chosen.result, failed=False)]
+
+
+def _step(identifier, at, paths, chosen):
+    path = paths[at % len(paths)]
+    if at < len(paths):
+        return _write(identifier, path, at)
+    return ToolCall(identifier, "Read", {"file_path": path}), _row(f"{at}\n" * (chosen.result // 5))
 
 
 def failing(number, paths, chosen):

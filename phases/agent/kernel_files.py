@@ -57,7 +57,9 @@ class KernelFiles:
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         """Writes the checkpoint."""
-        data = row_line(checkpoint) + b"\n"  # on one line: it is large, it is for programs, and indenting costs ten times as much
+        data = (
+            row_line(checkpoint) + b"\n"
+        )  # on one line: it is large, it is for programs, and indenting costs ten times as much
         self._try(lambda: write_soon(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
@@ -20,8 +19,10 @@ from phases.agent.model import Check, Reply, Request
 from phases.agent.sandbox.commands import NONE, Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervision.checkpoint import restored
+from phases.agent.supervision.words import FAULTS
+from pipeline.append import drop_torn_tail
 from pipeline.errors import FormatError, PhaseError, PipelineError
-from pipeline.files import read_bytes, sha256
+from pipeline.files import read_bytes, sha256, write_soon
 from pipeline.formats import parse_json
 
 ParsePlan = Callable[[bytes], Mapping[str, Any]]
@@ -55,17 +56,24 @@ class _Nobody:
 def replayed(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
     """In words, where decisions differ from those on record; and how many were computed. Raises PhaseError without a journal."""
     places = places_in(root)
-    rows = recorded_rows(places.journal) if os.path.exists(places.journal) else []
-    if not rows or "supervisor" not in rows[0].get("begun", {}):
-        raise PhaseError(
-            f"{places.journal} is not there, or of a run that nobody supervised: there is nothing to replay"
-        )
-    plan = _plan_of(places, rows[0]["plan_sha256"], parse_plan)
     with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as folder:
         copy = places_in(folder)
         os.mkdir(os.path.dirname(copy.ledger))
-        shutil.copyfile(places.journal, copy.journal)
-        run, told = _walked(copy, plan, rows[0])
+        if os.path.exists(places.journal):
+            write_soon(copy.journal, read_bytes(places.journal))
+            drop_torn_tail(copy.journal)  # a run that is at work may be writing it
+        rows = recorded_rows(copy.journal) if os.path.exists(copy.journal) else []
+        if not rows or "supervisor" not in rows[0].get("begun", {}):
+            raise PhaseError(
+                f"{places.journal} is not there, or of a run without supervision: there is nothing to replay"
+            )
+        try:
+            plan = _plan_of(places, rows[0]["plan_sha256"], parse_plan)
+            run, told = _walked(copy, plan, rows[0])
+        except FAULTS as error:
+            raise PhaseError(
+                f"{places.journal}: fits no run of this version ({type(error).__name__}: {error})"
+            ) from error
         differences = [*told, *_events(places, copy), *_state(places, run)]
     calls = sum(row["kind"] == "result" for row in rows[1:])
     return differences[:_MOST_TOLD], calls + run.supervised.bridge.state.round

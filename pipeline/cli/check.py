@@ -12,6 +12,8 @@ from pipeline.errors import PipelineError
 from pipeline.graph import GIVEN
 from pipeline.store import TaskStore
 
+_REPORTS = ("kernel-report.json", "report.json")
+
 
 @click.command("check")
 @click.argument("task", metavar="[ID]", required=False)
@@ -44,8 +46,8 @@ def _rows(store: TaskStore) -> Iterator[dict[str, str]]:
         stamp = store.stamps.get(phase.number)
         for name, digest in sorted(stamp.written.items()) if stamp else ():
             yield _row(store, name, digest)
-    if store.exists("report.json"):
-        yield _row(store, "report.json", None)
+    for name in filter(store.exists, _REPORTS):
+        yield _row(store, name, None)
 
 
 def _row(store: TaskStore, name: str, digest: str | None) -> dict[str, str]:
@@ -54,7 +56,7 @@ def _row(store: TaskStore, name: str, digest: str | None) -> dict[str, str]:
         now = store.digest(name)
         if now is None:
             verdict = "missing"
-        elif name in store.graph.documents or name in GIVEN or name == "report.json":
+        elif name in store.graph.documents or name in GIVEN or name in _REPORTS:
             store.load(name)
         if now and digest and now != digest:
             verdict, detail = "edited", "by hand, after its phase wrote it"

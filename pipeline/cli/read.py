@@ -10,13 +10,16 @@ import click
 
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
-from pipeline.errors import PhaseError, UsageError
+from pipeline.cli.pages import may_write_page, write_page
+from pipeline.errors import PhaseError
 
 if TYPE_CHECKING:
     from pipeline.formats import Markdown
     from pipeline.settings import Settings
 
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
+
+_PAGE_START = "<!doctype html>\n<html><head><meta charset="
 
 
 @click.command("read")
@@ -87,22 +90,10 @@ def _outline(paper: Markdown) -> dict[str, Any]:
 
 def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, out: str) -> None:
     from phases.paper.preview import pictures_of, preview_of
-    from pipeline.files import write_durable
 
-    if os.path.isfile(out) and not _is_preview(out):
-        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+    may_write_page(out, _PAGE_START)
     pictures = pictures_of(path, password) if kind == "pdf" else {}
-    write_durable(os.path.abspath(out), preview_of(paper, pictures).encode())
-    tell(f"wrote {out}")
-
-
-def _is_preview(path: str) -> bool:
-    """Whether a file is a page that was written here before; anything else is never written over."""
-    try:
-        with open(path, "rb") as page:
-            return page.read(200).startswith(b"<!doctype html>\n<html><head><meta charset=")
-    except OSError:
-        return False
+    write_page(out, preview_of(paper, pictures))
 
 
 def _show(file: str, paper: Markdown, outline: dict[str, Any]) -> None:

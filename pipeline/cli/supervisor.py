@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
-from pipeline.cli.console import complain, say, say_json, tell, warn
+from pipeline.cli.console import complain, say, say_json, warn
+from pipeline.cli.pages import may_write_page, write_page
 from pipeline.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
-    from phases.agent.supervisor_files import Check
-    from phases.agent.supervisor_view import View
+    from phases.agent.supervision_view.files import Check
+    from phases.agent.supervision_view.view import View
     from pipeline.store import TaskStore
 
 _MOST_TOLD = 5
@@ -67,7 +67,7 @@ def _show(store: TaskStore, view: View, html: str | None, *, as_json: bool) -> i
             + (" (a takeover is asked for)" if view.take_over_asked else "")
         )
     else:
-        from phases.agent.supervisor_text import text_of
+        from phases.agent.supervision_view.text import text_of
 
         for line in text_of(view):
             say(line)
@@ -84,7 +84,7 @@ def _tell_damage(view: View) -> int:
 
 def _as_json(view: View) -> dict[str, Any]:
     from phases.agent.supervision.records import to_json
-    from phases.agent.supervisor_rows import rows_of
+    from phases.agent.supervision_view.rows import rows_of
 
     return {
         "task": view.task,
@@ -104,7 +104,7 @@ def _as_json(view: View) -> dict[str, Any]:
 
 
 def _view(store: TaskStore) -> View:
-    from phases.agent.supervisor_view import read_view
+    from phases.agent.supervision_view.view import read_view
     from pipeline.lock import holder
 
     return read_view(store.root, store.id, _check(store), running=holder(store.root) is not None)
@@ -118,7 +118,7 @@ def _check(store: TaskStore) -> Check:
 def _show_config(store: TaskStore) -> int:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
     from phases.agent.supervision.records import to_json
-    from phases.agent.supervisor_view import read_config
+    from phases.agent.supervision_view.view import read_config
 
     config, wrong = read_config(store.root, _check(store))
     if wrong:
@@ -129,7 +129,7 @@ def _show_config(store: TaskStore) -> int:
 
 def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
     """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
-    from phases.agent.supervisor_files import FOLDER, TAKE_OVER
+    from phases.agent.supervision_view.files import FOLDER, TAKE_OVER
     from pipeline.files import make_folder, write_durable
     from pipeline.formats import dump_json
     from pipeline.logs import timestamp
@@ -200,21 +200,7 @@ def _replayed(store: TaskStore) -> tuple[list[str], int]:
 
 
 def _write_page(view: View, out: str) -> None:
-    from phases.agent.supervisor_page import PAGE_START, page_of
-    from pipeline.files import write_durable
+    from phases.agent.supervision_view.page import PAGE_START, page_of
 
-    if os.path.lexists(out) and not _begins_with(out, PAGE_START.encode()):
-        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
-    write_durable(os.path.abspath(out), page_of(view).encode())
-    tell(f"wrote {out}")
-
-
-def _begins_with(path: str, start: bytes) -> bool:
-    """Whether a file is a page that was written here before; anything else is never written over."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as page:
-            return page.read(len(start)) == start
-    except OSError:
-        return False
+    may_write_page(out, PAGE_START)
+    write_page(out, page_of(view))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.assembly import command_name, newest, open_task, settings_from
-from pipeline.cli.console import say, say_json, tell, warn
+from pipeline.cli.console import say, say_json, warn
+from pipeline.cli.pages import may_write_page, write_page
 from pipeline.errors import UsageError
 from pipeline.settings import did_you_mean
 
@@ -146,26 +147,12 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
 
 def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
     from phases.agent.trace_page import PAGE_START, Traced, page_of
-    from pipeline.files import write_durable
 
-    if os.path.lexists(out) and not _begins_with(out, PAGE_START.encode()):
-        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+    may_write_page(out, PAGE_START)
     workspace, places = code
     there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
     rows = store.load("traceability.json")["requirements"]
     page = page_of(Traced(store.load("paper.md"), plan, rows, places, shown))
-    write_durable(os.path.abspath(out), page.encode())
-    tell(f"wrote {out}")
-
-
-def _begins_with(path: str, start: bytes) -> bool:
-    """Whether a file is a page that was written here before; anything else is never written over."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as page:
-            return page.read(len(start)) == start
-    except OSError:
-        return False
+    write_page(out, page)

@@ -45,9 +45,9 @@ def there(command: Command) -> list[str]:
     return sorted(path.relative_to(command.folder).as_posix() for path in command.folder.rglob("*"))
 
 
-def assert_refused(ended: Ended, *words: str) -> None:
-    """One line that says all this, exit code 1, and nothing on stdout."""
-    assert (ended.code, ended.out) == (1, ""), ended.err
+def assert_refused(ended: Ended, *words: str, code: int = 1) -> None:
+    """One line that says all this, that exit code, and nothing on stdout."""
+    assert (ended.code, ended.out) == (code, ""), ended.err
     assert "Traceback" not in ended.err
     assert len(ended.complaints) == 1, ended.err
     for word in words:
@@ -132,7 +132,7 @@ def test_the_page_is_never_written_over_the_paper(command: Command) -> None:
 def test_a_page_that_cannot_be_written_is_said_so(out: str, command: Command) -> None:
     paper(command.folder)
     ended = command("read", "paper.md", "--html", out)
-    assert_refused(ended, out.partition("/")[0])
+    assert_refused(ended, out.partition("/")[0], code=2 if out == "in" else 1)
 
 
 def test_text_that_no_page_shows_is_told(command: Command) -> None:

@@ -599,9 +599,15 @@ def test_1_a_run_keeps_a_file_back_after_its_edits_in_rounds_of_their_own() -> N
 
 def test_5_a_run_that_got_into_debt_is_free_again_some_rounds_after_its_checks_passed() -> None:
     run = Run("adaptive", ALONE)
-    run.round(Action(call(ToolClass.EXEC, "make"), Result(executed=True, failed=True, error="no rule", digest="1")))
-    run.round(edited(1), edited(2))
-    assert run.round(edited(3), edited(4))[0][0] == ""
+    fails = [
+        Action(
+            call(ToolClass.EXEC, f"make {number}"), Result(executed=True, failed=True, error=f"no {name}", digest=name)
+        )
+        for number, name in enumerate("abcde")
+    ]
+    run.round(fails[0])
+    refused = [run.round(edited(number), fails[number])[0][0] for number in range(1, 5)]
+    assert [bool(text) for text in refused] == [False, False, False, True]
     assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
     assert run.now()[0] is ExecutionMode.FORCED
     run.round(check())

@@ -130,7 +130,6 @@ def test_a_change_that_nobody_sees_lets_the_check_run(begun: Callable[[], Superv
         assert turn.refused == ("",), turn.refused
 
 
-@pytest.mark.xfail(reason="the gate does not tell the branch budget the round yet")
 @pytest.mark.parametrize("begun", RUNS)
 def test_a_reply_may_edit_one_file_as_often_as_it_likes(begun: Callable[[], Supervision]) -> None:
     run = begun()

@@ -33,12 +33,12 @@ from phases.agent.supervision.words import (
     TimelineEvent,
 )
 from phases.agent.supervision.workspace import WorkspaceSnapshot
-from phases.agent.supervisor_lanes import Span, lanes_of
-from phases.agent.supervisor_page import MOST_ROWS, PAGE_START, page_of
-from phases.agent.supervisor_rows import meaning, rows_of
-from phases.agent.supervisor_steps import shown_steps
-from phases.agent.supervisor_text import text_of
-from phases.agent.supervisor_view import Event, View
+from phases.agent.supervision_view.lanes import Span, lanes_of
+from phases.agent.supervision_view.page import MOST_ROWS, PAGE_START, page_of
+from phases.agent.supervision_view.rows import meaning, rows_of
+from phases.agent.supervision_view.steps import shown_steps
+from phases.agent.supervision_view.text import text_of
+from phases.agent.supervision_view.view import Event, View
 from pipeline.contract import Contracts
 from tests.strategies import NASTY, QUICK
 from tests.supervised import (

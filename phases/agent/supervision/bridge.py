@@ -88,13 +88,14 @@ class SupervisorBridge:
             state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
             out.unpinned += PINS
         mode = submit(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
+        self._context = None
         self.state = replace(state, resumed=self.on, mode=mode, observer=observer.without_signals(state.observer))
         self._entry(failure("checkpoint_resumed"))
         return out
 
     def set_to(self, setting: Setting) -> Outbox:
         """Goes on with other settings: what is counted stays, what was decided is decided anew."""
-        self.setting, self.state = setting, self._anew()
+        self.setting, self.state, self._context = setting, self._anew(), None
         return Outbox(unpinned=list(PINS))
 
     def _anew(self) -> KernelState:

@@ -16,7 +16,9 @@ VERSION = 1
 _MOST_SIGNALS = 8
 
 
-def checkpoint(state: KernelState, *, task: str, turn: int, trigger: str, tail: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
+def checkpoint(
+    state: KernelState, *, task: str, turn: int, trigger: str, tail: tuple[Mapping[str, Any], ...]
+) -> dict[str, Any]:
     """kernel/checkpoint.json. `tail`: the last lines of the event log."""
     graph = state.graph.graph
     bare = replace(state, graph=replace(state.graph, graph=None))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from phases.agent.supervision.facts import Action, Round, Task
 from phases.agent.supervision.plateaus import failures_of
-from phases.agent.supervision.signatures import command_key
+from phases.agent.supervision.signatures import command_key, digest_of_result
 from phases.agent.supervision.words import ToolClass
 
 _MOST_FILES, _MOST_COMMANDS = 300, 20
@@ -25,6 +25,8 @@ class Edits:
     """Path -> rounds that edited it since a check fails, or since fewer tests failed; the least recent left out over a bound."""
     failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Verify command -> what failed in its last run."""
+    ways: tuple[str, ...] = ()
+    """Digests of the ways in which checks failed, the latest last."""
     strayed: tuple[str, ...] = ()
     """Files written outside the plan."""
 
@@ -32,7 +34,7 @@ class Edits:
 def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edits:
     """The counts after a round, in which a file is edited once. To create it is no edit. `failing`: a check is known to fail."""
     counts, told, strayed = dict(edits.counts), dict(edits.failing), dict.fromkeys(edits.strayed)
-    edited: set[str] = set()
+    edited, ways = set[str](), list(edits.ways)
     for action in turn.actions:
         call, result = action.call, action.result
         for path in edited_by(action):
@@ -44,13 +46,17 @@ def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edit
         if call.verify and result.executed and not result.background:
             key = command_key(call.command)
             before, told[key] = told.pop(key, ()), failures_of(result)
-            if action.verified or set(told[key]) < set(before):
+            way = digest_of_result(f"{key}\n" + "\n".join(told[key]))
+            new = bool(before and told[key]) and way not in ways
+            ways = [*(other for other in ways if other != way), way]
+            if action.verified or set(told[key]) < set(before) or new:  # to fail in another way is to get on
                 counts.clear()
         elif call.like_check and action.ok and not result.background:
             counts.clear()
     return Edits(
         dict(list(counts.items())[-_MOST_FILES:]) if failing else {},
         dict(list(told.items())[-_MOST_COMMANDS:]),
+        tuple(ways[-_MOST_COMMANDS:]),
         tuple(strayed)[-_MOST_FILES:],
     )
 

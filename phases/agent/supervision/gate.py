@@ -40,6 +40,8 @@ class GateContext:
     """Signatures of calls that a detector keeps back, with the reason."""
     terms: Terms = field(default_factory=Terms)
     """What a step is to be read with, in the tier step_queue."""
+    turn: int = 0
+    """The round, from 1; 0 where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _kept_back(call: Call, context: GateContext, config: Branch) -> str:
     if call.tool_class is ToolClass.NEUTRAL:
         return _repeated(call, context)
     return (
-        refusal(context.budget, call, config, enabled=True)
+        refusal(context.budget, call, config, enabled=True, turn=context.turn)
         or _repeated(call, context)
         or _below_graph(call, context)
         or _off_contract(context)

@@ -55,8 +55,8 @@ def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tupl
         out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
         return replace(state, rollback_asked=True), decision
     out.note(recover("graph_hint:forced_step_block", **about))
-    if branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True):
-        budget, another = branch_budget.blocked(state.budget, call, setting.config.branch_budget)
+    if branch_budget.refusal(state.budget, call, setting.config.branch_budget, enabled=True, turn=state.round):
+        budget, another = branch_budget.blocked(state.budget, call, setting.config.branch_budget, state.round)
         state = _triggered(replace(state, budget=budget), another=another)
     return state, decision
 
@@ -67,7 +67,7 @@ def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -
     action, config = Action(call, result, verified), setting.config.branch_budget
     budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
     if result.executed:  # in off it is counted, and nothing follows from it
-        budget = branch_budget.record(budget, action, config, enabled=off or forced(state))
+        budget = branch_budget.record(budget, action, config, enabled=off or forced(state), turn=state.round)
     if verified:
         budget = branch_budget.passed_verification(budget)
     another = budget.triggers > state.budget.triggers and not off
@@ -108,8 +108,18 @@ def _context(state: KernelState, setting: Setting, call: Call) -> GateContext:
         contract = executor.check_call(
             state.graph, call, strict=terms.strict, mending=terms.mending, unchecked=terms.unchecked
         )
-    planned = setting.task.planned_files
-    return GateContext(mode, state.phase.phase, state.budget, tier, contract, head, planned, state.blocked, terms)
+    return GateContext(
+        mode,
+        state.phase.phase,
+        state.budget,
+        tier,
+        contract,
+        head,
+        setting.task.planned_files,
+        state.blocked,
+        terms,
+        state.round,
+    )
 
 
 def _mending(state: KernelState) -> bool:

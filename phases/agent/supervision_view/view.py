@@ -11,7 +11,7 @@ from phases.agent.supervision.config import Config
 from phases.agent.supervision.graph import TaskGraph
 from phases.agent.supervision.words import ExecutionMode, SupervisorMode, SupervisorPhase, TimelineEvent
 from phases.agent.supervision.workspace import WorkspaceSnapshot
-from phases.agent.supervisor_files import CHECKPOINT, CONFIG, EVENTS, REPORT, TAKE_OVER, Check, Reader
+from phases.agent.supervision_view.files import CHECKPOINT, CONFIG, EVENTS, REPORT, TAKE_OVER, Check, Reader
 
 DONE = "model_done"
 """The stop reason of work that was accepted and verified."""

@@ -13,8 +13,8 @@ from phases.agent.supervision.words import (
     SupervisorPhase,
     TimelineEvent,
 )
-from phases.agent.supervisor_rows import meaning, phase_after
-from phases.agent.supervisor_view import DONE, Event, View
+from phases.agent.supervision_view.rows import meaning, phase_after
+from phases.agent.supervision_view.view import DONE, Event, View
 
 INTERVENTIONS = ("hint", "block", "takeover", "handoff")
 _STRONG_HINT = "strong_hint"

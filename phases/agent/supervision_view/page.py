@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from html import escape
 
-from phases.agent.supervisor_drawing import drawing_of, swatch
-from phases.agent.supervisor_graph_drawing import graph_drawing
-from phases.agent.supervisor_lanes import Lanes, lanes_of
-from phases.agent.supervisor_rows import Row, plain, rows_of
-from phases.agent.supervisor_steps import MARKS
-from phases.agent.supervisor_style import STYLE
-from phases.agent.supervisor_text import budget_lines, detail, headline, rounds_of, snapshot_lines
-from phases.agent.supervisor_view import View
+from phases.agent.supervision_view.drawing import drawing_of, swatch
+from phases.agent.supervision_view.graph_drawing import graph_drawing
+from phases.agent.supervision_view.lanes import Lanes, lanes_of
+from phases.agent.supervision_view.rows import Row, plain, rows_of
+from phases.agent.supervision_view.steps import MARKS
+from phases.agent.supervision_view.style import STYLE
+from phases.agent.supervision_view.text import budget_lines, detail, headline, rounds_of, snapshot_lines
+from phases.agent.supervision_view.view import View
 from phases.agent.tools.shown import escaped
 
 PAGE_START = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from html import escape
 
 from phases.agent.supervision.graph import TaskGraph
-from phases.agent.supervisor_rows import plain
-from phases.agent.supervisor_steps import MARKS, Fallback, Step, retries, shown_steps
+from phases.agent.supervision_view.rows import plain
+from phases.agent.supervision_view.steps import MARKS, Fallback, Step, retries, shown_steps
 from phases.agent.tools.shown import escaped
 
 _BOX, _TALL, _GAP, _BELOW, _PAD = 168, 78, 34, 34, 8

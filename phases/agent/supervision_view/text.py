@@ -7,9 +7,9 @@ from typing import Any
 
 from phases.agent.supervision.config import Config, Recovery
 from phases.agent.supervision.words import StopReason, SupervisorMode
-from phases.agent.supervisor_rows import Row, plain, rows_of
-from phases.agent.supervisor_steps import MARKS, Fallback, Step, retries, shown_steps
-from phases.agent.supervisor_view import DONE, View
+from phases.agent.supervision_view.rows import Row, plain, rows_of
+from phases.agent.supervision_view.steps import MARKS, Fallback, Step, retries, shown_steps
+from phases.agent.supervision_view.view import DONE, View
 from phases.agent.tools.shown import one_line
 
 _LONGEST_TITLE, _LONGEST_DETAIL = 100, 400

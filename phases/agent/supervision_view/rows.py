@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.agent.supervision.words import DeviationSignal, SupervisorPhase, TimelineEvent
-from phases.agent.supervisor_view import Event
+from phases.agent.supervision_view.view import Event
 from phases.agent.tools.shown import one_line
 
 _LONGEST_TEXT = 240

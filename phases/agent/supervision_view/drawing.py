@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import NamedTuple
 
-from phases.agent.supervisor_lanes import INTERVENTIONS, Lanes, Mark, Span
-from phases.agent.supervisor_rows import plain
+from phases.agent.supervision_view.lanes import INTERVENTIONS, Lanes, Mark, Span
+from phases.agent.supervision_view.rows import plain
 from phases.agent.tools.shown import escaped
 
 _WIDTH, _WIDEST = 980, 30_000
