@@ -55,23 +55,23 @@ def _tries(count: int) -> list[Turn]:
 
 LED: Sequence[Turn] = (
     *_FIRST,
-    *_tries(3),  # the third check is the reason of a takeover, after turn 9
+    *_tries(4),  # a hint after turn 9, a block after turn 11; the fourth wrong edit is the reason of a takeover
     _CHECK,
-    _decay(RIGHT),  # turn 12
+    _decay(RIGHT),  # turn 14
     _CHECK,
     _NOTE,
     _CHECK,
-    _NOTE,  # turn 16, with which the work is handed back
+    _NOTE,
     _CHECK,
     [("Bash", {"command": "echo done >> log.txt"})],
     _LOOK,
-    _DONE,  # turn 20, when nothing of the takeover is left
+    _DONE,
 )
 """Mends it when it is led."""
-STOPS_AT = 22
+STOPS_AT = 25
 """The turn after which supervision stops the run that does not recover, for the first time."""
-LOST: Sequence[Turn] = (*_FIRST, *_tries(22), _LOOK, _decay(RIGHT), _CHECK, _DONE)
-"""Never mends it while it is led. Once it goes on it is stopped again, and again, until it mends it in turn 50."""
+LOST: Sequence[Turn] = (*_FIRST, *_tries(40), _LOOK, _decay(RIGHT), _CHECK, _DONE)
+"""Never mends it while it is led. Once it goes on it is stopped again, and again, until it mends it at the end."""
 
 
 def looping(base: Path, turns: Sequence[Turn], *words: str) -> Ground:

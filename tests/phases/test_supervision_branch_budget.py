@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.supervision.branch_budget import BranchBudget, blocked, record, refusal
+from phases.agent.supervision.branch_budget import BranchBudget, blocked, granted, record, refusal
 from phases.agent.supervision.config import Branch
 from phases.agent.supervision.facts import Action, Call, Result
 from phases.agent.supervision.words import ToolClass
@@ -165,3 +165,8 @@ def test_a_command_that_holds_a_check_and_ends_well_settles_edits_and_their_debt
 )
 def test_another_command_settles_no_edits(other: Action) -> None:
     assert refused(after([other], after([write()] * 3)), write())
+
+
+def test_a_takeover_lets_one_more_edit_through_of_a_file_that_has_just_reached_its_limit() -> None:
+    spent = BranchBudget(file_edits={"a.py": 3, "b.py": 2}, command_failures={"make": 2, "ls": 1})
+    assert granted(spent, Branch()).bypasses == ("file:a.py", "command:make")

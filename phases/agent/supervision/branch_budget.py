@@ -129,11 +129,11 @@ def grant(budget: BranchBudget, key: str) -> BranchBudget:
     return replace(budget, bypasses=with_more(budget.bypasses, key))
 
 
-def granted(budget: BranchBudget) -> BranchBudget:
+def granted(budget: BranchBudget, config: Branch) -> BranchBudget:
     """The budget with leave for one call over each limit that was reached: a recovery may need just that edit."""
-    for key in budget.in_debt:
-        budget = grant(budget, key)
-    return budget
+    files = [f"file:{path}" for path, count in budget.file_edits.items() if count >= config.file_edit_max]
+    commands = [f"command:{key}" for key, count in budget.command_failures.items() if count >= config.command_retry_max]
+    return replace(budget, bypasses=with_more(budget.bypasses, *budget.in_debt, *files, *commands))
 
 
 def _spent_key(budget: BranchBudget, call: Call, config: Branch, turn: int) -> str:

@@ -41,6 +41,8 @@ class FailureRecord:
     count: int
     round: int
     """The last one."""
+    check: bool = False
+    """The call ran one of the plan's checks."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ def _with_failure(
 ) -> tuple[FailureRecord, ...]:
     signature = f"{call.signature} {result.digest}"
     known = next((row for row in before if row.signature == signature), None)
-    row = FailureRecord(signature, call.tool, about(call), result.error[:200], (known.count if known else 0) + 1, turn)
+    count = (known.count if known else 0) + 1
+    row = FailureRecord(signature, call.tool, about(call), result.error[:200], count, turn, call.verify)
     return (*(other for other in before if other.signature != signature), row)[-_RECENT_FAILURES:]
 
 

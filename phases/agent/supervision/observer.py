@@ -90,7 +90,8 @@ def without_signals(state: ObserverState) -> ObserverState:
 
 
 def _repeat_fail(seen: Seen, triggers: Triggers) -> Signal | None:
-    turn, failures = seen.round, seen.ledger.recent_failures
+    """A call that fails in the same way again and again. Checks that do are a plateau, and have a detector of their own."""
+    turn, failures = seen.round, [row for row in seen.ledger.recent_failures if not row.check]
     kept_back = tuple(f"{action.call.signature} " for action in turn.actions if not action.result.executed)
     now = [row for row in failures if row.round == turn.number]
     concerned = [*now, *(row for row in failures if kept_back and row.signature.startswith(kept_back))]

@@ -28,7 +28,7 @@ _PLACES = (
     (re.compile(r"line (?<!\wline )\d+\b"), "line <line>"),
 )
 _IN_STAMP, _IN_CLOCK = re.compile(r"-\d\d-\d\d"), re.compile(r":\d\d:\d\d")
-_COUNT = re.compile(r"[0-9](?<!\w[0-9])\d* (?=[a-z])")
+_COUNT = re.compile(r"[0-9](?<![\w.][0-9])\d* (?=[a-z])")
 _FAILS = re.compile(r"fail|error|exception|assert|panic|not ok|✗|✘|×")
 _NUMBERS = b"0123456789.:"
 

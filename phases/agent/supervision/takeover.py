@@ -54,7 +54,7 @@ def taken_over(state: KernelState, setting: Setting, decision: Decision, disk: D
         recovery=recovery_budget.RecoveryBudget(),
         recovery_failed=False,
         graph=executor.enter_takeover(state.graph),
-        budget=granted(state.budget),
+        budget=granted(state.budget, setting.config.branch_budget),
     )
     state = corrected(state, setting, Block(CorrectionKind.TAKEOVER, text, True), out, pin=TAKEOVER_PIN)
     out.unpinned.append(LADDER_PIN)
