@@ -52,7 +52,7 @@ def _timed(mode, play, rounds, chosen):
         "file_structure": [{"path": path} for path in paths],
         "validation_approach": {"verify_commands": [CHECK]},
     }
-    setting = setting_from({"mode": mode, "shadow": False, "config": to_json(Config())}, plan, from_nothing=True)
+    setting = setting_from({"mode": mode, "shadow": False, "config": to_json(Config())}, plan, there=0)
     bridge = SupervisorBridge(setting, lambda: DiskFacts(added=tuple(paths), present=tuple(paths), build_summary="ok"))
     observed = Observed(paths, {}, (), [CHECK])
     spent = []

@@ -36,7 +36,7 @@ from phases.agent.tools.tool import Tool
 from phases.agent.tools.toolbox import Toolbox
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
-from pipeline.errors import Paused
+from pipeline.errors import Paused, PhaseError
 from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
@@ -68,6 +68,9 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         done, total, _ = files_done(workspace, plan)
         run.supervised.close(error.stop_reason, str(error))
         raise Paused(f"{done} of {total} files written; {error}", stop_reason=error.stop_reason) from error
+    except PhaseError as error:
+        run.supervised.close("error", str(error))
+        raise
     run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)

@@ -39,6 +39,14 @@ class KernelFiles:
         """Takes the request away, once it is on record."""
         self._try(lambda: os.unlink(self._path(REQUEST)))
 
+    def last_stop(self) -> str:
+        """Why the run before ended, as far as its report says so."""
+        try:
+            told = json.loads(read_bytes(self._report)) if os.path.lexists(self._report) else {}
+        except (PipelineError, OSError, ValueError):
+            return ""
+        return str(told.get("stopReason", "")) if isinstance(told, dict) else ""
+
     def note(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Adds lines to the event log, each under its `seq`; those that an earlier run wrote are not written again."""
         new = [line for line in lines if line["seq"] > self._written]

@@ -33,8 +33,8 @@ def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 
 
-def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, from_nothing: bool) -> Setting:
-    """What the kernel goes by. Raises ValueError for what no version of it wrote."""
+def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int) -> Setting:
+    """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
     config = _config(pinned["config"])
     checks = tuple(plan["validation_approach"]["verify_commands"])
     task = Task(
@@ -42,8 +42,8 @@ def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, from_not
         _INTENT,
         tuple(row["path"] for row in plan["file_structure"]),
         checks,
-        RepoShape(test_framework="the plan's" if checks else "none"),
-        from_nothing,
+        RepoShape(there, test_framework="the plan's" if checks else "none"),
+        from_nothing=not there,
     )
     policy = resolve_policy(str(pinned["mode"]), config, _INTENT, "1" if pinned["shadow"] else "0")
     return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal))

@@ -114,9 +114,6 @@ class Supervised:
     def close(self, stop_reason: str, detail: str) -> None:
         """Writes down how the run ended, so far."""
         if self.bridge.on:
-            if stop_reason in _TIMES:
-                self.bridge.timed_out(stop_reason)
-                self._log()
             self._write_down("ended")
         if self.bridge.on or self.outside.warning:
             setting, warning = self.bridge.setting, self.outside.warning
@@ -125,7 +122,7 @@ class Supervised:
             )
 
     def _setting(self, pinned: Mapping[str, Any]) -> Setting:
-        return setting_from(pinned, self.plan, from_nothing=not self.journal.begun["before"])
+        return setting_from(pinned, self.plan, there=len(self.journal.begun["before"]))
 
     def _news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
@@ -136,6 +133,8 @@ class Supervised:
             return news
         if self._resumes:
             news["resumed"] = True
+            if (last := self.files.last_stop()) in _TIMES:
+                news["timed_out"] = last
         if self.files.request():
             news["take_over"] = True
         if left := self._notice():
@@ -147,12 +146,14 @@ class Supervised:
         if "supervisor" in news:
             self._pinned = news["supervisor"]
             self._say(self.bridge.set_to(self._setting(self._pinned)))
+        if "timed_out" in news:
+            self.bridge.timed_out(news["timed_out"])
         if "resumed" in news:
             self._resumes = self._resumes and not now
             self._say(self.bridge.resumed())
         if "take_over" in news:
             self.bridge.take_over()
-            if now:
+            if now or not self.journal.replaying:
                 self.files.request_is_met()
         if "left" in news:
             self._left = int(news["left"]["percent"])
@@ -206,9 +207,8 @@ class Supervised:
         state = self.bridge.state
         if state.graph.graph:
             self.files.graph(to_json(state.graph.graph))
-        self.files.checkpoint(
-            checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
-        )
+        kept = checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
+        self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
         was_stopped = self.journal.replaying

@@ -130,7 +130,8 @@ def _events(places: Places, copy: Places) -> list[str]:
 
 
 def _lines(path: str) -> list[Any]:
-    return [_line(line) for line in read_bytes(path).splitlines()] if os.path.exists(path) else []
+    whole = read_bytes(path).rpartition(b"\n")[0] if os.path.exists(path) else b""  # a last line may be being written
+    return [_line(line) for line in whole.splitlines()]
 
 
 def _line(data: bytes) -> Any:
@@ -156,6 +157,8 @@ def _state(places: Places, run: Run) -> list[str]:
         data = parse_json(read_bytes(path)) if os.path.exists(path) else {}
         if not isinstance(data, dict) or data.get("round") != state.round or data.get("trigger") != "ended":
             return [] if isinstance(data, dict) else [f"{CHECKPOINT}: is no checkpoint"]
+        if data.get("journalRows") != len(run.supervised.journal.all_rows()):
+            return []  # the run went on since
         kept = restored(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
     except (ValueError, FormatError) as error:
         return [f"{CHECKPOINT} or {GRAPH}: {error}"]

@@ -127,8 +127,8 @@ def _kernel_report(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checkpoint(data: dict[str, Any]) -> dict[str, Any]:
-    """kernel/checkpoint.json, without what a resume clears (signals that were seen), and without what counts in forced mode
-    alone: L1 itself, the budget of branches, the lines since it was left, and how the graph judges.
+    """kernel/checkpoint.json, without what a resume clears (signals that were seen) or adds (its row), and without what counts
+    in forced mode alone: L1 itself, the budget of branches, the lines since it was left, and how the graph judges.
     """
     state = data["supervisorState"]
     counts, ledger, graph = state["counts"], state["ledger"], state["graph"]
@@ -143,6 +143,7 @@ def _checkpoint(data: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         **data,
+        "journalRows": _VOLATILE,
         "recoverySignals": _VOLATILE,
         "timelineTail": _without_resumes(data["timelineTail"]),
         "supervisorState": {**state, **left_out},

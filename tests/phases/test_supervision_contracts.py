@@ -258,7 +258,8 @@ def test_a_call_brings_about_its_signals(action: Action, expected: set[OutputSig
     ("kind", "use", "expected"),
     [
         (NodeType.EDIT, StepUse(), Deviation.NONE),
-        (NodeType.EDIT, StepUse(round_calls=(X,)), Deviation.TOOL_MISMATCH),
+        (NodeType.EDIT, StepUse(round_calls=(X,)), Deviation.NONE),
+        (NodeType.SEARCH, StepUse(round_calls=(X,)), Deviation.TOOL_MISMATCH),
         (NodeType.EDIT, StepUse(round_calls=(X,), round_checks=1), Deviation.NONE),
         (NodeType.INSPECT, StepUse(round_calls=(X,), round_checks=1), Deviation.NONE),
         (NodeType.EDIT, StepUse(round_calls=(X, W)), Deviation.NONE),

@@ -93,13 +93,14 @@ def test_the_fourth_edit_of_a_file_is_refused_over_however_many_rounds() -> None
     between = [Action(read(), DONE), changed(write("src/b.py")), failed(run(), "no rule"), Action(NOTE, DONE)]
     budget = after([changed(write()), *between, changed(write()), *between])
     assert refused(budget, write()) == ""
-    budget = after([changed(write()), Action(read(), DONE)], budget)
+    budget = after([changed(write()), Action(read("src/b.py"), DONE)], budget)
     assert refused(budget, write()) == (
-        "src/a.py was edited 3 times, and the checks have not passed since."
-        " Read it again, with what the failing check says: then one more edit is let through. Or work on another file."
+        "src/a.py was edited 3 times, and no check has passed since."
+        " Read it again: then one more edit is let through. Or work on another file."
     )
     assert refused(budget, write("src/b.py")) == ""
     assert refused(budget, read()) == ""
+    assert refused(after([Action(read(), DONE)], budget), write()) == ""
 
 
 def test_a_refused_edit_is_a_debt_once_however_often_it_is_tried() -> None:

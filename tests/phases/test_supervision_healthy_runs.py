@@ -61,7 +61,7 @@ class Run:
         self.files: dict[str, str] = {}
         self.facts = Observed([name(number) for number in range(files)], {}, [], checks)
         pinned = {"mode": "adaptive", "shadow": shadow, "config": to_json(Config())}
-        self.bridge = SupervisorBridge(setting_from(pinned, plan, from_nothing=True), self.disk)
+        self.bridge = SupervisorBridge(setting_from(pinned, plan, there=0), self.disk)
         self.said: list[str] = []
         self.refused: list[str] = []
         self.calls = 0

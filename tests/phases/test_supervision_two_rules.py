@@ -94,7 +94,7 @@ def test_who_reads_edits_and_checks_always_gets_through(begun: Callable[[], Supe
 def test_who_checks_twice_is_told_to_change_a_file_and_then_gets_through(begun: Callable[[], Supervision]) -> None:
     """The check is kept back until a file changed; the file until it was read: one after the other, never both for ever."""
     model = Obedient(begun())
-    for _ in range(15):
+    for _ in range(8):
         model.edit()
         for _ in range(4):
             assert model.check("test_one fails") <= 2

@@ -56,8 +56,8 @@ def refusal(budget: BranchBudget, call: Call, config: Branch, *, enabled: bool, 
     quoted = " ".join(what.split())[:_LONGEST_QUOTE]
     if kind == "file":
         return (
-            f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and the checks have not passed since."
-            " Read it again, with what the failing check says: then one more edit is let through. Or work on another file."
+            f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and no check has passed since."
+            " Read it again: then one more edit is let through. Or work on another file."
         )
     return (
         f"`{quoted}` failed {budget.command_failures.get(what, 0)} times, and nothing that is known to me changed since."
@@ -80,7 +80,7 @@ def record(budget: BranchBudget, action: Action, config: Branch, *, enabled: boo
         return budget
     if action.verified:
         return passed_verification(budget)
-    if call.tool_class is ToolClass.READ and not result.failed and _key_of(call) in budget.in_debt:
+    if call.tool_class is ToolClass.READ and not result.failed and _worn(budget, call, config):
         # else a file that is wrong could never be mended, once it was edited too often
         return grant(budget, _key_of(call))
     key = _spent_key(budget, call, config, turn) if enabled else ""
@@ -219,6 +219,10 @@ def _settled(budget: BranchBudget, call: Call) -> BranchBudget:
         error_sources=without(budget.error_sources, errors),
         in_debt=tuple(one for one in budget.in_debt if one not in gone),
     )
+
+
+def _worn(budget: BranchBudget, call: Call, config: Branch) -> bool:
+    return _key_of(call) in budget.in_debt or budget.file_edits.get(_path_key(call.path), 0) >= config.file_edit_max
 
 
 def _key_of(call: Call) -> str:

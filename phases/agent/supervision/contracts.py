@@ -166,7 +166,7 @@ def class_in(contract: Contract, call: Call) -> ToolClass:
 
 def is_check(call: Call, task: Task) -> bool:
     """Whether a call says if the work is right: a verify command, one with more around it, any where the plan has none."""
-    return call.verify or call.like_check or (call.tool_class is EXEC and not task.verify_commands)
+    return call.checks or (call.tool_class is EXEC and not task.verify_commands)
 
 
 def checks(action: Action, task: Task) -> bool:
@@ -191,7 +191,7 @@ def _checked(contract: Contract, task: Task) -> Contract:
 
 def _belongs_anywhere(kind: NodeType, call: Call, terms: Terms) -> bool:
     """What no step keeps back: a check, a fix that is wanted, any command of a plan without checks once code is written."""
-    if call.verify or call.like_check:
+    if call.checks:
         return True
     if call.tool_class is WRITE:
         return kind in _AFTER_EDIT and (terms.mending or terms.unchecked)

@@ -28,7 +28,7 @@ class Step:
 def used(use: StepUse, action: Action, step: Step) -> StepUse:
     """What was done on a step, with this call."""
     call, kind = action.call, class_in(step.contract, action.call)
-    wrote = kind is ToolClass.WRITE and action.ok
+    wrote = action.ok and (kind is ToolClass.WRITE or bool(action.result.changed))
     read = kind in _READS and action.ok
     told, checked = step.checks, step.checks and step.kind in _CHECKING
     settled = action.verified or (told and action.ok and not call.verify and not call.like_check)
@@ -37,10 +37,12 @@ def used(use: StepUse, action: Action, step: Step) -> StepUse:
         calls=use.calls + 1,
         reads=use.reads + read,
         reads_since_write=0 if wrote else use.reads_since_write + read,
-        signals=tuple(dict.fromkeys((*use.signals, *signals_of(action)))),
+        signals=tuple(
+            dict.fromkeys((*use.signals, *signals_of(action), *((OutputSignal.FILE_WRITTEN,) if wrote else ())))
+        ),
         last_signature=call.signature,
         same_calls=use.same_calls + 1 if call.signature == use.last_signature else 1,
-        round_calls=(*use.round_calls, kind),
+        round_calls=(*use.round_calls, ToolClass.WRITE if wrote else kind),
         round_ok=use.round_ok + (action.ok or told),
         round_checks=use.round_checks + told,
         check_failed=_why(action.result) if checked and not action.ok else "" if settled else use.check_failed,

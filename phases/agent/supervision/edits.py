@@ -15,6 +15,16 @@ from phases.agent.supervision.words import ToolClass
 
 _MOST_FILES, _MOST_COMMANDS = 300, 20
 _TEST = ("test", "tests")
+_FRAME = {
+    "__init__.py",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "requirements.txt",
+    "README.md",
+    "LICENSE",
+    "Makefile",
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,12 @@ def edited_by(action: Action) -> tuple[str, ...]:
 
 def is_outside(path: str, task: Task) -> bool:
     """Whether the plan does not know this file. Where there is no list, nothing is outside; tests never are."""
-    return bool(task.planned_files) and path not in task.planned_files and not is_test(path)
+    return bool(task.planned_files) and path not in task.planned_files and not (is_test(path) or _is_frame(path))
+
+
+def _is_frame(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in _FRAME or name.startswith(".")
 
 
 def is_test(path: str) -> bool:

@@ -104,7 +104,7 @@ def failure_class(action: Action) -> FailureClass | None:
 def deviation_of(node: Node, contract: Contract, use: StepUse) -> Deviation:
     """What is wrong with the round that just ended; the first that holds."""
     seen = set(use.round_calls)
-    if seen and not use.round_checks and not seen & set(contract.allowed):
+    if seen and not use.round_checks and not seen & {*contract.allowed, *contract.tolerated}:
         return Deviation.TOOL_MISMATCH
     if (
         node.type is NodeType.EDIT

@@ -56,6 +56,11 @@ class Call:
     like_check: bool = False
     """Of EXEC: the command holds one of the plan's checks, and more."""
 
+    @property
+    def checks(self) -> bool:
+        """Whether a check of the plan is run, alone or among other things: that it fails is how work goes."""
+        return self.verify or self.like_check
+
 
 @dataclass(frozen=True)
 class Result:

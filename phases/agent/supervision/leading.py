@@ -16,8 +16,19 @@ from phases.agent.supervision.risk import risk_level, risk_score
 from phases.agent.supervision.shadow import shadowed
 from phases.agent.supervision.state import KernelState, Setting, runtime_of
 from phases.agent.supervision.takeover import LED, Disk, given_up, handed_back, recovered, taken_over
-from phases.agent.supervision.timeline import Entry
-from phases.agent.supervision.words import DecisionKind, ProgressClass, SupervisorMode, SupervisorPhase, TimelineEvent
+from phases.agent.supervision.timeline import Entry, failure
+from phases.agent.supervision.words import (
+    DecisionKind,
+    DeviationSignal,
+    ProgressClass,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+    TimelineEvent,
+)
+
+_COUNTED = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL, DeviationSignal.ERROR_PLATEAU)
+_FOR_EVER = 40
 
 
 def led(
@@ -40,13 +51,24 @@ def led(
     state = replace(state, observer=observed.state, force_takeover=False)
     state = answered(state, setting, out)
     if not setting.policy.recovery_supervisor or setting.policy.mode is not SupervisorMode.ADAPTIVE:
-        return state
+        return _hopeless(state, setting, observed.now, out)
     context = _context(state, setting, turn, observed)
     if setting.policy.shadow:
         return shadowed(state, setting, turn, context, disk, out)
     state, context = _paid(state, setting, turn, context, out)
     decision = compute_next(state.phase, context, setting.config.adaptive_free, setting.config.adaptive_takeover)
     return _committed(state, setting, decision, disk, out)
+
+
+def _hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Outbox) -> KernelState:
+    """In strict mode nobody takes over, so what goes on for ever must end here."""
+    worst = next((signal for signal in now if signal.kind in _COUNTED and signal.value >= _FOR_EVER), None)
+    if worst and not setting.policy.shadow:
+        out.note(failure("checkpoint", why=worst.reason))
+        out.end(
+            StopReason.USER_CHECKPOINT, f"nothing gets on any more ({worst.reason} {worst.detail})".replace(" )", ")")
+        )
+    return state
 
 
 def _context(state: KernelState, setting: Setting, turn: Round, observed: observer.Observed) -> PhaseContext:

@@ -206,6 +206,7 @@ def _verified(ledger: WorkLedger) -> WorkLedger:
         files_changed=0,
         unverified=(),
         diff_lines=0,
+        manifest_touched=False,
         failing_checks=(),
         build_output="",
     )

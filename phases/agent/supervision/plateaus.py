@@ -45,7 +45,9 @@ def after_actions(
     for action in actions:
         call, result = action.call, action.result
         if not call.verify:
-            if result.changed:
+            if result.changed and call.new_file:
+                now = {}
+            elif result.changed:
                 now = {command: replace(plateau, written=True) for command, plateau in now.items()}
             elif action.may_have_changed:
                 now = {command: replace(plateau, lifted=True) for command, plateau in now.items()}

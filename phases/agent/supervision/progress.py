@@ -29,7 +29,7 @@ def is_note(action: Action) -> bool:
 
 def is_run_of_check(action: Action) -> bool:
     """A check that was run, whatever it said."""
-    return action.call.verify and action.result.executed
+    return action.call.checks and action.result.executed
 
 
 def _finished(action: Action) -> bool:

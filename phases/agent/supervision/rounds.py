@@ -110,7 +110,7 @@ def _looked_for_loops(
 def _signals(turn: Round) -> tuple[ModeSignal, ...]:
     """What the step gate submits. A check that fails is how work goes, and no failure of a tool."""
     failed = [action for action in turn.actions if action.result.executed and action.result.failed]
-    return (ModeSignal.TOOL_FAILURE,) if any(not action.call.verify for action in failed) else ()
+    return (ModeSignal.TOOL_FAILURE,) if any(not action.call.checks for action in failed) else ()
 
 
 def _counted(counts: Counts, mode: ExecutionMode, phase: SupervisorPhase, *, switched: bool) -> Counts:

@@ -129,7 +129,7 @@ def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
 def last_round(turn: Round, *, branch_switched: bool) -> LastRound:
     """What is kept of a round for the next decision."""
     done = [action for action in turn.actions if action.result.executed]
-    failed = [action for action in done if action.result.failed and not action.call.verify]
+    failed = [action for action in done if action.result.failed and not action.call.checks]
     skipped = [action for action in turn.actions if not action.result.executed]
     return LastRound(
         branch_switched=branch_switched,
