@@ -56,10 +56,12 @@ def written() -> list[Reply]:
     ]
 
 
-def supervised(folder: Path, model: Scripted, mode: str = "adaptive", **limits: Any) -> dict[str, Any]:
+def supervised(
+    folder: Path, model: Scripted, mode: str = "adaptive", *, deadline: float | None = None, **limits: Any
+) -> dict[str, Any]:
     """Phase 09 on the plan, which lies in the task as phase 05 would leave it."""
     data = json.dumps(PLAN).encode()
-    work = assignment_in(folder, PLAN, sha256(data), supervisor=mode, **limits)
+    work = assignment_in(folder, PLAN, sha256(data), supervisor=mode, **limits)._replace(deadline=deadline)
     (folder / "initial_plan.txt").write_bytes(data)
     made: dict[str, Any] = implement(work, model, lambda done, total, text: None)["implementation"]
     return made
@@ -168,6 +170,22 @@ def test_what_is_asked_of_a_healthy_model_is_the_same_with_and_without_supervisi
     asked = [[said(request).replace(f"/{name}/", "/") for request in model.requests]
              for name, model in (("one", watched), ("two", alone))]  # fmt: skip
     assert asked[0] == asked[1]
+
+
+def test_a_check_after_every_file_that_fails_until_the_last_one_is_there_is_left_alone(tmp_path: Path) -> None:
+    test = TEST.replace("from total", "import notes\nfrom total")
+    files = [write("test_sum.py", test), write("total.py", RIGHT), *(write(path, "N = 1\n") for path in PATHS[:2])]
+    files += [write(path, "N = 1\n") for path in (*PATHS[3:4], *PATHS[5:])]
+    replies = [reply for one in files for reply in (one, call("Bash", command=CHECK))]
+    assert supervised(tmp_path, says(*replies, Reply("ok", "Done.")))["stop_reason"] == "accepted"
+    told = report(tmp_path)["interventions"]
+    assert (told["blocks"], told["takeovers"]) == (0, 0)
+
+
+def test_files_that_frame_a_package_are_no_work_outside_of_the_plan(tmp_path: Path) -> None:
+    frame = [write(path, "# frame\n") for path in ("package/__init__.py", "setup.py", ".gitignore", "README.md")]
+    supervised(tmp_path, says(*written()[:3], *frame, *healthy()[3:]))
+    assert report(tmp_path)["interventions"] == {"hints": 0, "blocks": 0, "takeovers": 0}
 
 
 # led out of a loop
@@ -448,3 +466,35 @@ def test_a_takeover_that_is_asked_for_when_the_work_is_done_takes_nothing_over(t
 
     supervised(tmp_path, Scripted(reply))
     assert report(tmp_path)["takeovers"] == 0
+
+
+def test_a_run_that_paused_for_time_is_on_record_and_computed_again_in_the_same_way(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(*healthy()[:6], Reply("fatal", detail="cut")))
+    with pytest.raises(Paused, match="time") as paused:
+        supervised(tmp_path, says(*healthy()), deadline=0.0)
+    assert (paused.value.stop_reason, report(tmp_path)["stopReason"]) == ("budget_time", "budget_time")
+    assert again(tmp_path) == []
+    supervised(tmp_path, says(*healthy()))
+    assert any("timeout budget_time" in line for line in events(tmp_path))
+    assert again(tmp_path) == []
+
+
+def test_a_checkpoint_of_before_is_not_held_against_a_run_that_went_on_without_supervision(tmp_path: Path) -> None:
+    with pytest.raises(Paused):
+        supervised(tmp_path, says(*healthy()), max_turns=6)
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(*healthy()[:7], Reply("fatal", detail="cut")), "off")
+    assert again(tmp_path) == []
+
+
+def test_a_model_that_reads_for_ever_ends_in_every_mode(tmp_path: Path) -> None:
+    for mode in ("adaptive", "strict"):
+        model = Scripted(
+            lambda request: (
+                written()[request.turn - 1] if request.turn <= 5 else call("Grep", pattern=f"word{request.turn}")
+            )
+        )
+        with pytest.raises(Paused, match="supervision stopped"):
+            supervised(tmp_path / mode, model, mode)
+        assert model.asked < 80
