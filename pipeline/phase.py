@@ -44,26 +44,8 @@ class WorkflowContext(NamedTuple):
         return os.path.join(self.root, "plan_versions")
 
     @property
-    def workspace(self) -> str:
-        """The generated code: the only folder that commands of the agent may write to."""
-        return os.path.join(self.root, "generate_code")
-
-    @property
-    def journal(self) -> str:
-        return os.path.join(self.root, "journal.jsonl")
-
-    @property
     def plan_journal(self) -> str:
         return os.path.join(self.root, "plan_journal.jsonl")
-
-    @property
-    def explorations(self) -> str:
-        """The journals of sub-agents."""
-        return os.path.join(self.root, "explorations")
-
-    @property
-    def summary(self) -> str:
-        return os.path.join(self.root, "implement_code_summary.md")
 
     @property
     def ledger(self) -> str:
