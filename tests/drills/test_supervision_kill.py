@@ -183,6 +183,8 @@ def _killed_at(whole: Led, points: Sequence[int]) -> list[str]:
             found.append(f"killed, it ends with {ended.code}: {last_words(ended)}")
         if ended.code == PAUSED:  # stopped: to go on is another drill
             return found + _problems_at_the_end(whole, ended)
+        if _is_stopped(ground):
+            return found + half_written(ground)
     return found + _problems_afterwards(whole)
 
 
@@ -207,10 +209,12 @@ def _problems_afterwards(whole: Led) -> list[str]:
     """
     ground = whole.undisturbed.ground
     found = half_written(ground)
+    return found if _is_stopped(ground) else found + _problems_at_the_end(whole, ground.call())
+
+
+def _is_stopped(ground: Ground) -> bool:
     path = ground.task / "journal.jsonl"
-    if path.exists() and path.read_bytes().rpartition(b'{"kind": "')[2].startswith(b"stop"):
-        return found
-    return found + _problems_at_the_end(whole, ground.call())
+    return path.exists() and path.read_bytes().rpartition(b'{"kind": "')[2].startswith(b"stop")
 
 
 def _problems_at_the_end(whole: Led, ended: Ended) -> list[str]:
@@ -220,7 +224,10 @@ def _problems_at_the_end(whole: Led, ended: Ended) -> list[str]:
     ground = whole.undisturbed.ground
     if ended.code != whole.code or "Traceback" in ended.err:
         return [f"going on ends with {ended.code}, and not with {whole.code}: {last_words(ended)}"]
-    found = differences(settled_tree(ground), whole.undisturbed.tree)
+    # What a command began with is cleared away when the work ends, or when the next one begins; a pause is neither.
+    found = [
+        line for line in differences(settled_tree(ground), whole.undisturbed.tree) if "/before_command/" not in line
+    ]
     told = [line["round"] for line in _lines(ground) if (line["event"], line["reason"]) == ("recover", _PINNED)]
     if len(told) != 1:
         found.append(f"the takeover was told in the rounds {told}")
