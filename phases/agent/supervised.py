@@ -62,8 +62,8 @@ class Supervised:
     _tail: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._pinned: Mapping[str, Any] = self.journal.begun["supervisor"]
-        self.bridge = SupervisorBridge(self._setting(self._pinned), self._disk)
+        self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
+        self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
         self._resumes = bool(self.journal.rows())
 
     @property
@@ -127,7 +127,7 @@ class Supervised:
     def _news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
         news: dict[str, Any] = {}
-        if self._setting(self._pinned) != self._setting(self.outside.wanted):
+        if self._unlike:
             news["supervisor"] = dict(self.outside.wanted)
         if self.outside.wanted["mode"] == OFF:
             return news
@@ -144,8 +144,8 @@ class Supervised:
     def _take_in(self, news: Mapping[str, Any], *, now: bool) -> None:
         """`now`: it comes from this very start of the run, and not from an earlier one."""
         if "supervisor" in news:
-            self._pinned = news["supervisor"]
-            self._say(self.bridge.set_to(self._setting(self._pinned)))
+            self._say(self.bridge.set_to(self._setting(news["supervisor"])))
+            self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
         if "timed_out" in news:
             self.bridge.timed_out(news["timed_out"])
         if "resumed" in news:
