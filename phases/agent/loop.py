@@ -72,19 +72,19 @@ def work(run: Run) -> Ending:
             repeated, last = (repeated + 1 if turn == last else 1), turn
             if ending := _of_repeats(run, repeated):
                 return ending
-            run.supervised.after(reply)
+            _end_turn(run, reply)
             continue
         verdict = _verdict(run)
         if verdict["block"] is None:
             _tell(run, "accepted")
-            run.supervised.after(reply, verdict)
+            _end_turn(run, reply, verdict)
             return _ended(run, ACCEPTED, verdict, "")
         _tell(run, f"not accepted yet: {' '.join(verdict['block'].split())[:160]}")
         continues += 1
         if continues > MOST_CONTINUES:
             return _ended(run, EXHAUSTED, verdict, verdict["block"])
         run.memory.told(f"Not accepted yet. Mend this:\n{verdict['block']}")
-        run.supervised.after(reply, verdict)
+        _end_turn(run, reply, verdict)
 
 
 def _turn(run: Run, reply: Reply) -> str:
@@ -94,6 +94,11 @@ def _turn(run: Run, reply: Reply) -> str:
     if not replaying:
         run.on_turn(f"turn {run.conversation.turn}: {said}")
     return turn
+
+
+def _end_turn(run: Run, reply: Reply, verdict: dict[str, Any] | None = None) -> None:
+    if said := run.supervised.after(reply, verdict):
+        _tell(run, said)
 
 
 def _of_repeats(run: Run, repeated: int) -> Ending | None:

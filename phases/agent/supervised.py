@@ -99,10 +99,13 @@ class Supervised:
         else:
             self.bridge.record(fact, self.observed.result(call, row))
 
-    def after(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> None:
-        """Ends a turn that was of use. Raises Paused where supervision stops the run: its work is kept."""
+    def after(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> str:
+        """Ends a turn that was of use, and says what a person should know of it. Raises Paused where supervision stops the run:
+        its work is kept.
+        """
         if not self.bridge.on:
-            return
+            return ""
+        before = self.bridge.state.phase
         ratio = reply.tokens_in / max(self.memory.window, 1)
         turn = Round(0, (), reply.text, ratio, self.observed.open_files)
         out = self.bridge.end(turn, gate_verdict(verdict) if verdict else None)
@@ -110,6 +113,10 @@ class Supervised:
         self._keep(out, failed=bool(verdict and verdict["block"]))
         if out.stop:
             self._stop(out.stop)
+        now = self.bridge.state.phase
+        if now.takeovers > before.takeovers:
+            return "the supervisor leads from here"
+        return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
 
     def close(self, stop_reason: str, detail: str) -> None:
         """Writes down how the run ended, so far."""
