@@ -224,17 +224,31 @@ def test_a_takeover_is_told_once_stays_before_the_model_while_it_is_led_and_goes
     assert sum("control returned to you" in said(request) for request in model.requests) >= 1
 
 
-@pytest.mark.parametrize("cut", range(2, 22))
-def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(cut: int, tmp_path: Path) -> None:
-    straight = Scripted(looping(helped=True))
-    supervised(tmp_path / "straight", straight)
+@pytest.fixture(scope="module")
+def uncut(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, Path]:
+    """A run that is led out of its loop, and nobody cuts off; with its folder."""
+    straight, folder = Scripted(looping(helped=True)), tmp_path_factory.mktemp("uncut")
+    supervised(folder, straight)
+    return straight, folder
+
+
+_QUICK = (2, 9, 12, 14, 17)
+
+
+@pytest.mark.parametrize(
+    "cut", [pytest.param(cut, marks=[pytest.mark.drill] * (cut not in _QUICK)) for cut in range(2, 22)]
+)
+def test_a_run_that_is_cut_off_at_any_turn_is_led_and_handed_back_all_the_same(
+    cut: int, uncut: tuple[Scripted, Path], tmp_path: Path
+) -> None:
+    straight, folder = uncut
     with pytest.raises(PhaseError, match="cut"):
         supervised(tmp_path / "cut", repeating(straight, cut))
     led_at = next(request.turn for request in straight.requests if _LEADS in said(request))
     resumed = repeating(straight) if cut > led_at else Scripted(looping(helped=True))
     made = supervised(tmp_path / "cut", resumed)
     assert made["stop_reason"] == "accepted"
-    assert tree(tmp_path / "cut") == tree(tmp_path / "straight")
+    assert tree(tmp_path / "cut") == tree(folder)
     told = report(tmp_path / "cut")
     assert (told["takeovers"], told["handoffs"]) == (1, 1)
     assert next(iter(resumed.requests)).turn == cut

@@ -320,7 +320,7 @@ def test_whatever_comes_every_promise_of_the_kernel_is_kept() -> None:
     reached = Counter[str]()
 
     @given(scripts("off", "adaptive", "strict"))
-    @settings(QUICK, max_examples=250)
+    @settings(QUICK, max_examples=150)
     def holds(script: Script) -> None:
         run, dwell = script.begun(), Dwell(script.config.execution_mode)
         for turn in turns_of(script, run):
@@ -345,7 +345,7 @@ def fixed(moves: tuple[Move, ...]) -> tuple[Move, ...]:
 
 
 @given(scripts("off"))
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=40)
 def test_a_run_in_off_is_never_spoken_to_stopped_kept_back_or_forced(script: Script) -> None:
     run = script.begun()
     for turn in turns_of(replace(script, moves=fixed(script.moves)), run):
@@ -357,7 +357,7 @@ def test_a_run_in_off_is_never_spoken_to_stopped_kept_back_or_forced(script: Scr
 
 
 @given(scripts("strict"))
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=40)
 def test_a_run_in_strict_is_forced_from_its_first_round_to_its_last(script: Script) -> None:
     script = replace(script, config=replace(script.config, layers=Layers()), moves=fixed(script.moves))
     switches: list[str] = []
@@ -377,7 +377,7 @@ def is_quiet(switches: list[str]) -> bool:
 
 
 @given(scripts("adaptive", "strict", shadow="1"))
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=50)
 def test_a_shadow_of_the_supervisor_changes_nothing_and_says_nothing(script: Script) -> None:
     for turn in turns_of(replace(script, moves=fixed(script.moves)), script.begun()):
         holds_together(turn)
@@ -399,7 +399,7 @@ def test_a_shadow_of_the_supervisor_changes_nothing_and_says_nothing(script: Scr
 
 
 @given(scripts("adaptive", "strict"))
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=40)
 def test_nothing_that_a_takeover_put_before_the_model_outlives_it(script: Script) -> None:
     run = script.begun()
     for turn in turns_of(script, run):
@@ -413,7 +413,7 @@ WORKING = (NodeType.EDIT, NodeType.VERIFY, NodeType.FALLBACK)
 
 
 @given(scripts("adaptive", "strict"))
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=60)
 def test_in_no_step_of_the_work_both_a_fix_and_a_check_are_kept_back(script: Script) -> None:
     """A check that waits for a change, in a step that waits for a check, would be a wall."""
     run = script.begun()
