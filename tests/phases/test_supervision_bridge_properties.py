@@ -320,7 +320,7 @@ def test_whatever_comes_every_promise_of_the_kernel_is_kept() -> None:
     reached = Counter[str]()
 
     @given(scripts("off", "adaptive", "strict"))
-    @settings(QUICK, max_examples=150)
+    @settings(QUICK, max_examples=250)
     def holds(script: Script) -> None:
         run, dwell = script.begun(), Dwell(script.config.execution_mode)
         for turn in turns_of(script, run):
