@@ -41,7 +41,7 @@ def test_a_disk_error_at_any_call_is_one_line_and_the_next_run_gets_over_it(
     at_each(toys, points, lambda call: _refused_at(toys, call, error))
 
 
-@shares(144)
+@shares(288)
 def test_a_disk_error_at_any_call_of_a_fast_run_is_one_line_and_the_next_run_gets_over_it(
     alone: Reference, share: slice
 ) -> None:

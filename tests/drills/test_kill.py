@@ -50,7 +50,7 @@ def test_a_run_of_phases_side_by_side_killed_at_any_system_call_goes_on_to_the_s
     at_each(side_by_side, side_by_side.calls(), lambda call: _killed_at(side_by_side, call))
 
 
-@shares(64)
+@shares(120)
 def test_a_fast_run_killed_at_any_system_call_goes_on_to_the_same_tree(alone: Reference, share: slice) -> None:
     at_each(alone, alone.calls()[share], lambda call: _killed_at(alone, call))
 
@@ -76,7 +76,7 @@ def test_a_run_killed_at_any_audited_event_goes_on_to_the_same_tree(hooked: Refe
     at_each(hooked, range(1, len(hooked.events()) + 1)[share], lambda nth: _gone_at(hooked, nth))
 
 
-@shares(240)
+@shares(480)
 def test_a_fast_run_killed_at_any_audited_event_goes_on_to_the_same_tree(paper: Reference, share: slice) -> None:
     at_each(paper, range(1, len(paper.events()) + 1)[share], lambda nth: _gone_at(paper, nth))
 
