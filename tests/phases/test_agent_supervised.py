@@ -273,10 +273,10 @@ def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can
     assert again(tmp_path) == []
     turns = sum(1 for line in (tmp_path / "journal.jsonl").read_text().splitlines() if '"kind": "reply"' in line)
     rest = [write("total.py", RIGHT), *(write(path, "N = 1\n") for path in PATHS[5:]), call("Bash", command=CHECK)]
-    helper = Scripted(lambda request: dict(enumerate(rest, turns + 1)).get(request.turn, Reply("ok", "done")))
-    made = supervised(tmp_path, helper)
+    mender = Scripted(lambda request: dict(enumerate(rest, turns + 1)).get(request.turn, Reply("ok", "done")))
+    made = supervised(tmp_path, mender)
     assert made["stop_reason"] == "accepted"
-    assert helper.requests[0].turn == turns + 1
+    assert mender.requests[0].turn == turns + 1
     assert report(tmp_path)["stopReason"] == "model_done"
     assert again(tmp_path) == []
 
@@ -415,10 +415,10 @@ def test_every_resume_is_noticed_and_not_only_the_first(tmp_path: Path) -> None:
 def test_after_a_stop_nothing_of_the_takeover_stands_before_the_model_any_more(mode: str, tmp_path: Path) -> None:
     with pytest.raises(Paused):
         supervised(tmp_path, Scripted(looping(helped=False)))
-    helper = Scripted(lambda request: write("total.py", RIGHT) if request.turn % 2 else Reply("ok", "done"))
-    supervised(tmp_path, helper, mode)
+    mender = Scripted(lambda request: write("total.py", RIGHT) if request.turn % 2 else Reply("ok", "done"))
+    supervised(tmp_path, mender, mode)
     assert not any(
-        _LEADS in said(request) or "[Supervision]" in said(request)[-600:] for request in helper.requests[:2]
+        _LEADS in said(request) or "[Supervision]" in said(request)[-600:] for request in mender.requests[:2]
     )
     assert tree(tmp_path)["total.py"] == RIGHT.encode()
 
