@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.agent.tools.shown import escaped
+from phases.agent.markup import in_html
 from phases.agent.trace import Place, difference, lines_of
 from phases.agent.trace_style import STYLE
 from pipeline.formats import Markdown
@@ -49,7 +48,7 @@ def page_of(traced: Traced) -> str:
     statuses = {row["id"]: row["status"] for row in traced.rows}
     quotes = sorted(_quotes(traced.paper, requirements, statuses))
     anchors = _anchors(traced)
-    title = _safe(traced.plan["paper"]["title"] or "untitled")
+    title = in_html(traced.plan["paper"]["title"] or "untitled")
     table = "".join(
         _table_row(
             row, requirements.get(row["id"], {}), {quote.identifier for quote in quotes}, (traced.places, anchors)
@@ -73,10 +72,6 @@ def page_of(traced: Traced) -> str:
     )
 
 
-def _safe(text: str) -> str:
-    return escape(escaped(text))
-
-
 def _counts(statuses: Mapping[str, str]) -> str:
     found = list(statuses.values())
     badges = (
@@ -95,20 +90,20 @@ def _table_row(
     code: tuple[Sequence[Place], Mapping[str, str]],
 ) -> str:
     """One requirement; its id is what the other panes link to."""
-    identifier, (places, anchors) = _safe(row["id"]), code
+    identifier, (places, anchors) = in_html(row["id"]), code
     source = requirement.get("source", {"section": None, "page": 0, "quote": ""})
     where = (f"section {source['section']}, " if source["section"] else "") + f"page {source['page']}"
     if row["id"] in quoted:
-        found = f'<a href="#quote-{identifier}">{_safe(where)}</a>'
+        found = f'<a href="#quote-{identifier}">{in_html(where)}</a>'
     else:
-        found = f"{_safe(where)} <small>(the quote is not in the text as it stands)</small>"
+        found = f"{in_html(where)} <small>(the quote is not in the text as it stands)</small>"
     note = difference(dict(requirement), places)
     return (
         f'<tr id="{identifier}"><th scope=row>{identifier}'
-        f'<td><span class="badge {_safe(row["status"])}">{_safe(row["status"])}</span>'
-        f'<td>{_safe(requirement.get("kind", ""))}<td><div class="demand">{_safe(row["text"])}</div>'
-        + (f'<p class="note">{_safe(note)}</p>' if note else "")
-        + f"<td>{found}<br><q>{_safe(source['quote'])}</q><td>{_links(row['places'], anchors) or 'nowhere'}"
+        f'<td><span class="badge {in_html(row["status"])}">{in_html(row["status"])}</span>'
+        f'<td>{in_html(requirement.get("kind", ""))}<td><div class="demand">{in_html(row["text"])}</div>'
+        + (f'<p class="note">{in_html(note)}</p>' if note else "")
+        + f"<td>{found}<br><q>{in_html(source['quote'])}</q><td>{_links(row['places'], anchors) or 'nowhere'}"
         + _tests(row["tests"], anchors)
         + "</tr>\n"
     )
@@ -121,9 +116,9 @@ def _tests(names: Sequence[str], anchors: Mapping[str, str]) -> str:
 
 def _links(names: Sequence[str], anchors: Mapping[str, str]) -> str:
     shown = (
-        f'<a href="#{anchors[name]}"><code>{_safe(name)}</code></a>'
+        f'<a href="#{anchors[name]}"><code>{in_html(name)}</code></a>'
         if name in anchors
-        else f"<code>{_safe(name)}</code>"
+        else f"<code>{in_html(name)}</code>"
         for name in names
     )
     return "<br>".join(shown)
@@ -184,14 +179,14 @@ def _marked(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
     for left, right in pairwise(sorted(edges)):
         over = [quote for quote in quotes if quote.start <= left and quote.end >= right]
         shown += [_tag(quote) for quote in over if quote.start == left]
-        words = _safe(text[left:right])
-        shown.append(f'<mark class="{_safe(over[-1].status)}">{words}</mark>' if over else words)
+        words = in_html(text[left:right])
+        shown.append(f'<mark class="{in_html(over[-1].status)}">{words}</mark>' if over else words)
     return "".join(shown)
 
 
 def _tag(quote: _Quote) -> str:
-    identifier = _safe(quote.identifier)
-    return f'<a class="tag {_safe(quote.status)}" id="quote-{identifier}" href="#{identifier}">{identifier}</a>'
+    identifier = in_html(quote.identifier)
+    return f'<a class="tag {in_html(quote.status)}" id="quote-{identifier}" href="#{identifier}">{identifier}</a>'
 
 
 def _file(number: int, path: str, text: str, traced: Traced) -> str:
@@ -203,13 +198,14 @@ def _file(number: int, path: str, text: str, traced: Traced) -> str:
     for place in sorted(own, key=lambda place: place.first - place.last):  # the innermost colours last
         kind = "test" if place.is_test else "stubbed" if place.is_stub else "implemented"
         colours |= dict.fromkeys(range(place.first, min(place.last, MOST_LINES) + 1), kind)
-        identifier = _safe(place.identifier)
+        identifier = in_html(place.identifier)
         tags.setdefault(place.first, []).append(f'<a class="tag {kind}" href="#{identifier}">{identifier}</a>')
     rows = []
     for line_number, line in enumerate(lines[:MOST_LINES], 1):
         anchor = f' id="code-{number}-{line_number}"' if line_number in tags else ""
         rows.append(
-            f'<span class="line {colours.get(line_number, "")}"{anchor}>{_safe(line)}{"".join(tags.get(line_number, ()))}</span>'
+            f'<span class="line {colours.get(line_number, "")}"{anchor}>{in_html(line)}'
+            f"{''.join(tags.get(line_number, ()))}</span>"
         )
     more = f"<p>… {len(lines) - MOST_LINES:,} more lines</p>" if len(lines) > MOST_LINES else ""
-    return f'<section class="file"><h3>{_safe(path)}</h3><pre>{"".join(rows)}</pre>{more}</section>\n'
+    return f'<section class="file"><h3>{in_html(path)}</h3><pre>{"".join(rows)}</pre>{more}</section>\n'

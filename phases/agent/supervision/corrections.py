@@ -21,7 +21,6 @@ class Block:
 
     kind: CorrectionKind
     content: str
-    preserve_on_compaction: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,4 +27,4 @@ def answered(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
         out.end(StopReason.CIRCUIT_BREAKER, f"every call of the last {rounds} rounds failed or was kept back")
         return state
     out.note(recover(f"ladder:{rung.level}", rounds=rounds))
-    return warned(state, setting, Block(CorrectionKind.RECOVERY, rung.text, True), out, pin=LADDER_PIN)
+    return warned(state, setting, Block(CorrectionKind.RECOVERY, rung.text), out, pin=LADDER_PIN)

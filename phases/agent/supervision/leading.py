@@ -29,6 +29,7 @@ from phases.agent.supervision.words import (
 
 _COUNTED = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL, DeviationSignal.ERROR_PLATEAU)
 _FOR_EVER = 40
+"""A signal of these kinds with such a number says that nothing gets on any more."""
 
 
 def led(
@@ -61,13 +62,12 @@ def led(
 
 
 def _hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Outbox) -> KernelState:
-    """In strict mode nobody takes over, so what goes on for ever must end here."""
+    """Where nobody takes over, in strict mode or without that layer, what goes on for ever must end here."""
     worst = next((signal for signal in now if signal.kind in _COUNTED and signal.value >= _FOR_EVER), None)
     if worst and not setting.policy.shadow:
         out.note(failure("checkpoint", why=worst.reason))
-        out.end(
-            StopReason.USER_CHECKPOINT, f"nothing gets on any more ({worst.reason} {worst.detail})".replace(" )", ")")
-        )
+        about = f", {worst.detail}" if worst.detail else ""
+        out.end(StopReason.USER_CHECKPOINT, f"nothing gets on any more ({worst.reason}{about})")
     return state
 
 

@@ -56,7 +56,7 @@ def taken_over(state: KernelState, setting: Setting, decision: Decision, disk: D
         graph=executor.enter_takeover(state.graph),
         budget=granted(state.budget, setting.config.branch_budget),
     )
-    state = corrected(state, setting, Block(CorrectionKind.TAKEOVER, text, True), out, pin=TAKEOVER_PIN)
+    state = corrected(state, setting, Block(CorrectionKind.TAKEOVER, text), out, pin=TAKEOVER_PIN)
     out.unpinned.append(LADDER_PIN)
     out.triggers.append("takeover")
     return recovered(state, setting, decision.reason, disk, out)
@@ -71,7 +71,7 @@ def recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, out
         out.end(StopReason.USER_CHECKPOINT, f"a second recovery found no way either ({made.why})")
         return state
     if made.graph is None:
-        state = corrected(state, setting, Block(CorrectionKind.RECOVERY, made.text, True), out, pin=RECOVERY_PIN)
+        state = corrected(state, setting, Block(CorrectionKind.RECOVERY, made.text), out, pin=RECOVERY_PIN)
         return replace(state, recovery_failed=True, mode=lowered(state.mode, DegradedTier.STEP_QUEUE))
     run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
     graph = executor.enter_takeover(executor.with_graph(run, made.graph, state.round))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import NamedTuple
 
+from phases.agent.markup import in_html
 from phases.agent.supervision_view.lanes import INTERVENTIONS, Lanes, Mark, Span
 from phases.agent.supervision_view.rows import plain
 from phases.agent.tools.shown import escaped
@@ -71,7 +72,7 @@ def _scale(lanes: Lanes) -> _Scale:
 def _names(names: Iterable[str], lanes: Lanes, height: int) -> str:
     rows = [*names, *(["stop"] if lanes.stop else [])]
     drawn = "".join(
-        f'<text x="0" y="{_TOP + number * _ROW + 13}"{lane}>{_safe(name)}</text>'
+        f'<text x="0" y="{_TOP + number * _ROW + 13}"{lane}>{in_html(name)}</text>'
         for number, name in enumerate(rows)
         for lane in [' class="lane"' if number < 2 else ""]
     )
@@ -113,9 +114,9 @@ def _spans(spans: Iterable[Span], scale: _Scale, top: float) -> Iterator[str]:
         left, width = scale.left(span.first), scale.left(span.last + 1) - scale.left(span.first)
         rounds = f"round {span.first}" if span.first == span.last else f"rounds {span.first} to {span.last}"
         word = plain(span.value)
-        named = f'<text x="{left + 5:.1f}" y="{top + 13}">{_safe(word)}</text>' if width > 12 + 7 * len(word) else ""
+        named = f'<text x="{left + 5:.1f}" y="{top + 13}">{in_html(word)}</text>' if width > 12 + 7 * len(word) else ""
         yield (
-            f'<g><title>{_safe(word)}, {rounds}</title><rect class="span {_safe(span.value)}" x="{left:.1f}" y="{top + 1}" '
+            f'<g><title>{in_html(word)}, {rounds}</title><rect class="span {in_html(span.value)}" x="{left:.1f}" y="{top + 1}" '
             f'width="{width:.1f}" height="{_BAR}"/>{named}</g>'
         )
 
@@ -123,7 +124,7 @@ def _spans(spans: Iterable[Span], scale: _Scale, top: float) -> Iterator[str]:
 def _marks(marks: Iterable[Mark], scale: _Scale, top: float, look: tuple[str, str]) -> Iterator[str]:
     for mark in marks:
         times = f", {mark.times} times" if mark.times > 1 else ""
-        title = f"<title>round {mark.round}{times}: {_safe(mark.text)}</title>"
+        title = f"<title>round {mark.round}{times}: {in_html(mark.text)}</title>"
         yield f"<g>{title}{_shape(*look, scale.middle(mark.round), top + 9)}</g>"
 
 
@@ -146,11 +147,7 @@ def _stop(stop: Mark, scale: _Scale, top: float) -> str:
     before = x > scale.width / 2
     place = f'x="{x - 10:.1f}" text-anchor="end"' if before else f'x="{x + 10:.1f}"'
     return (
-        f"<g><title>round {stop.round}: stopped, {_safe(stop.text)}</title>"
+        f"<g><title>round {stop.round}: stopped, {in_html(stop.text)}</title>"
         f'<line class="stop stop-line" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{top + 4}"/>'
         f'{_shape("stop", "stop", x, top + 9)}<text {place} y="{top + 13}">{escape(text)}</text></g>'
     )
-
-
-def _safe(text: str) -> str:
-    return escape(escaped(text))

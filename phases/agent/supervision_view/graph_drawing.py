@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from html import escape
 
+from phases.agent.markup import in_html
 from phases.agent.supervision.graph import TaskGraph
 from phases.agent.supervision_view.rows import plain
 from phases.agent.supervision_view.steps import MARKS, Fallback, Step, retries, shown_steps
@@ -52,7 +52,7 @@ def _below(fallbacks: list[Fallback], left: int, *, bound: bool) -> Iterator[str
             if not place and fallback.condition:
                 words = _fitted(plain(fallback.condition), _LINE_WIDTH)[0]
                 x = left + _BOX // 2 + 6 if not number else left + 4
-                yield f'<text class="soft" x="{x}" y="{top - 8}">{_safe(words)}</text>'
+                yield f'<text class="soft" x="{x}" y="{top - 8}">{in_html(words)}</text>'
             top += _TALL + _BELOW
 
 
@@ -80,14 +80,14 @@ def _box(step: Step, left: int, top: int) -> str:
     tried = retries(node)
     told = ", ".join(part for part in (node.title, str(node.type), step.state, tried, node.error or "") if part)
     title = "".join(
-        f'<text x="{left + 10}" y="{top + 39 + 14 * number}">{_safe(line)}</text>'
+        f'<text x="{left + 10}" y="{top + 39 + 14 * number}">{in_html(line)}</text>'
         for number, line in enumerate(_fitted(node.title, _LINE_WIDTH, _MOST_LINES))
     )
     return (
-        f'<g><title>{_safe(told)}</title><rect class="box {step.state}" x="{left}" y="{top}" width="{_BOX}" height="{_TALL}" '
+        f'<g><title>{in_html(told)}</title><rect class="box {step.state}" x="{left}" y="{top}" width="{_BOX}" height="{_TALL}" '
         f'rx="{corner}"/><text class="mark {step.state}" x="{left + 10}" y="{top + 20}">{MARKS[step.state]}</text>'
-        f'<text class="soft" x="{left + 28}" y="{top + 19}">{_safe(str(node.type))}</text>'
-        f'<text class="soft" x="{left + _BOX - 8}" y="{top + 19}" text-anchor="end">{_safe(node.id[:14])}</text>'
+        f'<text class="soft" x="{left + 28}" y="{top + 19}">{in_html(str(node.type))}</text>'
+        f'<text class="soft" x="{left + _BOX - 8}" y="{top + 19}" text-anchor="end">{in_html(node.id[:14])}</text>'
         f'{title}<text class="{step.state}" x="{left + 10}" y="{top + 71}">{step.state}</text>'
         f'<text class="soft" x="{left + _BOX - 8}" y="{top + 71}" text-anchor="end">{tried}</text></g>'
     )
@@ -120,7 +120,3 @@ def _cut(line: str, width: int) -> str:
 
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def _safe(text: str) -> str:
-    return escape(escaped(text))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from html import escape
 
+from phases.agent.markup import in_html
 from phases.agent.supervision_view.drawing import drawing_of, swatch
 from phases.agent.supervision_view.graph_drawing import graph_drawing
 from phases.agent.supervision_view.lanes import Lanes, lanes_of
@@ -14,7 +14,6 @@ from phases.agent.supervision_view.steps import MARKS
 from phases.agent.supervision_view.style import STYLE
 from phases.agent.supervision_view.text import budget_lines, detail, headline, rounds_of, snapshot_lines
 from phases.agent.supervision_view.view import View
-from phases.agent.tools.shown import escaped
 
 PAGE_START = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="pipeline supervisor">'
@@ -35,7 +34,7 @@ _MARKS = (
 
 def page_of(view: View) -> str:
     """The page, as HTML."""
-    title = f"Supervision of {_safe(view.task)}"
+    title = f"Supervision of {in_html(view.task)}"
     return (
         f'{PAGE_START}<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style></head>\n<body>'
@@ -50,15 +49,15 @@ def page_of(view: View) -> str:
 
 
 def _head(view: View) -> Iterator[str]:
-    yield f"<p>{_safe(headline(view))}</p>"
+    yield f"<p>{in_html(headline(view))}</p>"
     if told := detail(view):
-        yield f'<p class="soft">{_safe(told)}</p>'
+        yield f'<p class="soft">{in_html(told)}</p>'
     if view.take_over_asked:
         yield "<p>A takeover is asked for, and comes with the next turn.</p>"
     if view.report and view.report["warning"]:
-        yield f'<p class="warning">{_safe(str(view.report["warning"]))}</p>'
+        yield f'<p class="warning">{in_html(str(view.report["warning"]))}</p>'
     for line in view.damage[:20]:
-        yield f'<p class="warning">damaged: {_safe(line)}</p>'
+        yield f'<p class="warning">damaged: {in_html(line)}</p>'
 
 
 def _legend(lanes: Lanes) -> str:
@@ -76,13 +75,13 @@ def _graph(view: View) -> str:
     graph = view.graph
     rows = "".join(f"<li><b>{mark}</b> {state}</li>" for state, mark in MARKS.items())
     return (
-        f"<p>{graph.status}, {graph.progress} % done, for: {_safe(graph.goal[:300])}</p>{graph_drawing(graph)}"
+        f"<p>{graph.status}, {graph.progress} % done, for: {in_html(graph.goal[:300])}</p>{graph_drawing(graph)}"
         f'<ul class="legend" aria-label="Legend">{rows}<li>dashed line, round corners: stands in for the step above it</li></ul>'
     )
 
 
 def _snapshots(view: View) -> str:
-    rows = "".join(f"<dt>round {turn}<dd>{_safe(line)}" for turn, line in snapshot_lines(view))
+    rows = "".join(f"<dt>round {turn}<dd>{in_html(line)}" for turn, line in snapshot_lines(view))
     return f'<section id="workspace"><h2>The workspace at takeovers</h2><dl>{rows}</dl></section>\n' if rows else ""
 
 
@@ -90,7 +89,7 @@ def _budgets(view: View) -> str:
     if view.report is None:
         return ""
     rows = "".join(
-        f"<dt>{name}<dd>{_safe(line)}" for name, line in budget_lines(view.report["budgets"], view.config, view.mode)
+        f"<dt>{name}<dd>{in_html(line)}" for name, line in budget_lines(view.report["budgets"], view.config, view.mode)
     )
     return f'<section id="budgets"><h2>Budgets</h2><dl>{rows}</dl></section>\n'
 
@@ -109,10 +108,6 @@ def _events(view: View) -> str:
 def _event(row: Row) -> str:
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(row.ts // 1000))
     return (
-        f'<tr><td>{rounds_of(row)}<td>{at}<td class="kind kind-{_safe(row.kind)}">{_safe(row.kind)}'
-        f"<td>{row.times if row.times > 1 else ''}<td>{_safe(row.text)}</tr>\n"
+        f'<tr><td>{rounds_of(row)}<td>{at}<td class="kind kind-{in_html(row.kind)}">{in_html(row.kind)}'
+        f"<td>{row.times if row.times > 1 else ''}<td>{in_html(row.text)}</tr>\n"
     )
-
-
-def _safe(text: str) -> str:
-    return escape(escaped(text))
