@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -72,9 +73,10 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     for section, name in _SECTIONS:
         before, after = old_plan[section][name], new_plan[section][name]
         if isinstance(after, list):
-            lines += [f"- {name}: {text}" for text in before if text not in after]
-            lines += [f"+ {name}: {text}" for text in after if text not in before]
-            lines += [f"~ {name}: another order"] if before != after and sorted(before) == sorted(after) else []
+            gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+            lines += [f"- {name}: {text}" for text in gone.elements()]
+            lines += [f"+ {name}: {text}" for text in new.elements()]
+            lines += [f"~ {name}: another order"] if before != after and not gone and not new else []
         elif before != after:
             lines.append(f"~ {name}: {before} -> {after}")
     before, after = old_plan["implementation_strategy"], new_plan["implementation_strategy"]

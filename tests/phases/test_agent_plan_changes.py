@@ -267,6 +267,13 @@ def test_a_file_is_touched_only_where_the_plans_differ_for_a_person_too(old: Pla
         assert plan_difference(old, new)
 
 
+def test_an_entry_that_stands_there_twice_now_is_a_difference() -> None:
+    twice = changed(lambda plan: plan["validation_approach"].update(experiments=["y", "y"]))
+    once = changed(lambda plan: plan["validation_approach"].update(experiments=["y"]))
+    assert plan_difference(once, twice) == ["+ experiments: y"]
+    assert plan_difference(twice, once) == ["- experiments: y"]
+
+
 def test_the_difference_is_told_in_short_lines() -> None:
     def change(plan: Plan) -> None:
         plan["requirements"].append(requirement("R4", "metric", "the share of\nrooms " * 40))
