@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance import fault_of, tree_digest
+from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.written import fault_of
 from phases.agent.assignment import Assignment, Places
 from phases.agent.copies import keep_a_copy
 from phases.agent.hands import interfaces_of

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance import judge, tree_digest
+from phases.agent.acceptance.judge import judge
+from phases.agent.acceptance.manifest import tree_digest
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun, begin

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance import MOST_CONTINUES
+from phases.agent.acceptance.judge import MOST_CONTINUES
 from phases.agent.asking import Conversation
 from phases.agent.hands import Hands, kept_back
 from phases.agent.memory import Memory

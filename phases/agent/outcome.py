@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phases.agent.acceptance import file_problems
+from phases.agent.acceptance.written import file_problems
 from phases.agent.loop import ACCEPTED, Ending
 from phases.agent.workspace import Workspace
 from pipeline.formats import Markdown, compose_markdown

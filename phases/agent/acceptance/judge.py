@@ -1,15 +1,15 @@
-"""Whether the work is done: decided by files and checks, never by what the model says."""
+"""The verdict of the built-in checks: planned files, then the plan's verify commands in the sandbox."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.written import file_problems
 from phases.agent.commands import Commands
 from phases.agent.sandbox.commands import NONE
-from phases.agent.tools import syntax
-from phases.agent.workspace import Workspace, WorkspaceError
-from pipeline.files import sha256
+from phases.agent.workspace import Workspace
 
 MOST_CONTINUES = 3
 NOT_VERIFIED: dict[str, Any] = {"verified": None, "tree_sha256": None, "sandbox": NONE, "commands": []}
@@ -37,31 +37,6 @@ def judge(
             if row["exit_code"] != 0
         ]
     return {"block": "\n\n".join(problems) or None, "verification": verification}
-
-
-def file_problems(workspace: Workspace, plan: dict[str, Any]) -> list[str]:
-    """What is wrong with the planned files: not there, empty, or not what their names say."""
-    problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
-    faults = ((row["path"], fault_of(workspace, row["path"])) for row in plan["file_structure"])
-    return problems + [f"{path} {fault}" for path, fault in faults if fault]
-
-
-def fault_of(workspace: Workspace, path: str) -> str | None:
-    """Why a planned file is no file yet, or None."""
-    try:
-        text = workspace.read(path)
-    except WorkspaceError as error:
-        return f"is planned and not there ({error})"
-    if not text.strip():
-        return "is empty"
-    fault = syntax.fault_of(path, text)
-    return f"does not parse: {fault}" if fault else None
-
-
-def tree_digest(workspace: Workspace) -> str:
-    """One sha256 for all files of the workspace: what a verdict is about."""
-    lines = "".join(f"{row.path} {row.bytes} {row.sha256}\n" for row in workspace.digests())
-    return sha256(lines.encode("utf-8", "surrogateescape"))
 
 
 def _verify(workspace: Workspace, plan: dict[str, Any], commands: Commands) -> dict[str, Any]:

@@ -1,0 +1,27 @@
+"""Why a run of the agent ended, in one word each, and the status that goes with it: those that are live, and no others."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
+TODO_FAILED, TODO_WAITING = "required_todo_failed", "todo_waiting_external"
+HOOK_STOPPED, VERIFICATION_ERROR = "hook_stopped", "verification_error"
+HOOK_TAMPERED, CONFIG_INVALID = "hook_tampered", "hook_config_invalid"
+ACCEPT_CONTINUE = "accept_continue"
+"""Inside a decision alone: it ends nothing."""
+COMPLETED, WARNING, INCOMPLETE, ERROR = "completed", "warning", "incomplete", "error"
+STATUS = MappingProxyType(
+    {
+        ACCEPTED: COMPLETED,
+        EXHAUSTED: INCOMPLETE,
+        STUCK: INCOMPLETE,
+        TODO_FAILED: ERROR,
+        TODO_WAITING: INCOMPLETE,
+        HOOK_STOPPED: INCOMPLETE,
+        VERIFICATION_ERROR: INCOMPLETE,
+        HOOK_TAMPERED: INCOMPLETE,
+        CONFIG_INVALID: INCOMPLETE,
+    }
+)
+"""The best that an ending can be: accepted work that nothing verified is a warning."""

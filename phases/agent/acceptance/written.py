@@ -1,0 +1,28 @@
+"""Whether a planned file is written: there, not empty, and what its name says. Nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from phases.agent.tools import syntax
+from phases.agent.workspace import Workspace, WorkspaceError
+
+
+def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the planned files: not there, empty, or not what their names say."""
+    problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
+    faults = ((row["path"], fault_of(workspace, row["path"])) for row in plan["file_structure"])
+    return problems + [f"{path} {fault}" for path, fault in faults if fault]
+
+
+def fault_of(workspace: Workspace, path: str) -> str | None:
+    """Why a planned file is no file yet, or None."""
+    try:
+        text = workspace.read(path)
+    except WorkspaceError as error:
+        return f"is planned and not there ({error})"
+    if not text.strip():
+        return "is empty"
+    fault = syntax.fault_of(path, text)
+    return f"does not parse: {fault}" if fault else None
