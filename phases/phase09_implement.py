@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from phases.agent.acceptance.mounted import MOST_CONTINUES, HookSetting
 from phases.agent.assignment import Assignment, places_in
 from phases.agent.implement import implement
 from phases.agent.kernel_files import OWN
@@ -12,7 +13,7 @@ from phases.agent.outcome import requirement_counts
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.phase import Context, Documents, Phase, require
 
-_VERSION = 4
+_VERSION = 5
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -26,6 +27,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "implementation.json": made["implementation"],
         "implement_code_summary.md": made["summary"],
         "traceability.json": made["traceability"],
+        "acceptance.json": made["acceptance"],
     }
 
 
@@ -44,6 +46,16 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         deadline=ctx.deadline,
         supervisor=str(ctx.limits.get("supervisor") or ""),
         shadow=str(ctx.limits.get("supervisor_shadow") or ""),
+        hooks=HookSetting(
+            ctx.hooks,
+            ctx.own_folder,
+            lambda data: dict(ctx.contracts.parse("hooks.yaml", data, writer="you")),
+            lambda value: ctx.contracts.breach(ctx.contracts.schema("trusted-workspaces.json"), value),
+            ctx.environment,
+            ctx.limits.get("trust_hooks") == "yes",
+            int(ctx.limits.get("max_acceptance_continues", MOST_CONTINUES)),
+        ),
+        tell=ctx.tell,
         in_place=ctx.in_place,
     )
 
@@ -68,10 +80,10 @@ PHASE = Phase(
     number="09",
     name="implement",
     reads=("initial_plan.txt", "plan_review.json", "indexes/index.json"),
-    writes=("implementation.json", "implement_code_summary.md", "traceability.json", "generate_code/"),
+    writes=("implementation.json", "implement_code_summary.md", "traceability.json", "acceptance.json", "generate_code/"),
     settings=("model", "code_model", "sandbox", "install"),
     owns=(
-        *("generate_code", "journal.jsonl", "journal.jsonl.next", "explorations", "kernel-report.json"),
+        *("generate_code", "journal.jsonl", "journal.jsonl.next", "explorations", "kernel-report.json", "hooks", "endings"),
         *(f"kernel/{name}" for name in OWN),
     ),
     report=_report,

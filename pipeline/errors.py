@@ -8,7 +8,8 @@ PipelineError            expected: one line says what, where, whose fault, what 
 ├── CatalogError         tasks.jsonl has a damaged line that a decision needs
 ├── TaskBusy             another process works on this task; names it
 ├── PhaseError           a phase gives up, in words that its author chose
-│   └── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
+│   ├── PhaseBug         a phase raised something else: a traceback is in the log            exit 70
+│   └── Incomplete       a phase waits for what only its user can mend, and goes on from there exit 3
 ├── Rejected             a person rejected the plan                                          exit 4
 └── Paused               the run waits for somebody, or was told to stop here                exit 5
         └── InputsChanged    a reviewer changed what was read: every phase is looked at anew, in the same run
@@ -66,6 +67,16 @@ class PhaseError(PipelineError):
 
 class PhaseBug(PhaseError):
     exit_code = 70
+
+
+class Incomplete(PhaseError):
+    """What is made so far is kept, and not done: a hook that is broken, say. `stop_reason`, in one word, is for files."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, stop_reason: str, report: Mapping[str, object] | None = None) -> None:
+        super().__init__(message, report=report)
+        self.stop_reason = stop_reason
 
 
 class Rejected(PipelineError):

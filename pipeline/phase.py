@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from pipeline.errors import PhaseError
@@ -91,6 +92,12 @@ class Context(NamedTuple):
     """Raises when the task folder was moved or replaced. A phase that writes files itself calls it before it does."""
     deadline: float | None
     """time.monotonic() at which the phase should give up, or None."""
+    tell: Callable[[str], None] = lambda text: None
+    """Tells the user something that stays on the screen."""
+    own_folder: str = ""
+    """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
+    hooks: Mapping[str, Any] = MappingProxyType({})
+    """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
 
 
 class Phase(NamedTuple):

@@ -7,7 +7,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pipeline.attempt import guarded
-from pipeline.errors import ContractError, Interrupted, Paused, PhaseBug, PipelineError, Rejected, StorageError
+from pipeline.errors import (
+    ContractError,
+    Incomplete,
+    Interrupted,
+    Paused,
+    PhaseBug,
+    PipelineError,
+    Rejected,
+    StorageError,
+)
 from pipeline.logs import timestamp
 from pipeline.stamps import FINISHED, Stamp
 from pipeline.store import TaskStore
@@ -49,6 +58,8 @@ def outcome_of(error: BaseException) -> Outcome:
         return Outcome(PAUSED, str(error), error.exit_code)
     if isinstance(error, Rejected):
         return Outcome(CANCELLED, str(error), error.exit_code)
+    if isinstance(error, Incomplete):
+        return Outcome(INCOMPLETE, str(error), error.exit_code, error.report)
     if isinstance(error, PipelineError):
         return Outcome(ERROR, str(error), error.exit_code, getattr(error, "report", {}))
     return Outcome(ERROR, f"a bug in the pipeline: {type(error).__name__}: {error}", 70)

@@ -14,7 +14,7 @@ class Event(NamedTuple):
     """Something that a person who watches the run may want to see."""
 
     kind: str
-    """started, progress, fresh, or the status that a phase ended with."""
+    """started, progress, told (it stays on the screen), fresh, or the status that a phase ended with."""
     phase: Phase
     text: str = ""
     seconds: float = 0.0
@@ -33,6 +33,10 @@ class Run(NamedTuple):
     """Tells the catalog the task's status and the reason."""
     environment: Mapping[str, str] = MappingProxyType({})
     """The user's own."""
+    own_folder: str = ""
+    """The folder of the user's settings."""
+    hooks: Mapping[str, Any] = MappingProxyType({})
+    """The user's own, `{"hooks": …}` as in hooks.yaml."""
     spent: Callable[[], Mapping[str, Any]] = dict
     """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
     watch: Callable[[Event], None] = lambda event: None

@@ -13,9 +13,21 @@ from pipeline.files import read_bytes
 PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
-LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH)
+_CHECKS = ("max_acceptance_continues",)
+LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS, "trust_hooks")
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
-STORED = ("mode", "model", "plan_model", "code_model", "review", "sandbox", "install", *_LIMITS_OF_A_TASK, *_WATCH)
+STORED = (
+    "mode",
+    "model",
+    "plan_model",
+    "code_model",
+    "review",
+    "sandbox",
+    "install",
+    *_LIMITS_OF_A_TASK,
+    *_WATCH,
+    *_CHECKS,
+)
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
 """The settings that are written down nowhere."""
@@ -27,7 +39,11 @@ _CHOICES = {
     "sandbox": ("required", "off"),
     "supervisor": ("", "off", "adaptive", "strict"),
     "supervisor_shadow": ("", "1", "true", "0", "false"),
+    "trust_hooks": ("no", "yes"),
 }
+_MOST = {"max_acceptance_continues": 20}
+HOOKS = "runtime"
+"""What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
 
 
 class Settings(NamedTuple):
@@ -82,6 +98,10 @@ class Settings(NamedTuple):
     """A download that takes longer is given up."""
     private_addresses: str = "refused"
     """allowed: papers may be downloaded from addresses inside a private network, and from any port."""
+    max_acceptance_continues: int = 3
+    """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
+    trust_hooks: str = "no"
+    """yes: the hooks of a workspace run as they are at the start of a run, though nobody trusted them. No task remembers it."""
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
@@ -107,6 +127,14 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
     return settings._replace(**given)
 
 
+def user_hooks(user_file: str) -> dict[str, Any]:
+    """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
+    runtime = _content(user_file).get(HOOKS, {})
+    if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
+        raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
+    return runtime
+
+
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
     from difflib import get_close_matches
@@ -116,6 +144,10 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 
 
 def _from_file(path: str) -> dict[str, Any]:
+    return {name: _checked(str(name), value, path) for name, value in _content(path).items() if name != HOOKS}
+
+
+def _content(path: str) -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
     from pipeline.plain_yaml import parse_yaml
@@ -128,7 +160,7 @@ def _from_file(path: str) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise UsageError(f"{path}: settings are 'name: value' lines")
-    return {name: _checked(str(name), value, path) for name, value in content.items()}
+    return content
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -159,6 +191,8 @@ def _checked(name: str, value: Any, where: str) -> Any:
     if isinstance(Settings._field_defaults[name], int):
         if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value)):
             raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")
+        if int(value) > _MOST.get(name, int(value)):
+            raise UsageError(f"{where}: {name} is {value}, and it must be {_MOST[name]} at most")
         return int(value)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise UsageError(f"{where}: {name} is {value!r}, and it must be a text")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phases.agent.acceptance.mounted import HookSetting
 from phases.agent.assignment import Assignment, places_in
 from phases.agent.implement import implement
 from phases.agent.model import Check, Model, Reply, Request, ToolCall
@@ -74,6 +75,8 @@ def assignment_in(
     *,
     sandbox: str = "required",
     supervisor: str = "off",
+    hooks: HookSetting = HookSetting(),  # noqa: B008 - frozen
+    tell: Callable[[str], None] = lambda text: None,
     **limits: Any,
 ) -> Assignment:
     """Phase 09 in a folder, as the phase itself would ask for it."""
@@ -91,6 +94,8 @@ def assignment_in(
         lambda data: dict(CONTRACTS.parse("supervisor-config.json", data, writer="a test")),
         1,
         supervisor=supervisor,
+        hooks=hooks,
+        tell=tell,
     )
 
 

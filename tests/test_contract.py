@@ -29,7 +29,7 @@ EXAMPLES = [
     for number in range(len(Contracts().schema(name).get("examples", ())))
 ]
 
-TOY = {
+TOY: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "additionalProperties": False,
@@ -487,3 +487,83 @@ def test_a_placeholder_has_its_own_contract(tmp_path: Path, value: dict[str, Any
     with pytest.raises(ContractError) as caught:
         Contracts((str(tmp_path),)).parse("toy.json", dump_json(value), writer="x")
     assert message in str(caught.value)
+
+
+# What only older documents have
+
+OLDER = {
+    **TOY,
+    "properties": {
+        **TOY["properties"],
+        "old": {"description": "Of older documents."},
+        "deep": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {"x": {"type": "integer"}, "old": {"description": "Of older documents."}},
+            },
+        },
+    },
+}
+NOW = {"step": 1, "rows": ["a"], "deep": [{"x": 1}, {}]}
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Contracts:
+    """Contracts with a schema that names two properties of older documents."""
+    (tmp_path / "toy.schema.json").write_text(json.dumps(OLDER))
+    return Contracts((str(tmp_path),))
+
+
+def with_old(value: Any) -> dict[str, Any]:
+    return {"old": value, **NOW, "deep": [{"x": 1, "old": value}, {"old": value}]}
+
+
+@given(json_values)
+@QUICK
+def test_a_property_without_a_rule_takes_any_value_and_is_neither_read_nor_written(
+    tmp_path_factory: pytest.TempPathFactory, value: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("schemas")
+    (folder / "toy.schema.json").write_text(json.dumps(OLDER))
+    contracts = Contracts((str(folder),))
+    assert contracts.parse("toy.json", dump_json(with_old(value)), writer="x") == NOW
+    assert contracts.serialise("toy.json", with_old(value), writer="x") == dump_json(NOW)
+    assert contracts.serialise("toy.txt", with_old(value), writer="x") == dump_yaml(NOW)
+
+
+def test_a_document_without_anything_old_stays_as_it_is(older: Contracts) -> None:
+    assert older.parse("toy.json", dump_json(NOW), writer="x") == NOW
+    assert older.serialise_line("toy.jsonl", with_old([1]), writer="x") == older.serialise_line(
+        "toy.jsonl", NOW, writer="x"
+    )
+
+
+def test_front_matter_is_read_without_what_is_old(older: Contracts) -> None:
+    document = older.parse("toy.md", compose_markdown(with_old("x"), "body").text.encode(), writer="x")
+    assert document.front == NOW
+    assert document.text.endswith("body")
+
+
+def test_a_value_that_was_passed_in_keeps_what_is_old(older: Contracts) -> None:
+    value = with_old({"a": 1})
+    before = copy.deepcopy(value)
+    older.serialise("toy.json", value, writer="x")
+    assert value == before
+
+
+def test_what_is_old_hides_no_breach_beside_it(older: Contracts) -> None:
+    with pytest.raises(ContractError, match=r"toy\.json at \$\.deep\[0\]"):
+        older.parse("toy.json", dump_json({**NOW, "deep": [{"old": 1, "older": 1}]}), writer="x")
+
+
+def test_the_plan_alone_has_properties_without_a_rule() -> None:
+    without = {
+        (name, key)
+        for name in SCHEMAS
+        for part in parts(schema_of(name))
+        for key, rule in part.get("properties", {}).items()
+        if isinstance(part.get("properties"), dict) and isinstance(rule, dict) and rule.keys() <= {"description"}
+    }
+    assert without == {("initial_plan.schema.json", "verify")}

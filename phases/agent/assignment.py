@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from phases.agent.acceptance.mounted import HookSetting
+
 
 class Places(NamedTuple):
     """Paths of one task."""
@@ -27,6 +29,10 @@ class Places(NamedTuple):
     kernel: str
     """The folder of the supervision."""
     kernel_report: str
+    hooks: str
+    """What hooks printed, and what they did."""
+    endings: str
+    """The workspace as it was each time that the work was not accepted."""
 
 
 def places_in(root: str) -> Places:
@@ -34,6 +40,7 @@ def places_in(root: str) -> Places:
     names = (
         *("generate_code", "journal.jsonl", "explorations", "before_command", "logs/llm.jsonl", "plan_versions"),
         *("paper.md", "packages", "implement_code_summary.md", "kernel", "kernel-report.json"),
+        *("hooks", "endings"),
     )
     return Places(*(os.path.join(root, name) for name in names))
 
@@ -62,5 +69,8 @@ class Assignment(NamedTuple):
     """off, adaptive or strict; empty: what the file of the supervision says."""
     shadow: str = ""
     """Whether supervision only looks on; empty: what its file says."""
+    hooks: HookSetting = HookSetting()
+    tell: Callable[[str], None] = lambda text: None
+    """Tells the user something that stays on the screen."""
     in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from phases.agent.acceptance.manifest import tree_digest
 from phases.agent.acceptance.written import fault_of
 from phases.agent.assignment import Assignment, Places
-from phases.agent.copies import keep_a_copy
+from phases.agent.copies import bring_along, keep_a_copy
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
 from phases.agent.kernel_files import set_kernel_aside
@@ -22,7 +22,7 @@ from phases.agent.kernel_setting import wanted
 from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
-from phases.agent.workspace import Workspace, WorkspaceError
+from phases.agent.workspace import CONTROL, Workspace, WorkspaceError
 from pipeline.errors import PhaseError, PipelineError
 from pipeline.files import (
     make_folder,
@@ -141,7 +141,7 @@ def _forget(work: Assignment, coming: str) -> None:
 
 def _is_nobodys(places: Places) -> bool:
     """Whether there is code that no journal tells of: it is kept, and not written over."""
-    there = os.path.isdir(places.workspace) and bool(os.listdir(places.workspace))
+    there = os.path.isdir(places.workspace) and bool(set(os.listdir(places.workspace)) - {CONTROL})
     return there and not recorded_rows(places.journal)
 
 
@@ -214,13 +214,15 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
             os.rename(workspace, aside)
             sync_folder(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
+        bring_along(CONTROL, aside, workspace)
     else:
         for path in begun["remove"]:
             if os.path.lexists(os.path.join(workspace, path)):
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
         tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
-    set_aside(work.places.explorations)
+    for folder in (work.places.explorations, work.places.hooks, work.places.endings):
+        set_aside(folder)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)
     set_aside(work.places.journal)
 

@@ -24,8 +24,7 @@ class Commands:
 
     def run(self, command: str, seconds: int) -> Finished:
         """Runs a shell command in the workspace."""
-        if self._begun != self.step:
-            self._begin()
+        self.begin()
         finished = run_in(self.box, command, seconds=seconds)
         return finished._replace(output=_TIMING.sub("… s", finished.output))
 
@@ -46,15 +45,21 @@ class Commands:
             self._snapshot.drop()
             self._begun = ""
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Sees to it that this step, where it is cut off, can be done again on just this tree."""
+        if self._begun == self.step:
+            return
         if self._snapshot.pending() == self.step:
-            kept = next_aside(f"{self.box.workspace}.interrupted")
-            if not keep_a_copy(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
-                os.rename(self.box.workspace, kept)
-                make_folder(self.box.workspace)
-            name = os.path.basename(kept)
-            self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
-            self._snapshot.restore()
+            self._go_back()
         else:
             self._snapshot.take(self.step)
         self._begun = self.step
+
+    def _go_back(self) -> None:
+        kept = next_aside(f"{self.box.workspace}.interrupted")
+        if not keep_a_copy(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
+            os.rename(self.box.workspace, kept)
+            make_folder(self.box.workspace)
+        name = os.path.basename(kept)
+        self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
+        self._snapshot.restore()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from pipeline.files import sync_folder
+from pipeline.files import make_folder, sync_folder
 
 _DEEPEST = 64
 
@@ -28,6 +28,14 @@ def keep_a_copy(workspace: str, target: str) -> bool:
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
+
+
+def bring_along(name: str, source: str, target: str) -> None:
+    """Copies one folder out of a workspace that was set aside into the new one: what the user put there stays there."""
+    theirs, ours = os.path.join(source, name), os.path.join(target, name)
+    if os.path.isdir(theirs) and not os.path.islink(theirs) and not os.path.lexists(ours):
+        make_folder(target)
+        keep_a_copy(theirs, ours)
 
 
 def _too_deep(root: str) -> bool:

@@ -8,23 +8,28 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.judge import judge
 from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, INCOMPLETE, STATUS, STUCK
+from phases.agent.acceptance.subagents import subagents_in
+from phases.agent.acceptance.todos import plan_todos, todo_rows
+from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun, begin
+from phases.agent.claims import claim_of
 from phases.agent.commands import Commands
 from phases.agent.estimate import estimate_in_words
-from phases.agent.explore import Explorers, counts_of
+from phases.agent.explore import Explorers
 from phases.agent.hands import Hands, Watched
 from phases.agent.ledger import Ledger
-from phases.agent.loop import ACCEPTED, EXHAUSTED, STUCK, Ending, Run, work
+from phases.agent.loop import work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
 from phases.agent.models.redaction import redacted_value
-from phases.agent.outcome import implementation_document, summary_document
+from phases.agent.outcome import acceptance_document, implementation_document, summary_document
 from phases.agent.packages import install_packages
 from phases.agent.restoring import restore
+from phases.agent.run import Ending, Run, Todos
 from phases.agent.sandbox.commands import Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervising import most_turns, supervise
@@ -37,7 +42,7 @@ from phases.agent.tools.tool import Tool
 from phases.agent.tools.toolbox import Toolbox
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
-from pipeline.errors import Paused, PhaseError
+from pipeline.errors import Incomplete, Paused, PhaseError
 from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
@@ -56,34 +61,29 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
     restore(begun.journal, workspace)  # before anybody looks at the files
-    run = prepared(assignment, model, ledger, begun, commands)
+    run, acceptance = prepared(assignment, model, ledger, begun, commands)
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
+    run.say = assignment.tell
     run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
-    if not begun.journal.rows():
+    if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):
             tell(told)
-    try:
-        ending = _checked_again(work(run), workspace, plan, commands, clean)
-    except Paused as error:
-        done, total, _ = files_done(workspace, plan)
-        run.supervised.close(error.stop_reason, str(error))
-        raise Paused(f"{done} of {total} files written; {error}", stop_reason=error.stop_reason) from error
-    except PhaseError as error:
-        run.supervised.close("error", str(error))
-        raise
+    with told_to_hooks(acceptance, assignment.tell, resumed=begun.journal.replaying) as end:
+        ending = end.ended_by(_worked(run, assignment, workspace, commands))
     run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)
     return {
         "implementation": {
             **implementation_document(ending, workspace, plan, traced),
-            "subagents": counts_of(begun.journal.all_rows()),
-            "todos": run.todos,
+            "subagents": subagents_in(begun.journal.all_rows()).counts,
+            "todos": todo_rows(run.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
+        "acceptance": acceptance_document(ending, begun.journal.all_rows(), assignment.hooks.most_continues),
     }
 
 
@@ -94,9 +94,30 @@ def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int,
     return len(there), len(planned), there[-1] if there else ""
 
 
-def prepared(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, commands: Commands) -> Run:
+def _worked(run: Run, assignment: Assignment, workspace: Workspace, commands: Commands) -> Ending:
+    """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
+    try:
+        return _checked_again(work(run), run, workspace, commands)
+    except (Paused, Incomplete) as error:
+        done, total, _ = files_done(workspace, assignment.plan)
+        run.supervised.close(error.stop_reason, str(error))
+        told = f"{done} of {total} files written; {error}"
+        if isinstance(error, Paused):
+            raise Paused(told, stop_reason=error.stop_reason) from error
+        report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
+        raise Incomplete(told, stop_reason=error.stop_reason, report=report) from error
+    except PhaseError as error:
+        run.supervised.close("error", str(error))
+        raise
+
+
+def prepared(
+    assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, commands: Commands
+) -> tuple[Run, Acceptance]:
     """Everything that the loop works with; nothing is asked or done yet."""
-    workspace, notes, planned = Workspace(assignment.places.workspace), Notes(), begun.planned
+    notes, planned, root = Notes(), begun.planned, assignment.places.workspace
+    acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model.name)
+    workspace, todo_list = Workspace(root, tuple(acceptance.mounted.pins)), Todos(plan_todos(assignment.plan))
 
     def tools(notes: Notes) -> list[Tool]:
         return [*file_tools(workspace, notes), *search_tools(workspace)]
@@ -110,18 +131,30 @@ def prepared(assignment: Assignment, model: Model, ledger: Ledger, begun: Begun,
         assignment.in_place,
         partial(redacted_value, secrets=model.secrets),
     )
-    box = Toolbox([*tools(notes), bash_tool(commands.bash), todo_tool(), explorers.tool()], assignment.breach)
+    box = Toolbox(
+        [
+            *tools(notes),
+            bash_tool(commands.bash),
+            todo_tool(lambda: todo_list.todos, lambda: todo_list.turn),
+            explorers.tool(),
+        ],
+        assignment.breach,
+    )
     hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, begun.before))
     memory = Memory(assignment.plan, begun, hands.schemas)
-    return Run(
+    run = Run(
         Conversation(model, begun.journal, ledger, "implement"),
         memory,
         hands,
-        partial(_judge, workspace, assignment.plan, commands, begun),
+        acceptance.chain,
+        acceptance.tool_hooks,
         supervise(assignment, begun, memory, ledger, commands.tell),
         most_turns(assignment),
+        assignment.hooks.most_continues,
+        todo_list,
         assignment.deadline,
     )
+    return run, acceptance
 
 
 def _after_turn(assignment: Assignment, workspace: Workspace, memory: Memory, progress: Progress, what: str) -> None:
@@ -143,11 +176,6 @@ def _while_it_comes(
     run.characters = characters
 
 
-def _judge(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, turn: int) -> dict[str, Any]:
-    commands.step = f"verdict-{turn}"
-    return judge(workspace, plan, commands, begun.untouched(workspace))
-
-
 def _in_report(ending: Ending) -> str:
     """The ending as kernel-report.json names it: work that no check has looked at is never called done."""
     if ending.stop_reason == ACCEPTED:
@@ -155,15 +183,13 @@ def _in_report(ending: Ending) -> str:
     return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
 
 
-def _checked_again(
-    ending: Ending, workspace: Workspace, plan: dict[str, Any], commands: Commands, clean: Callable[[Any], Any]
-) -> Ending:
+def _checked_again(ending: Ending, run: Run, workspace: Workspace, commands: Commands) -> Ending:
     """A verdict is about one tree in one sandbox. If either is another by now (a hand edit, say), it is taken anew."""
     taken = ending.verification
-    if taken["tree_sha256"] in (None, tree_digest(workspace)) and taken["sandbox"] == commands.box.kind:
+    if taken["tree_sha256"] == tree_digest(workspace) and taken["sandbox"] == commands.box.kind:
         return ending
-    commands.step = "again"
-    verdict = clean(judge(workspace, plan, commands))
-    commands.settled()
-    reason = ACCEPTED if verdict["block"] is None else EXHAUSTED
+    verdict = run.chain.again(claim_of(run, "the work as it is now", 0))
+    if verdict["stop"] and STATUS[verdict["stop"]] == INCOMPLETE:
+        raise Incomplete(f"{verdict['stop']}: {' '.join(verdict['detail'].split())[:400]}", stop_reason=verdict["stop"])
+    reason = ACCEPTED if verdict["block"] is None else verdict["stop"] or EXHAUSTED
     return Ending(reason, ending.turns, verdict["verification"], verdict["block"] or "")

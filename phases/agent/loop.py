@@ -4,62 +4,39 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.judge import MOST_CONTINUES
-from phases.agent.asking import Conversation
-from phases.agent.hands import Hands, kept_back
-from phases.agent.memory import Memory
+from phases.agent.acceptance.stop_reasons import (
+    ACCEPTED,
+    EXHAUSTED,
+    HOOK_STOPPED,
+    HOOK_TAMPERED,
+    STUCK,
+    TODO_FAILED,
+    TODO_WAITING,
+)
+from phases.agent.acceptance.todos import applied
+from phases.agent.claims import WAITED, claim_of, halt, verdict_on
+from phases.agent.hands import kept_back
 from phases.agent.model import OK, Reply, ToolCall
-from phases.agent.supervised import Supervised
+from phases.agent.run import Ending, Run
 from pipeline.errors import Paused
 
 _TOLD, _STUCK, _HOPELESS = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
-ACCEPTED, EXHAUSTED, STUCK = "accepted", "accept_continue_exhausted", "stuck"
-_SHOWN = 3
-
-
-@dataclass
-class Run:
-    """What the loop works with."""
-
-    conversation: Conversation
-    memory: Memory
-    hands: Hands
-    judge: Callable[[int], dict[str, Any]]
-    """The verdict on the files as they are in that turn: `block` is None, or what must be mended, in words for the model."""
-    supervised: Supervised
-    most_turns: int
-    deadline: float | None = None
-    """time.monotonic() after which no further turn begins."""
-    on_turn: Callable[[str], None] = lambda what: None
-    """Told what was done in a turn; not of turns that the journal answered."""
-    characters: int = 0
-    """Of the reply that is on its way."""
-    todos: list[Mapping[str, Any]] = field(default_factory=list)
-    """The model's own list, as it wrote it last."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How the loop ended."""
-
-    stop_reason: str
-    """accepted, accept_continue_exhausted or stuck."""
-    turns: int
-    verification: dict[str, Any]
-    detail: str = ""
+_SHOWN, _MOST_RECENT = 3, 20
+_SAME_TREE = 2
+"""So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 
 
 def work(run: Run) -> Ending:
     """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
 
-    Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on.
+    Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on, Incomplete where only
+    the user can mend what is wrong.
     """
+    run.chain.begin()
     continues, repeated, last = 0, 0, ""
     while True:
         reply = _ask(run)
@@ -74,16 +51,21 @@ def work(run: Run) -> Ending:
                 return ending
             _end_turn(run, reply)
             continue
-        verdict = _verdict(run)
+        verdict = verdict_on(run, reply.text, continues)
         if verdict["block"] is None:
             _tell(run, "accepted")
             _end_turn(run, reply, verdict)
             return _ended(run, ACCEPTED, verdict, "")
-        _tell(run, f"not accepted yet: {' '.join(verdict['block'].split())[:160]}")
-        continues += 1
-        if continues > MOST_CONTINUES:
-            return _ended(run, EXHAUSTED, verdict, verdict["block"])
-        run.memory.told(f"Not accepted yet. Mend this:\n{verdict['block']}")
+        if verdict["stop"] == TODO_FAILED:
+            return _ended(run, TODO_FAILED, verdict, verdict["detail"])
+        if verdict["stop"] == TODO_WAITING:
+            halt(run, TODO_WAITING, verdict["detail"])
+            run.memory.told(WAITED.format(verdict["detail"]))
+        else:
+            continues += 1
+            if continues > verdict["most"] or run.chain.same > _SAME_TREE:
+                return _ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
+            run.memory.rejected(verdict["feedback"])
         _end_turn(run, reply, verdict)
 
 
@@ -105,7 +87,12 @@ def _of_repeats(run: Run, repeated: int) -> Ending | None:
     """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
     watched = run.supervised.acts
     if repeated >= (_HOPELESS if watched else _STUCK):
-        return _ended(run, STUCK, _verdict(run), f"the same call with the same result {repeated} times in a row")
+        return _ended(
+            run,
+            STUCK,
+            run.chain.judge(claim_of(run, "", 0)),
+            f"the same call with the same result {repeated} times in a row",
+        )
     if repeated >= _TOLD and not watched:
         run.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
     return None
@@ -113,6 +100,7 @@ def _of_repeats(run: Run, repeated: int) -> Ending | None:
 
 def _ask(run: Run) -> Reply:
     turns = run.conversation.turn
+    run.todo_list.turn = turns + 1
     if run.most_turns and turns >= run.most_turns and not run.conversation.journal.replaying:
         raise Paused(
             f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
@@ -146,21 +134,28 @@ def _widened(run: Run) -> bool:
 def _act(run: Run, reply: Reply) -> tuple[str, str]:
     """Does what a reply asks for. Returns what stands for the turn when turns are compared, and the turn in words."""
     journal, turn, results, words = run.conversation.journal, run.conversation.turn, [], []
+    told: list[str] = []
     for index, call in enumerate(reply.calls):
         fact, refused = run.supervised.refusal(call)
         do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
         durable = not refused and run.hands.may_change(call)
-        done = partial(kept_back, refused) if refused else do
+        done = partial(kept_back, refused) if refused else partial(run.tool_hooks.around, call, turn, do)
         key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
         result = journal.once("result", key, done, durable=durable)
         run.hands.settled(result)
         run.supervised.saw(fact, call, result)
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
         if call.name == "TodoWrite" and not result["failed"]:
-            run.todos = list(call.arguments["todos"])
+            run.todo_list.todos = applied(run.todo_list.todos, call.arguments, turn)
+        run.recent = [*run.recent, (call.name, bool(result["failed"]))][-_MOST_RECENT:]
+        told += result.get("hooks_say", ())
+        if result.get("stopped"):
+            halt(run, HOOK_STOPPED, result["stopped"])
         results.append([call.name, dict(call.arguments), "" if refused else result["text"]])
         words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()
+    for text in told:
+        run.memory.told(f"A hook of the user says: {text}")
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
 
@@ -173,13 +168,6 @@ def _tell(run: Run, what: str) -> None:
 def _in_words(call: ToolCall) -> str:
     first = next((value for value in call.arguments.values() if isinstance(value, str)), "")
     return f"{call.name} {' '.join(first[:200].split())[:80]}".strip()
-
-
-def _verdict(run: Run) -> dict[str, Any]:
-    turn = run.conversation.turn
-    verdict = run.conversation.journal.once("verdict", {"turn": turn}, partial(run.judge, turn))
-    run.hands.settled(verdict)
-    return verdict
 
 
 def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:

@@ -39,6 +39,7 @@ class Memory:
         self._outlines: dict[str, Message] = {}
         self._step: list[Message] = []
         self._pinned: dict[str, Message] = {}
+        self._feedback: Message | None = None
         self._recent: list[list[Message]] = []
         self._step_is_over = False
         self._shown: list[Message] = []
@@ -86,6 +87,11 @@ class Memory:
         """A reply, as the beginning of a turn."""
         self._recent.append([Message("assistant", reply.text, reply.calls)])
 
+    def rejected(self, feedback: str) -> None:
+        """Why the work was not accepted. The latest one stays before the model, whatever makes way."""
+        self.told(feedback)
+        self._feedback = self._recent[-1][-1]
+
     def told(self, text: str) -> None:
         """Something for the model to mend, at the end of a turn."""
         if not self._recent:
@@ -117,7 +123,7 @@ class Memory:
         if not self._step_is_over:
             return False
         self._step_is_over = False
-        self._recent.clear()
+        self._recent[:] = self._with_feedback([])
         self._fold()
         self._begin_step()
         return True
@@ -165,6 +171,11 @@ class Memory:
         self._shown = self._all()
         return sum([message.tokens for message in self._shown])
 
+    def _with_feedback(self, turns: list[list[Message]]) -> list[list[Message]]:
+        """Turns that stay, and before them why the work was not accepted, where that would go with the others."""
+        there = any(message is self._feedback for turn in turns for message in turn)
+        return turns if there or self._feedback is None else [[self._feedback], *turns]
+
     def _leave_out_results(self) -> None:
         for turn in self._recent[:-_KEPT_WHOLE]:
             turn[:] = [without_result(message) for message in turn]
@@ -182,7 +193,8 @@ class Memory:
     def _shorten(self, kept: int = _KEPT_WHOLE) -> None:
         """One message in place of all turns but the last ones: which calls were made, and what came of each."""
         old, self._recent = self._recent[:-kept], self._recent[-kept:]
-        lines = [line for turn in old for line in _in_short(turn)]
+        lines = [line for turn in old for line in _in_short([row for row in turn if row is not self._feedback])]
+        self._recent[:] = self._with_feedback(self._recent)
         if lines:
             self._recent.insert(0, [Message("user", "Earlier turns, in short:\n" + "\n".join(lines[-_SHORT:]))])
         self._fold()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.agent.acceptance.stop_reasons import ACCEPTED, COMPLETED, INCOMPLETE, STATUS, WARNING
+from phases.agent.acceptance.story import attempts_of
+from phases.agent.acceptance.todos import refused_changes
 from phases.agent.acceptance.written import file_problems
-from phases.agent.loop import ACCEPTED, Ending
+from phases.agent.run import Ending
 from phases.agent.workspace import Workspace
 from pipeline.formats import Markdown, compose_markdown
 
@@ -18,11 +21,12 @@ def implementation_document(
     planned = [row["path"] for row in plan["file_structure"]]
     missing = [path for path in planned if not workspace.exists(path)]
     faults = _faults(ending, workspace, plan, requirement_counts(traced))
+    status, doubt = _status(ending, faults)
     written = f"{len(planned) - len(missing)} of {len(planned)} files written"
     return {
         "version": 1,
-        "status": "incomplete" if faults else "completed",
-        "reason": "; ".join([written, *(faults or ["every requirement implemented, checks passed"])]),
+        "status": status,
+        "reason": "; ".join([written, *(faults or [doubt or "every requirement implemented, checks passed"])]),
         "stop_reason": ending.stop_reason,
         "turns": ending.turns,
         "planned": planned,
@@ -33,6 +37,21 @@ def implementation_document(
             for row in workspace.digests()
             if row.sha256
         ],
+    }
+
+
+def acceptance_document(ending: Ending, rows: Sequence[Mapping[str, Any]], most: int) -> dict[str, Any]:
+    """acceptance.json: every attempt, from the journal."""
+    verification = ending.verification
+    return {
+        "version": 1,
+        "stop_reason": ending.stop_reason,
+        "verified": verification["verified"],
+        "why_not": verification["why"],
+        "tree_sha256": verification["tree_sha256"],
+        "max_continues": most,
+        "attempts": attempts_of(rows),
+        "refused_todo_changes": refused_changes(rows),
     }
 
 
@@ -68,7 +87,7 @@ def summary_document(
 
 
 def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any]) -> list[str]:
-    """Why the work is not completed. Completed means: accepted, verified, every file there, and no requirement open."""
+    """Why the work is not done: it is not accepted, a file is not there, or a requirement is open."""
     faults = []
     if problems := file_problems(workspace, plan):
         faults.append("; ".join(problems[:3]))
@@ -78,7 +97,15 @@ def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: 
         faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
     if ending.stop_reason != ACCEPTED:
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
-    if ending.verification["verified"] is not True:
-        commands = ending.verification["commands"]
-        faults.append("the plan's checks did not pass" if commands else "the plan's checks were not run")
     return faults
+
+
+def _status(ending: Ending, faults: list[str]) -> tuple[str, str]:
+    """The status, and what is doubtful about work that has no fault. (acceptance chain, section 10)"""
+    if ending.stop_reason != ACCEPTED:
+        return STATUS[ending.stop_reason], ""
+    if faults:
+        return INCOMPLETE, ""
+    if not ending.verification["verified"]:
+        return WARNING, f"accepted, and not verified: {ending.verification['why']}"
+    return COMPLETED, ""

@@ -14,8 +14,9 @@ from phases.agent.implement import prepared
 from phases.agent.journal import Journal, recorded_rows
 from phases.agent.kernel_files import CHECKPOINT, EVENTS, GRAPH
 from phases.agent.ledger import Ledger
-from phases.agent.loop import Run, work
+from phases.agent.loop import work
 from phases.agent.model import Check, Reply, Request
+from phases.agent.run import Run
 from phases.agent.sandbox.commands import NONE, Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervision.checkpoint import restored
@@ -98,7 +99,7 @@ def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> 
     )
     commands = Commands(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
     model = _Nobody(begun["window"])
-    run = prepared(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
+    run, _ = prepared(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
     try:
         work(run)
     except _End:

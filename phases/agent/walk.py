@@ -11,7 +11,8 @@ from phases.agent.names import MOST_PARTS
 OPENS_A_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR, LINK = "a regular file", "a link"
 FOLDER, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
-_NOT_OURS = ("__pycache__", ".git")
+_NOT_OURS = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+"""Folders of tools: nothing in them is work."""
 
 
 class Entry(NamedTuple):

@@ -5,21 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
 from phases.agent.names import is_path, twin_of
+from phases.agent.replacing import kept_mode, remove_quietly, write_new
 from phases.agent.walk import OPENS_A_FOLDER, REGULAR, Entry, walk
 from pipeline.errors import PipelineError
-from pipeline.files import failure, replace_file, sha256, write_all
+from pipeline.files import failure, replace_file, sha256
 
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
-_NEW_MODE, _KEPT_BITS, _OWN_BITS = 0o644, 0o755, 0o600
+CONTROL = ".pipeline"
+"""The folder of the user's hooks in a workspace."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EACCES,
@@ -44,8 +45,10 @@ class Digest(NamedTuple):
 class Workspace:
     """The workspace of one task. Every step from its root is opened without following links, so no race leads out."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, theirs: Collection[str] = ()) -> None:
+        """`theirs`: files of the user, which decide about acceptance; no tool writes them, nor anything under .pipeline."""
         self.root = root
+        self._theirs = frozenset(theirs)
 
     def relative(self, path: str) -> str:
         """A path as a model may write it, `./a.py` or absolute, as the other methods take it; `.` is the workspace itself."""
@@ -70,6 +73,7 @@ class Workspace:
     def write(self, path: str, text: str) -> None:
         """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
         parts = _parts(path)
+        self._refuse_theirs(path)
         data = text.encode("utf-8", "replace")
         if len(data) > LARGEST_FILE:
             raise WorkspaceError(f"cannot write {path}: {len(data):,} bytes, over the limit of {LARGEST_FILE:,}")
@@ -77,17 +81,18 @@ class Workspace:
             temporary = f".{parts[-1]}.tmp"
             try:
                 _refuse_twin(parts[-1], folder)
-                _remove(temporary, folder)
-                _write_new(temporary, data, folder, mode=_kept_mode(parts[-1], folder))
+                remove_quietly(temporary, folder)
+                write_new(temporary, data, folder, mode=kept_mode(parts[-1], folder))
                 replace_file(temporary, parts[-1], folder=folder)
                 os.fsync(folder)
             except OSError as error:
-                _remove(temporary, folder)
+                remove_quietly(temporary, folder)
                 raise self._refusal("write", path, error) from error
 
     def remove(self, path: str) -> None:
         """Removes a file, or a link itself, durably. Raises WorkspaceError."""
         parts = _parts(path)
+        self._refuse_theirs(path)
         with self._folder(parts[:-1]) as folder:
             try:
                 os.unlink(parts[-1], dir_fd=folder)
@@ -123,6 +128,12 @@ class Workspace:
         """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
         faults = ((entry.path, self._fault(entry)) for entry in self._walk())
         return sorted(f"{path!r}: {fault}" for path, fault in faults if fault)
+
+    def _refuse_theirs(self, path: str) -> None:
+        if path in self._theirs or path.split("/")[0] == CONTROL:
+            raise WorkspaceError(
+                f"{path} is the user's: it decides whether the work is accepted, and is not to be written"
+            )
 
     def _fault(self, entry: Entry) -> str:
         """Why an entry cannot be taken in. Its content is not looked at."""
@@ -218,30 +229,3 @@ def _refuse_twin(name: str, folder: int) -> None:
     twin = twin_of(name, folder)
     if twin is not None:
         raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone")
-
-
-def _kept_mode(name: str, folder: int) -> int | None:
-    """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
-    try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return None
-    return mode & _KEPT_BITS | _OWN_BITS if stat.S_ISREG(mode) else None
-
-
-def _write_new(name: str, data: bytes, folder: int, *, mode: int | None) -> None:
-    descriptor = os.open(name, _NEW, _NEW_MODE, dir_fd=folder)
-    try:
-        if mode is not None:
-            os.fchmod(descriptor, mode)
-        write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove(name: str, folder: int) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except OSError:
-        return

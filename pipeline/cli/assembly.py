@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from pipeline.catalog import Catalog
+from pipeline.cli.own import own_prices, settings_file
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError, UsageError
 from pipeline.graph import GIVEN, Graph
@@ -27,7 +28,7 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         os.getcwd()
     except OSError as error:
         raise UsageError("the folder that you are in is gone; go to another one first") from error
-    settings = load_settings(os.path.join(_config_folder(), "config.yaml"), os.environ, flags)
+    settings = load_settings(settings_file(), os.environ, flags)
     return settings._replace(
         model=_whole(settings.model), plan_model=_whole(settings.plan_model), code_model=_whole(settings.code_model)
     )
@@ -157,7 +158,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         str(values["api_key"]),
         with_settings(os.environ, values),
         int(values["context_tokens"]),
-        _prices(os.path.join(_config_folder(), "prices.yaml")),
+        own_prices(),
         keys_in(values),
     )
     return open_named(model_for(values, phase), access)
@@ -198,28 +199,6 @@ def _whole(name: str) -> str:
     """A model's name as every folder understands it: the path of a recording in full."""
     path = name.removeprefix(_REPLAY)
     return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name
-
-
-def _prices(path: str) -> dict[str, Any]:
-    """The user's own price table; empty where there is none."""
-    if not os.path.exists(path):
-        return {}
-    from pipeline.errors import FormatError
-    from pipeline.files import read_bytes
-    from pipeline.plain_yaml import parse_yaml
-
-    try:
-        table = parse_yaml(read_bytes(os.path.realpath(path)))
-    except FormatError as error:
-        raise UsageError(f"{path}, line {error.line}, column {error.column}: {error}") from error
-    if not isinstance(table, dict):
-        raise UsageError(f"{path}: prices are 'MODEL: {{in: …, out: …}}' lines, in dollars for a million tokens")
-    return table
-
-
-def _config_folder() -> str:
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(home, "pipeline")
 
 
 def _module_names(folder: str) -> list[str]:

@@ -8,9 +8,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pipeline.cli.assembly import command_name, discover, effective, open_model, settings_from, stored
+from pipeline.cli.assembly import (
+    command_name,
+    discover,
+    effective,
+    open_model,
+    settings_from,
+    stored,
+)
 from pipeline.cli.closing import show_report
 from pipeline.cli.console import warn
+from pipeline.cli.own import config_folder, own_hooks
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
 from pipeline.errors import PipelineError, UsageError
@@ -81,6 +89,8 @@ def _run(
         review=review,
         record=record,
         environment=os.environ,
+        own_folder=config_folder(),
+        hooks=own_hooks(),
         spent=partial(_spent, store.path("logs/llm.jsonl")),
         watch=progress.show,
         stop_at=find(values["stop_at"]) if values["stop_at"] else None,

@@ -13,7 +13,7 @@ from pipeline.cli.assembly import mode_of
 _Command = Callable[..., Any]
 _SETTINGS = (
     *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
-    *("supervisor", "supervisor_shadow"),
+    *("supervisor", "supervisor_shadow", "trust_hooks", "max_acceptance_continues"),
     *("max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
 )
 _ASK = "\x00"
@@ -31,6 +31,11 @@ _WATCH = {
     "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
 }
 _SHADOW = {"default": None, "help": "Let supervision note what it would do, and do nothing."}
+_TRUST = {
+    "flag_value": "yes",
+    "default": None,
+    "help": "Run the hooks of the workspace as they are now, though nobody trusted them.",
+}
 _PASSWORD = {
     "metavar": "WORD",
     "is_flag": False,
@@ -76,6 +81,8 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--allow-install", "install"), _INSTALL),
     (("--supervisor",), _WATCH),
     (("--supervisor-shadow/--no-supervisor-shadow", "supervisor_shadow"), _SHADOW),
+    (("--trust-hooks", "trust_hooks"), _TRUST),
+    (("--max-acceptance-continues",), _line("N", "Let the agent mend what a check refused N times (3).")),
     (("--password",), _PASSWORD),
     (("--json", "as_json"), _JSON),
 )

@@ -44,6 +44,8 @@ class Progress:
                 self._best[event.phase.number] = (-1, "")
             elif event.kind == "progress":
                 self._advance(event, label)
+            elif event.kind == "told":
+                self._line(f"  {label} {event.text}")
             else:
                 self._running.pop(event.phase.number, None)
                 took = (

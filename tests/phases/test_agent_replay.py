@@ -20,7 +20,7 @@ def recording(folder: Path, plan: str) -> Path:
     """A plan, and a session with two calls in one turn, a command, a sub-agent, a useless reply and a repair."""
     first, second = write("a.py", "A = 1\n", "w1"), write("b.py", "import a\n\nB = a.A\n", "w2")
     session = [
-        call("TodoWrite", todos=[{"content": "write", "status": "in_progress"}]),
+        call("TodoWrite", todos=[{"content": "write", "status": "completed"}]),
         Reply("truncated", "half a", detail="cut off"),
         Reply("ok", "both at once", (*first.calls, *second.calls)),
         call("Task", identifier="t1", description="look", prompt="what is B?"),

@@ -34,7 +34,7 @@ def both(*calls: Reply) -> Reply:
 def session() -> list[Reply]:
     """Everything that a session may hold, in an order in which much of it follows from what was before."""
     return [
-        call("TodoWrite", todos=[{"content": "all of it", "status": "in_progress"}]),
+        call("TodoWrite", todos=[{"content": "all of it", "status": "completed"}]),
         call("Bash", command="printf 'Z = 1\\n' > z.py; printf 'B = 1\\n' > b.py; echo once >> log.txt"),
         both(write("a.py", "import b\n\nA = b.B\n"), call("Read", file_path="b.py"), call("Glob", pattern="*.py")),
         Reply("malformed", detail="half a call"),

@@ -139,8 +139,13 @@ CALLS: list[Any] = [
     pytest.param("Bash", {"command": "x" * 200_000}, "put it into a file", id="a command of 200 KB"),
     pytest.param("Bash", {"command": "x", "timeout": 601}, "greater than the maximum of 600", id="too long a time"),
     pytest.param(
-        "TodoWrite", {"todos": [{"content": "a", "status": "done"}]}, "pending | in_progress", id="an odd status"
+        "TodoWrite", {"todos": [{"content": "a", "status": "soon"}]}, "pending | in_progress", id="an odd status"
     ),
+    pytest.param(
+        "TodoWrite", {"todos": [{"title": "a", "status": "done"}]}, "('title' was unexpected)", id="a todo with a title"
+    ),
+    pytest.param("TodoWrite", {}, "invalid: give either `todos`", id="neither a list nor an action"),
+    pytest.param("TodoWrite", {"action": "remove", "id": "x"}, "not_found: there is no todo x", id="a todo of no list"),
 ]
 
 
@@ -482,5 +487,7 @@ def test_the_list_of_things_to_do_is_replaced_as_a_whole(bench: Bench) -> None:
         {"content": "write", "status": "in_progress"},
         {"content": "test", "status": "pending"},
     ]
-    assert bench.says("TodoWrite", todos=rows) == "the list is kept:\n[x] read the plan\n[>] write\n[ ] test"
+    assert bench.says("TodoWrite", todos=rows) == (
+        "the list is kept:\n[x] t1: read the plan\n[>] t2: write\n[ ] t3: test"
+    )
     assert "empty" in bench.says("TodoWrite", todos=[])

@@ -42,7 +42,7 @@ def main(scratch: str, words: list[str]) -> int:
         return _become_the_command(words)
     _let_go_of_the_output()
     code = _wait(child, ended)
-    _end_all(child, alone=alone)
+    end_all(child, alone=alone)
     if code is None:
         _remove(scratch)
     return 0 if code is None else code
@@ -77,13 +77,13 @@ def _wait(child: int, ended: int) -> int | None:
             return None
         with contextlib.suppress(BlockingIOError):
             os.read(ended, 4096)
-        statuses = dict(_reaped())
+        statuses = dict(reaped())
         if child in statuses:
             code = os.waitstatus_to_exitcode(statuses[child])
             return code if code >= 0 else 128 - code
 
 
-def _reaped() -> list[tuple[int, int]]:
+def reaped() -> list[tuple[int, int]]:
     found = []
     with contextlib.suppress(ChildProcessError):
         while (dead := os.waitpid(-1, os.WNOHANG))[0]:
@@ -91,7 +91,7 @@ def _reaped() -> list[tuple[int, int]]:
     return found
 
 
-def _end_all(child: int, *, alone: bool) -> None:
+def end_all(child: int, *, alone: bool) -> None:
     """Until the kernel says that there is no child left: orphans become children of this process.
 
     `alone`: nobody but its children can be reached by a signal of this process, so one call ends them all at once.
@@ -105,7 +105,7 @@ def _end_all(child: int, *, alone: bool) -> None:
             for number in (signal.SIGSTOP, signal.SIGKILL):  # what is stopped makes no more of its kind
                 for process in kin_of(os.getpid()):
                     _send(process.pid, number)
-        _reaped()
+        reaped()
         try:
             os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:

@@ -1,29 +1,99 @@
-"""TodoWrite: the list that a model keeps for itself."""
+"""TodoWrite: the list of things to do, which decides with others whether the work is finished."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from phases.agent.acceptance.todo import BLOCKED_REASONS, STATUSES
+from phases.agent.acceptance.todo_fields import (
+    ALIASES,
+    EXECUTORS,
+    LONGEST,
+    LONGEST_ID,
+    MOST_ENTRIES,
+    MOST_PRIORITY,
+    MOST_TODOS,
+)
+from phases.agent.acceptance.todos import ACTIONS, Todo, TodoError, applied
 from phases.agent.tools.shown import one_line
-from phases.agent.tools.tool import Tool, closed
+from phases.agent.tools.tool import Tool, ToolError, closed
 
-_MOST = 100
-_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+_MARKS = {
+    "pending": "[ ]",
+    "in_progress": "[>]",
+    "completed": "[x]",
+    "blocked": "[~]",
+    "failed": "[!]",
+    "canceled": "[-]",
+}
+_DESCRIPTION = (
+    "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id` (add: with `patch`). "
+    "Keep one thing in_progress. The work is finished only when every todo that is required (all, unless `required` is false) "
+    "is completed."
+)
 
 
-def todo_tool() -> Tool:
-    """TodoWrite. The list is kept where the call and its answer are: in the conversation."""
-    row = closed({"content": {"type": "string", "minLength": 1, "maxLength": 1000}, "status": {"enum": list(_MARKS)}})
-    return Tool(
-        "TodoWrite",
-        "Replaces your list of things to do. Keep one thing in_progress.",
-        closed({"todos": {"type": "array", "maxItems": _MOST, "items": row}}),
-        _answer,
-        reads_only=False,
+def todo_tool(current: Callable[[], tuple[Todo, ...]] = tuple, turn: Callable[[], int] = int) -> Tool:
+    """TodoWrite. `current` is the list as it is, `turn` the turn that it is.
+
+    It computes and answers: the list is kept by whoever records the answer, with `applied` on the same arguments.
+    """
+
+    def answer(**arguments: Any) -> str:
+        try:
+            return _in_words(applied(current(), arguments, turn()))
+        except TodoError as error:
+            raise ToolError(str(error)) from error
+
+    return Tool("TodoWrite", _DESCRIPTION, _parameters(), answer, reads_only=False)
+
+
+def _parameters() -> dict[str, Any]:
+    name = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+    text = {"type": "string", "maxLength": LONGEST}
+    content = {**text, "minLength": 1}
+    status = {"enum": [*STATUSES, *ALIASES]}
+    fields: dict[str, Any] = {
+        "required": {"type": "boolean"},
+        "dependencies": _list_of(name),
+        "supersedes": _list_of(name),
+        "blocked_reason": {"enum": list(BLOCKED_REASONS)},
+        "failure_reason": text,
+        "acceptance": _list_of(text),
+        "artifacts": _list_of(text),
+        "priority": {"type": "integer", "minimum": -MOST_PRIORITY, "maximum": MOST_PRIORITY},
+        "executor": {"enum": list(EXECUTORS)},
+        "owner_id": text,
+    }
+    patch = {**closed({}), "properties": {"content": content, "status": status, **fields}}
+    row = {**closed({"content": content, "status": status}), "properties": {"id": name, **patch["properties"]}}
+    return closed(
+        {},
+        todos={"type": "array", "maxItems": MOST_TODOS, "items": row},
+        action={"enum": list(ACTIONS)},
+        id=name,
+        patch=patch,
+        status=status,
+        reason=text,
+        expected_revision={"type": "integer", "minimum": 0, "maximum": 10**6},
     )
 
 
-def _answer(todos: Sequence[Mapping[str, Any]]) -> str:
-    lines = [f"{_MARKS[row['status']]} {one_line(row['content'])}" for row in todos]
-    return "\n".join(["the list is kept:", *lines]) if lines else "the list is kept, and it is empty"
+def _list_of(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "maxItems": MOST_ENTRIES, "items": items}
+
+
+def _in_words(todos: tuple[Todo, ...]) -> str:
+    return "\n".join(["the list is kept:", *map(_line, todos)]) if todos else "the list is kept, and it is empty"
+
+
+def _line(todo: Todo) -> str:
+    notes = [
+        *([] if todo.counts else ["optional"]),
+        *([todo.blocked_reason] if todo.blocked_reason else []),
+        *([f"after {', '.join(todo.dependencies)}"] if todo.dependencies else []),
+        *([f"revision {todo.revision}"] if todo.revision > 1 else []),
+    ]
+    line = f"{_MARKS[todo.status]} {todo.id}: {one_line(todo.content)}"
+    return f"{line} ({'; '.join(notes)})" if notes else line

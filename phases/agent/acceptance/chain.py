@@ -1,0 +1,209 @@
+"""The chain: a claim that the work is done meets the hooks, then the gate. Each step is a row of the journal, so a run that was
+cut off goes on in the middle of it, and a hook that gave its verdict on a tree is not asked again about that tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from phases.agent.acceptance.decision import Claim, Standing, decide
+from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.executor import fitting
+from phases.agent.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
+from phases.agent.acceptance.hook import ALWAYS, PASS
+from phases.agent.acceptance.manifest import (
+    Manifest,
+    changes,
+    manifest_from_json,
+    manifest_to_json,
+)
+from phases.agent.acceptance.mounted import Mounted
+from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
+from phases.agent.acceptance.pins import tampered
+from phases.agent.acceptance.points import ACCEPT_GATE
+from phases.agent.acceptance.todos import summary_of
+
+BASE, LOOK, HOOK, VERDICT = "base", "look", "hook", "verdict"
+"""Kinds of journal rows: the workspace at the start, at a claim, what a hook said, and the decision."""
+
+
+class Steps(Protocol):
+    """What the chain needs of a journal."""
+
+    @property
+    def replaying(self) -> bool: ...
+    @property
+    def next_kind(self) -> str: ...
+    def all_rows(self) -> list[dict[str, Any]]: ...
+    def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]: ...
+
+
+class _Unrecorded(NamedTuple):
+    """Does every step now, and keeps none."""
+
+    rows: list[dict[str, Any]]
+    replaying: bool = False
+    next_kind: str = ""
+
+    def all_rows(self) -> list[dict[str, Any]]:
+        return self.rows
+
+    def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        return do()
+
+
+@dataclass
+class Chain:
+    """The chain of one run."""
+
+    journal: Steps
+    hooks: GateHooks
+    mounted: Mounted
+    events: Events
+    _looks: dict[int, int] = field(default_factory=dict)
+    _refused_tree: str = ""
+    _last_block: LastBlock | None = None
+    same: int = 0
+    """So many refusals in a row found the tree as the one before left it."""
+
+    def begin(self) -> None:
+        """Takes down what the workspace holds before anything is done."""
+        row = self.journal.once(BASE, {"turn": 0}, self._base)
+        self.begin_from(manifest_from_json(row["manifest"]), row["pins"])
+
+    def judge(self, claim: Claim) -> dict[str, Any]:
+        """The decision on a claim."""
+        while True:
+            key = self._next_look(claim.turn)
+            replayed = self.journal.replaying
+            look = self.journal.once(LOOK, key, self._look)
+            try:
+                outcomes = self._outcomes(claim, look, key, replayed=replayed)
+                verdict = self._verdict(claim, look, outcomes, key, replayed=replayed)
+            except Moved:
+                continue
+            self._remember(verdict)
+            return verdict
+
+    def again(self, claim: Claim) -> dict[str, Any]:
+        """The decision on the workspace as it is now, after the end: nothing of it is recorded."""
+        other = replace(self, journal=_Unrecorded(self.journal.all_rows()), _looks={})
+        other.begin_from(self._start, self._pins)
+        return other.judge(claim)
+
+    def begin_from(self, start: Manifest, pins: Mapping[str, str]) -> None:
+        """Takes what another took down."""
+        self._start, self._pins = start, dict(pins)
+
+    def _base(self) -> dict[str, Any]:
+        return {
+            "manifest": manifest_to_json(self.hooks.now()),
+            "pins": dict(self.mounted.pins),
+        }
+
+    def _next_look(self, turn: int) -> dict[str, int]:
+        self._looks[turn] = self._looks.get(turn, 0) + 1
+        return {"turn": turn, "look": self._looks[turn]}
+
+    def _look(self) -> dict[str, Any]:
+        head = self.hooks.now()
+        found = changes(self._start, head, planned=self.hooks.planned)
+        rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
+        ran = any(not row.get("skipped") for row in rows)
+        changed = ran and found.changed
+        odd = list(tampered({**self.mounted.pins, **self._pins, **self.mounted.trusted}, self.hooks.workspace.root))
+        hooks = [
+            hook.key
+            for hook in fitting(self.mounted.hooks, ACCEPT_GATE)
+            if not odd and (changed or hook.when == ALWAYS)
+        ]
+        if odd:
+            self.events.emit("hook_tampered", files=odd)
+        return {
+            "changed": changed,
+            "touched": changed or any(row["touched"] or row["files"] for row in rows),
+            "base": self._start.sha256,
+            "head": head.sha256,
+            "files": [list(row) for row in found.files] if ran else [],
+            "truncated": found.truncated,
+            "hooks": hooks,
+            "tampered": odd,
+        }
+
+    def _outcomes(
+        self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
+    ) -> dict[str, dict[str, Any]]:
+        """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
+        facts, tree = self._facts(claim, look), look["head"]
+        for number in range(1, MOST_ROUNDS + 1):
+            outcomes: dict[str, dict[str, Any]] = {}
+            for name in look["hooks"]:
+                if self.journal.next_kind == LOOK:
+                    raise Moved
+                step = {**key, "hook": name, "round": number}
+                seen = tree if replayed else ""
+                row = self.journal.once(HOOK, step, partial(self.hooks.ask, step, facts, seen))
+                self.hooks.commands.settled()
+                outcomes[name], tree = row, row["tree"]
+                if row["fail_fast"] and row["status"] != PASS:
+                    break
+            if not any(row["wrote"] and row["status"] == PASS for row in outcomes.values()):
+                break
+        return outcomes
+
+    def _facts(self, claim: Claim, look: Mapping[str, Any]) -> EndingFacts:
+        return EndingFacts(
+            str(claim.turn),
+            claim.text,
+            look["changed"],
+            look["base"],
+            look["head"],
+            [FileChange(path, change) for path, change in look["files"]],
+            look["truncated"],
+            summary_of(claim.todos),
+            [RecentTool(name, failed) for name, failed in claim.recent_tools],
+            claim.continues,
+            claim.most,
+            self._last_block,
+            claim.continues + 1,
+        )
+
+    def _verdict(
+        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], key: Mapping[str, int],
+        *, replayed: bool,
+    ) -> dict[str, Any]:  # fmt: skip
+        if self.journal.next_kind == LOOK:
+            raise Moved
+        tree = next((row["tree"] for row in reversed(list(outcomes.values()))), look["head"])
+        return self.journal.once(VERDICT, key, partial(self._decided, claim, look, outcomes, tree, again=replayed))
+
+    def _decided(
+        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], tree: str, *, again: bool
+    ) -> dict[str, Any]:
+        if again and self.hooks.now().sha256 != tree:
+            raise Moved
+        standing = Standing(tree, tree == self._refused_tree, look["tampered"], self.mounted.doubt)
+        decision = decide(claim, outcomes, standing)
+        gate = decision["gate"] or {}
+        self.events.emit(
+            "acceptance_decided",
+            attempt=claim.continues + 1,
+            status="failed" if decision["stop"] else "continued" if decision["block"] else "accepted",
+            stop_reason=decision["stop"] or ("accept_continue" if decision["block"] else "accepted"),
+            hint=decision["detail"],
+            results=gate.get("results", []),
+            workspace_digest=tree,
+            verified=decision["verification"]["verified"],
+        )
+        return decision
+
+    def _remember(self, verdict: Mapping[str, Any]) -> None:
+        if verdict["block"] is None or verdict["stop"]:
+            return
+        tree = verdict["verification"]["tree_sha256"]
+        self.same = self.same + 1 if tree == self._refused_tree else 0
+        self._refused_tree = tree
+        self._last_block = LastBlock(verdict["source"].removeprefix("hook:"), verdict["detail"])

@@ -1,0 +1,154 @@
+"""The one hook that ships: written files parse, imports hold, the plan's checks pass, the program answers `--help`.
+
+(acceptance chain, section 1; a project without hooks of its own still gets a real check)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from phases.agent.acceptance.entry_script import command_for, entry_script
+from phases.agent.acceptance.imports import Modules, import_problems
+from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.written import file_problems
+from phases.agent.commands import Commands
+from phases.agent.sandbox.commands import NONE, probe
+from phases.agent.tools import syntax
+from phases.agent.workspace import Workspace, WorkspaceError
+
+MOST_NAMED = 20
+_SECONDS, _HELP_SECONDS = 300, 60
+_TAIL = 1500
+_CHECKED = (".py", ".json", ".toml")
+_MOST_OTHERS, _MOST_CHARACTERS = 2000, 16 * 2**20
+"""Of files that the plan does not name; what lies behind is not looked into."""
+_NOT_WRITTEN = ("node_modules", "site-packages")
+_NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'\n]{1,200})'", re.MULTILINE)
+Row = dict[str, Any]
+
+
+def check_code(
+    workspace: Workspace, plan: dict[str, Any], commands: Commands, untouched: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
+
+    `untouched`: files that this work was to change and that are as they were. `commands.step` is set by the caller. Raises
+    StorageError.
+    """
+    planned = [row["path"] for row in plan["file_structure"]]
+    others = dict(_other_files(workspace, planned))
+    files = {**others, **dict(_texts(workspace, planned))}
+    python = {path: text for path, text in files.items() if path.endswith(".py")}
+    problems = [
+        *file_problems(workspace, plan),
+        *(f"{path} is as it was, and the plan changed it" for path in untouched),
+        *_bounded(
+            [f"{path} does not parse: {fault}" for path, text in others.items() if (fault := _fault(path, text))]
+        ),
+        *import_problems(python, workspace.paths()),
+    ]
+    rows: list[Row] = []
+    why = ["the files are not in order, so nothing was run"] if problems else []
+    if commands.box.kind == NONE:
+        why.append(f"no sandbox on this machine: {probe().detail}")
+    elif not problems:
+        rows, problems, why = _run_all(plan, python, commands)
+    verification = {
+        "verified": bool(rows) and not problems and not why,
+        "tree_sha256": tree_digest(workspace),
+        "sandbox": commands.box.kind,
+        "commands": rows,
+        "why": "; ".join(why),
+    }
+    return {"block": "\n\n".join(problems) or None, "verification": verification}
+
+
+def _run_all(
+    plan: Mapping[str, Any], python: Mapping[str, str], commands: Commands
+) -> tuple[list[Row], list[str], list[str]]:
+    """What was run, what is wrong, and why nothing is verified. What the checks leave behind is taken back."""
+    rows = [_run(commands, command, _SECONDS) for command in plan["validation_approach"]["verify_commands"]]
+    failed = [row for row in rows if row["exit_code"] != 0]
+    lacking = ""
+    if entry := entry_script(python, plan):
+        asked = _run(commands, command_for(entry, python), _HELP_SECONDS)
+        rows.append(asked)
+        lacking = _lacks(asked, entry, python)
+        failed += [asked] if asked["exit_code"] != 0 and not lacking else []
+    commands.take_back()
+    problems = [f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed]
+    why = [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
+    if lacking:
+        why.append(f"{asked['command']} needs the package {lacking}, which is not installed here")
+    if not rows:
+        why.append("nothing was run: the plan has no checks and there is no entry script")
+    return rows, problems, why
+
+
+def _run(commands: Commands, command: str, seconds: int) -> Row:
+    finished = commands.run(command, seconds)
+    limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
+    return {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
+
+
+def _how_it_ended(row: Row) -> str:
+    return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
+
+
+def _lacks(row: Row, entry: str, python: Mapping[str, str]) -> str:
+    """The package from elsewhere that a program did not find: that is this machine's lack, and no fault of the code."""
+    named = _NO_MODULE.findall(row["tail"]) if row["exit_code"] else []
+    if not named:
+        return ""
+    top, modules = str(named[-1]).partition(".")[0], Modules(python)
+    places = ("", "src/", f"{entry.rpartition('/')[0]}/")
+    return "" if any(modules.is_there(place.lstrip("/") + top) for place in places) else top
+
+
+def _texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The files that can be read. Of those that cannot, others tell."""
+    for path in paths:
+        try:
+            yield path, workspace.read(path)
+        except WorkspaceError:
+            continue
+
+
+def _other_files(workspace: Workspace, planned: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Written files that the plan does not name, as far as they can be looked into."""
+    paths, known = workspace.paths(), frozenset(planned)
+    environments = tuple(path.removesuffix("pyvenv.cfg") for path in paths if path.endswith("/pyvenv.cfg"))
+    wanted = [path for path in paths if path.endswith(_CHECKED) and path not in known and _is_written(path)]
+    left = _MOST_CHARACTERS
+    for path, text in _texts(workspace, [path for path in wanted if not path.startswith(environments)][:_MOST_OTHERS]):
+        left -= len(text)
+        if left < 0:
+            return
+        if len(text) <= syntax.LARGEST_PYTHON or path.endswith(".json"):
+            yield path, text
+
+
+def _is_written(path: str) -> bool:
+    """Whether it is no part of what a tool put there."""
+    return not any(part.startswith(".") or part in _NOT_WRITTEN for part in path.split("/"))
+
+
+def _fault(path: str, text: str) -> str | None:
+    """Why a file that is not planned does not parse. JSON is what Python takes for it: results hold NaN, too."""
+    if not path.endswith(".json"):
+        return syntax.fault_of(path, text)
+    try:
+        json.loads(text)
+    except RecursionError:
+        return "nested too deeply"
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _bounded(problems: list[str]) -> list[str]:
+    more = len(problems) - MOST_NAMED
+    return [*problems[:MOST_NAMED], *([f"and {more} more files that do not parse"] if more > 0 else [])]

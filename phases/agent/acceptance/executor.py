@@ -1,0 +1,142 @@
+"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, told as events."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.answers import answer_of
+from phases.agent.acceptance.builtin_hooks import run_builtin
+from phases.agent.acceptance.command_hooks import Place, run_command
+from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.hook import BLOCK, BUILTIN, FAILED, HTTP, Hook, Result, downgraded
+from phases.agent.acceptance.http_hooks import observe
+from phases.agent.acceptance.payload import RunFacts, payload_bytes, variables_for
+from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
+from phases.agent.acceptance.process import Ran
+from phases.agent.commands import Commands
+from pipeline.files import make_folder
+
+
+class Occasion(NamedTuple):
+    """What a hook is run for."""
+
+    point: str
+    body: Callable[[Hook], Mapping[str, Any]]
+    """What one hook is given."""
+    tool: str = ""
+    call: str = ""
+    attempt: int = 0
+
+
+class Outside(NamedTuple):
+    """What hooks run with that is not of the run."""
+
+    folder: str
+    """`hooks` in the task folder: logs lie there."""
+    environment: Mapping[str, str]
+    secret_names: Sequence[str]
+
+
+class Executor:
+    """Runs hooks of one task. Not while a run is only walked again."""
+
+    def __init__(self, run: RunFacts, outside: Outside, events: Events, commands: Commands) -> None:
+        self._run, self._outside, self._events, self._commands = run, outside, events, commands
+
+    def run(self, hook: Hook, occasion: Occasion) -> Result:
+        """What came of one hook."""
+        started = time.monotonic()
+        who = _who(hook, occasion)
+        self._events.emit("hook_started", **who)
+        result = self._tried(hook, occasion)
+        if occasion.point == ACCEPT_GATE and result.status == FAILED:
+            result = self._tried(hook, occasion)
+        result = _by_policy(hook, occasion.point, result)
+        result = downgraded(result, occasion.point)._replace(seconds=round(time.monotonic() - started, 3))
+        self._tell(hook, occasion, result)
+        return result
+
+    def log_of(self, hook: Hook, attempt: int) -> str:
+        """Where the whole output of a hook at the gate goes, as a path in the task."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
+        return f"{os.path.basename(self._outside.folder)}/{name}"
+
+    def _tried(self, hook: Hook, occasion: Occasion) -> Result:
+        body = occasion.body(hook)
+        if hook.kind == BUILTIN:
+            return run_builtin(hook, self._run.cwd, occasion.tool)
+        if hook.kind == HTTP:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return observe(hook, self._run, body, now)
+        if hook.sandbox:
+            return self._boxed(hook)
+        log = ""
+        if occasion.point == ACCEPT_GATE:
+            make_folder(self._outside.folder)
+            log = os.path.join(os.path.dirname(self._outside.folder), self.log_of(hook, occasion.attempt))
+        place = Place(
+            self._run.cwd,
+            log,
+            self._outside.environment,
+            tuple(self._outside.secret_names),
+            variables_for(hook, self._run),
+        )
+        return run_command(hook, payload_bytes(body), place)
+
+    def _boxed(self, hook: Hook) -> Result:
+        """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
+        finished = self._commands.run(hook.command, int(hook.seconds))
+        timed_out = bool(finished.limit and finished.limit.startswith("time"))
+        fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
+        ran = Ran(finished.exit_code, None, timed_out, fault, finished.output.encode("utf-8", "replace"), b"", 0.0)
+        return answer_of(ran, hook, POINTS[hook.point])
+
+    def _tell(self, hook: Hook, occasion: Occasion, result: Result) -> None:
+        who = _who(hook, occasion)
+        told = {
+            **who,
+            "status": result.status,
+            "message": result.message or result.reason,
+            "exit_code": result.exit_code,
+            "duration_ms": int(result.seconds * 1000),
+        }
+        if result.status == FAILED or any(note.startswith("hook_failed") for note in result.notes):
+            self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
+        else:
+            self._events.emit("hook_finished", **told)
+        for note in result.notes:
+            if "downgraded" in note:
+                self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
+        if result.status == BLOCK:
+            tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
+            self._events.emit("hook_blocked", **who, **tool, reason=result.reason, enforced=True)
+
+
+def fitting(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:
+    """The hooks of a point, in their order; at the points of tools, those that are meant for that tool."""
+    return [
+        hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, tool or ""))
+    ]
+
+
+def _by_policy(hook: Hook, point: str, result: Result) -> Result:
+    """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
+        return result._replace(status=BLOCK)
+    return result
+
+
+def _who(hook: Hook, occasion: Occasion) -> dict[str, Any]:
+    return {
+        "hook_id": hook.id,
+        "source": hook.source,
+        "point": occasion.point,
+        "kind": hook.kind,
+        "mode": "observe" if hook.kind == HTTP else "sync",
+        "attempt": occasion.attempt,
+    }

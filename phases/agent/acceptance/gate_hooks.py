@@ -1,0 +1,105 @@
+"""Asks one hook at the gate, on a tree that can be gone back to: what it says and what it wrote, as the journal keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from phases.agent.acceptance.executor import Executor, Occasion
+from phases.agent.acceptance.hook import BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, Result
+from phases.agent.acceptance.manifest import Manifest, Manifests, changes
+from phases.agent.acceptance.payload import EndingFacts, RunFacts, stop_input
+from phases.agent.acceptance.points import ACCEPT_GATE
+from phases.agent.commands import Commands
+from phases.agent.workspace import Workspace
+
+MOST_ROUNDS = 3
+"""So often the hooks are asked where one that may write goes on writing."""
+_NAMED = 20
+
+
+class Moved(Exception):
+    """The workspace is not what the hooks before have seen, or the hook is not there any more."""
+
+
+@dataclass(frozen=True)
+class GateHooks:
+    """The hooks at the gate of one run."""
+
+    hooks: tuple[Hook, ...]
+    run: RunFacts
+    executor: Executor
+    commands: Commands
+    workspace: Workspace
+    manifests: Manifests
+    planned: Collection[str]
+    """Files that no .gitignore hides."""
+    check: Callable[[], dict[str, Any]]
+    """The built-in check: `block`, or None, and `verification`."""
+
+    def now(self) -> Manifest:
+        """The workspace as it is."""
+        return self.manifests.take(self.workspace)
+
+    def ask(self, step: Mapping[str, Any], facts: EndingFacts, seen: str) -> dict[str, Any]:
+        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start.
+
+        Raises Moved.
+        """
+        hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
+        self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
+        self.commands.begin()
+        before = self.now()
+        if hook is None or (seen and before.sha256 != seen):
+            self.commands.settled()
+            raise Moved
+        verification: dict[str, Any] | None = None
+        if hook.source == INTERNAL:
+            checked = self.check()
+            verification, block = checked["verification"], checked["block"]
+            result = Result(BLOCK if block else PASS, block or "")
+        else:
+            body = partial(stop_input, run=self.run, ending=facts)
+            result = self.executor.run(hook, Occasion(ACCEPT_GATE, body, attempt=facts.attempt))
+        after = self.now()
+        wrote = [path for path, _ in changes(before, after, planned=self.planned).files]
+        result = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
+        log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
+        return {**_row(hook, result), "log": log, "wrote": wrote, "tree": after.sha256, "verification": verification}
+
+
+def _row(hook: Hook, result: Result) -> dict[str, Any]:
+    said = result._asdict()
+    del said["seconds"]  # two equal runs have equal journals
+    return {
+        **said,
+        "notes": list(result.notes),
+        "source": hook.source,
+        "ran": hook.kind == COMMAND,
+        "fact": _fact(hook, result),
+        "policy": hook.failure_policy,
+        "fail_fast": hook.fail_fast,
+    }
+
+
+def _as_a_writer(hook: Hook, result: Result, wrote: list[str], *, last: bool) -> Result:
+    """A check that changes what it checks is refused, unless it may; and then, only until it has nothing more to change."""
+    if not wrote or result.status in (STOP, FAILED) or (hook.allow_writes and not last):
+        return result
+    names = ", ".join(wrote[:_NAMED]) + (f" and {len(wrote) - _NAMED} more" if len(wrote) > _NAMED else "")
+    told = f"files were modified by hook {hook.key}: {names}"
+    if hook.allow_writes:
+        told = f"hook {hook.key} changes files each time that it is run: {names}"
+    return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
+
+
+def _fact(hook: Hook, result: Result) -> str:
+    if hook.source == INTERNAL:
+        return "The built-in check of the code does not pass."
+    if result.timed_out:
+        return f"The command `{hook.command}` was stopped after {hook.seconds:g} s."
+    if result.exit_code:
+        return f"The command `{hook.command}` exited with code {result.exit_code}."
+    return f"The hook {hook.key} does not accept the work."

@@ -1,0 +1,137 @@
+"""Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
+
+Not covered: what a named file calls in its turn (a Makefile, the tests that pytest finds), words that a shell makes at run time
+(`*.sh`, `$NAME`, `~`), links outside the workspace, and what lies under the folders of the system.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from phases.agent.acceptance.hook import COMMAND, Hook
+from phases.agent.workspace import LARGEST_FILE, Workspace, WorkspaceError
+from pipeline.errors import StorageError
+from pipeline.files import read_bytes, sha256
+
+Pins = Mapping[str, str]
+"""Path -> sha256 of the content. Paths inside the workspace are relative to it, others are absolute."""
+ABSENT, UNREADABLE = "", "unreadable"
+"""There was no file; there was one that cannot be read safely (a link, over 2 MiB), and that nothing vouches for."""
+_SUFFIXES = (".sh", ".py", ".js", ".rb", ".pl", ".ts", ".mjs")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/dev", "/proc", "/sys")
+_HERE = re.compile(
+    r"\$(?:\{(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\}|(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\b)"
+)
+_NO_PATH = re.compile(r"[*?\[\]{}$~\0]|://")
+_GOES_BEFORE = frozenset(
+    {
+        "if", "then", "elif", "else", "while", "until", "do", "!", "time", "exec", "env", "nice", "nohup", "timeout", "sh",
+        "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "source", ".",
+    }
+)  # fmt: skip
+"""Words after which there still comes what is run."""
+_BREAKS = re.compile(r"[;&|()\n]+")
+_DEEPEST = 3
+
+
+def scripts_in(hook: Hook, workspace: str) -> dict[str, str]:
+    """The files that the command of a hook names, as they are now. Folders and mere words are none."""
+    if hook.kind != COMMAND:
+        return {}
+    args = hook.params.get("args")
+    commands = [shlex.join(map(str, args))] if args else [str(hook.params.get("command", ""))]
+    found: dict[str, str] = {}
+    for word, runs in _paths(commands[0], ".", _DEEPEST):
+        path = _placed(word, workspace)
+        digest = _digest(path, workspace) if path else ABSENT
+        is_script = runs or word.endswith(_SUFFIXES)
+        if digest or (path and is_script and not os.path.isabs(path)):
+            found[path] = digest
+    return found
+
+
+def tampered(pins: Pins, workspace: str) -> tuple[str, ...]:
+    """The pinned files that are not, or cannot be shown to be, what they were."""
+    return tuple(sorted(path for path, was in pins.items() if was == UNREADABLE or _digest(path, workspace) != was))
+
+
+def digest_of_item(item: Mapping[str, Any]) -> str:
+    """The sha256 of a hook as it is written, whatever the order of its keys."""
+    return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
+
+
+def _paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool]]:
+    """The words of a command that look like paths, each with whether it is what is run. `cd` is followed."""
+    begins, written, follows_cd = True, False, False
+    for word in _words(command):
+        if _BREAKS.fullmatch(word):
+            begins, written, follows_cd = True, False, False
+        elif word.strip("<>&|0123456789") == "" and ">" in word:
+            written = True
+        elif written:
+            written = False  # what is written there is no part of the exam
+        elif re.search(r"[\s;&|()<>]", word) and levels:
+            yield from _paths(word, folder, levels - 1)
+            begins = False
+        elif follows_cd:
+            folder, follows_cd = os.path.join(folder, _HERE.sub(".", word)), False
+        elif begins and word == "cd":
+            follows_cd, begins = True, False
+        else:
+            is_setting = re.match(r"[A-Za-z_]\w*=", word)
+            named = word.partition("=")[2] if is_setting or word.startswith("-") else word
+            if "/" in named or named.endswith(_SUFFIXES):
+                yield _joined(folder, named), begins and not is_setting
+            begins = begins and (bool(is_setting) or word in _GOES_BEFORE or word.startswith("-"))
+
+
+def _words(command: str) -> list[str]:
+    """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return command.replace('"', " ").replace("'", " ").split()
+
+
+def _joined(folder: str, word: str) -> str:
+    """A word as a path from the workspace."""
+    if _HERE.match(word):
+        return _HERE.sub(".", word, count=1)
+    return word if os.path.isabs(word) else os.path.join(folder, word)
+
+
+def _placed(word: str, workspace: str) -> str:
+    """A path as it is pinned; empty for what cannot be known or is of the system."""
+    if _NO_PATH.search(word):
+        return ""
+    root = os.path.realpath(workspace)
+    path = os.path.normpath(os.path.join(root, word))
+    for inside in (root, os.path.abspath(workspace)):
+        if path == inside:
+            return ""
+        if path.startswith(inside + "/"):
+            return path[len(inside) + 1 :]
+    return "" if any(path == folder or path.startswith(folder + "/") for folder in _SYSTEM) else path
+
+
+def _digest(path: str, workspace: str) -> str:
+    if os.path.isabs(path):
+        try:
+            return sha256(read_bytes(path, limit=LARGEST_FILE))
+        except StorageError:
+            return ABSENT
+    root = os.path.realpath(workspace)
+    where = os.path.join(root, path)
+    if not os.path.lexists(where) or (os.path.isdir(where) and not os.path.islink(where)):
+        return ABSENT
+    try:
+        return sha256(Workspace(root).read_bytes(path))
+    except WorkspaceError:
+        return UNREADABLE

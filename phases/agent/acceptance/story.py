@@ -1,0 +1,112 @@
+"""The story of all attempts to have the work accepted, told from the journal: for acceptance.json, and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.agent.acceptance.hook import BLOCK, FAILED, PASS, STOP
+
+Row = Mapping[str, Any]
+_MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
+_LINES, _WIDTH = 6, 150
+
+
+def attempts_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Every claim to be done, with what each hook and the gate said of it. `rows` of a journal, without its header."""
+    attempts: list[dict[str, Any]] = []
+    for row in rows:
+        key, result = row["key"], row["result"]
+        if row["kind"] == "look":
+            attempts.append(_begun(key, result))
+        elif row["kind"] == "hook" and attempts:
+            attempts[-1]["hooks"] = [*_other(attempts[-1]["hooks"], key["hook"]), _hook(key, result)]
+        elif row["kind"] == "verdict" and attempts:
+            attempts[-1].update(_decided(result))
+    return attempts
+
+
+def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:
+    """The story on a terminal. `verdict`: how it ended, in a sentence."""
+    lines: list[str] = []
+    for number, attempt in enumerate(attempts, 1):
+        lines += [f"Attempt {number}, turn {attempt['turn']}: {_in_words(attempt)}", *_of_files(attempt)]
+        for hook in attempt["hooks"]:
+            said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
+            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {said}".rstrip())
+            if hook["status"] != PASS:
+                lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
+                lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
+        lines += _of_gate(attempt)
+        lines.append("")
+    return [*lines, verdict]
+
+
+def _begun(key: Row, look: Row) -> dict[str, Any]:
+    return {
+        "turn": key["turn"],
+        "look": key["look"],
+        "changed": look["changed"],
+        "touched": look["touched"],
+        "tree_sha256": look["head"],
+        "files": [{"path": path, "change": change} for path, change in look["files"]],
+        "tampered": list(look["tampered"]),
+        "hooks": [],
+        "decision": "cut off",
+        "stop_reason": "",
+        "source": "",
+        "reason": "",
+        "verified": False,
+        "gate": None,
+    }
+
+
+def _other(hooks: Sequence[Row], key: str) -> list[Row]:
+    return [hook for hook in hooks if hook["hook"] != key]
+
+
+def _hook(key: Row, result: Row) -> dict[str, Any]:
+    kept = {name: result[name] for name in ("status", "fact", "reason", "exit_code", "notes", "log", "wrote")}
+    return {"hook": key["hook"], **kept}
+
+
+def _decided(verdict: Row) -> dict[str, Any]:
+    stopped, refused = bool(verdict["stop"]), verdict["block"] is not None
+    return {
+        "decision": "stopped" if stopped else "continued" if refused else "accepted",
+        "stop_reason": verdict["stop"] or ("accept_continue" if refused else "accepted"),
+        "source": verdict["source"],
+        "reason": verdict["detail"],
+        "verified": verdict["verification"]["verified"],
+        "gate": verdict["gate"],
+    }
+
+
+def _in_words(attempt: Row) -> str:
+    if attempt["decision"] == "accepted":
+        return "accepted" + ("" if attempt["verified"] else ", not verified")
+    if attempt["decision"] == "cut off":
+        return "cut off before there was a decision"
+    if attempt["decision"] == "stopped":
+        return f"the run was ended ({attempt['stop_reason']})"
+    return f"not accepted by {attempt['source'].removeprefix('hook:')}"
+
+
+def _of_files(attempt: Row) -> list[str]:
+    if attempt["tampered"]:
+        return [f"  changed during the run, and decides about acceptance: {', '.join(attempt['tampered'])}"]
+    if attempt["changed"]:
+        return [f"  {len(attempt['files'])} files are not as they were when the run began"]
+    return ["  nothing is other than when the run began: the hooks for changes are not run"]
+
+
+def _of_gate(attempt: Row) -> list[str]:
+    if not attempt["gate"]:
+        return []
+    failed = [row for row in attempt["gate"]["results"] if not row["passed"]]
+    told = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
+    return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {told}"]
+
+
+def _last_lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.strip()][-_LINES:]

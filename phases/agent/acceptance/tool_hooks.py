@@ -1,0 +1,127 @@
+"""Hooks around the calls of tools, and at the two ends of a run. What they say of a call is part of the call's own record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.executor import Executor, Occasion, fitting
+from phases.agent.acceptance.hook import BLOCK, STOP, Hook, Result
+from phases.agent.acceptance.payload import (
+    Response,
+    RunFacts,
+    SessionFacts,
+    SubagentFacts,
+    ToolFacts,
+    session_input,
+    subagent_input,
+    tool_input,
+)
+from phases.agent.acceptance.points import (
+    AFTER_TOOL,
+    BEFORE_TOOL,
+    SESSION_END,
+    SESSION_START,
+    SUBAGENT_STOP,
+    TOOL_FAILED,
+)
+from phases.agent.acceptance.subagents import SubAgents, events_of
+from phases.agent.model import ToolCall
+
+HOOK_BLOCKED = "hook_blocked"
+_SUBAGENT = "Task"
+Row = dict[str, Any]
+
+
+class ToolHooks(NamedTuple):
+    """The hooks of one run, but for those of the gate."""
+
+    hooks: tuple[Hook, ...]
+    run: RunFacts
+    executor: Executor
+    events: Events
+    subagents: Callable[[], SubAgents]
+    """As the journal tells of them."""
+    show: Callable[[str], None] = lambda text: None
+    """Tells the user something."""
+
+    def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
+        """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        said = self._ask(BEFORE_TOOL, call, turn, None)
+        stops = [(hook, result) for hook, result in said if result.status == STOP]
+        blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
+        if stops or blocks:
+            hook, result = (stops or blocks)[0]
+            return _with(_refused(hook, result), said)
+        row = self._with_subagent(call, turn, do) if call.name == _SUBAGENT else do()
+        response = Response(row["text"], row["failed"])
+        said += self._ask(AFTER_TOOL, call, turn, response)
+        if row["failed"]:
+            said += self._ask(TOOL_FAILED, call, turn, response)
+        if call.name == _SUBAGENT:
+            said += self._ask(SUBAGENT_STOP, call, turn, response)
+        return _with(row, said)
+
+    def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
+        task, before = f"{turn}-{call.id}", self.subagents()
+        started, _ = before.started(task)
+        self._emit(before, started)
+        row = do()
+        self._emit(started, started.ended(task, "failed" if row["failed"] else "succeeded")[0])
+        return row
+
+    def _emit(self, before: SubAgents, after: SubAgents) -> None:
+        for name, fields in events_of(before, after, {"run_id": self.run.run_id, "session_id": self.run.session_id}):
+            self.events.emit(name, **fields)
+
+    def at_start(self, *, resumed: bool) -> None:
+        """What they say of a beginning changes nothing."""
+        self._at_an_end(SESSION_START, "resume" if resumed else "startup", "")
+
+    def at_end(self, reason: str, detail: str) -> None:
+        """The same of an end."""
+        self._at_an_end(SESSION_END, reason, detail)
+
+    def _at_an_end(self, point: str, word: str, detail: str) -> None:
+        for hook in fitting(self.hooks, point):
+            body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
+            self._show(hook, self.executor.run(hook, Occasion(point, body)))
+
+    def _ask(self, point: str, call: ToolCall, turn: int, response: Response | None) -> list[tuple[Hook, Result]]:
+        body = partial(
+            tool_input, run=self.run, call=ToolFacts(str(turn), call.name, call.arguments, call.id, response)
+        )
+        if point == SUBAGENT_STOP and response:
+            state = "failed" if response.failed else "succeeded"
+            task = SubagentFacts(str(turn), f"{turn}-{call.id}", "explore", state, response.text)
+            body = partial(subagent_input, run=self.run, ended=task)
+        said = []
+        for hook in fitting(self.hooks, point, call.name):
+            result = self.executor.run(hook, Occasion(point, body, call.name, call.id))
+            self._show(hook, result)
+            said.append((hook, result))
+            if result.status in (BLOCK, STOP):
+                break  # the call is not done, whatever the others would say
+        return said
+
+    def _show(self, hook: Hook, result: Result) -> None:
+        if result.message:
+            self.show(f"{hook.key}: {result.message}")
+
+
+def _refused(hook: Hook, result: Result) -> Row:
+    text = f"{HOOK_BLOCKED}: {hook.key} does not allow this call: {result.reason}"
+    row = {"text": text, "failed": True, "skipped": True, "error_class": HOOK_BLOCKED, "touched": [], "seen": {}}
+    return {**row, "files": {}}
+
+
+def _with(row: Row, said: list[tuple[Hook, Result]]) -> Row:
+    contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
+    stops = [f"{hook.key}: {result.reason}" for hook, result in said if result.status == STOP]
+    return {
+        **row,
+        **({"hooks_say": contexts} if contexts else {}),
+        **({"stopped": stops[0]} if stops else {}),
+    }

@@ -1,0 +1,120 @@
+"""Sets the acceptance of one run up: which hooks it has, what they are told, and where they write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.chain import Chain
+from phases.agent.acceptance.code_check import check_code
+from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.executor import Executor, Outside
+from phases.agent.acceptance.gate_hooks import GateHooks
+from phases.agent.acceptance.manifest import Manifests
+from phases.agent.acceptance.mounted import Mounted, mounted
+from phases.agent.acceptance.payload import RunFacts
+from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
+from phases.agent.acceptance.subagents import subagents_in
+from phases.agent.acceptance.tool_hooks import ToolHooks
+from phases.agent.assignment import Assignment
+from phases.agent.beginning import Begun
+from phases.agent.commands import Commands
+from phases.agent.models.providers import PROVIDERS
+from phases.agent.run import Ending
+from phases.agent.workspace import Workspace
+from pipeline.errors import Incomplete, Interrupted, Paused, PipelineError
+
+
+class Acceptance(NamedTuple):
+    """All of it."""
+
+    chain: Chain
+    tool_hooks: ToolHooks
+    events: Events
+    mounted: Mounted
+
+
+def acceptance_of(
+    assignment: Assignment, begun: Begun, workspace: Workspace, commands: Commands, model: str
+) -> Acceptance:
+    """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
+    places = assignment.places
+    root = os.path.realpath(places.workspace)
+    task = os.path.basename(os.path.dirname(places.workspace))
+    hooks = mounted(assignment.hooks, root)
+    events = Events(places.hooks, assignment.in_place)
+    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model)
+    secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
+    executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret), events, commands)
+    check = partial(_check, workspace, assignment.plan, commands, begun)
+    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
+    chain = Chain(begun.journal, gate_hooks, hooks, events)
+    tool_hooks = ToolHooks(
+        hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
+    )
+    return Acceptance(chain, tool_hooks, events, hooks)
+
+
+class Told:
+    """How a run ends, as its hooks and its event log are told."""
+
+    def __init__(self) -> None:
+        self.reason, self.detail = "fatal_error", ""
+
+    def ended_by(self, ending: Ending) -> Ending:
+        """The run came to an ending of its own."""
+        self.reason, self.detail = ending.stop_reason, " ".join(ending.detail.split())[:500]
+        return ending
+
+
+@contextmanager
+def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[Told]:
+    """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
+    told, tools, emit = Told(), acceptance.tool_hooks, acceptance.events.emit
+    _tell_of_hooks(acceptance, tell)
+    tools.at_start(resumed=resumed)
+    try:
+        yield told
+    except (Interrupted, KeyboardInterrupt):
+        told.reason = "user_interrupt"
+        raise
+    except (Paused, Incomplete) as error:
+        told.reason, told.detail = error.stop_reason, str(error)
+        raise
+    except PipelineError as error:
+        told.detail = str(error)
+        raise
+    finally:
+        if told.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
+            emit(
+                "verification_completed" if told.reason == ACCEPTED else "verification_failed", stop_reason=told.reason
+            )
+        try:
+            tools.at_end(told.reason, told.detail)
+        finally:
+            emit("stop_reason_decided", reason=told.reason, detail=told.detail)
+
+
+def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
+    """What is found in the workspace, in the event log, and to the user where it matters."""
+    repo, emit = acceptance.mounted.repo, acceptance.events.emit
+    if repo.state == "none":
+        return
+    emit("repo_hooks_discovered", state=repo.state)
+    if repo.hooks:
+        emit("repo_hooks_loaded", count=len(repo.hooks), hooks=[hook.id for hook in repo.hooks])
+    event = {
+        "untrusted": "repo_hooks_skipped_untrusted",
+        "modified": "repo_hooks_modified",
+        "invalid": "repo_hooks_invalid",
+    }.get(repo.state)
+    if event:
+        emit(event, reason=repo.reason)
+        tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
+
+
+def _check(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun) -> dict[str, Any]:
+    return check_code(workspace, plan, commands, begun.untouched(workspace))

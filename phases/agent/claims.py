@@ -1,0 +1,47 @@
+"""A claim of the model to be done: how it is put to the chain, and how a run ends that only its user can mend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phases.agent.acceptance.decision import Claim
+from phases.agent.acceptance.stop_reasons import TODO_FAILED, TODO_WAITING
+from phases.agent.run import Run
+from pipeline.errors import Incomplete
+
+WAITED = (
+    "You said that required todos wait for somebody: {}. The user has started the run again. Look whether what they waited for "
+    "is there now, set them to in_progress, and go on."
+)
+"""What the model is told when the user starts a run again that waited."""
+
+
+def verdict_on(run: Run, text: str, continues: int) -> dict[str, Any]:
+    """The decision on a claim to be done. Where only the user can mend what is wrong, the run ends, and is judged anew later."""
+    while True:
+        replaying = run.conversation.journal.replaying
+        verdict = run.chain.judge(claim_of(run, text, continues))
+        if not replaying:
+            for line in verdict["lines"]:
+                run.say(line)
+        if verdict["stop"] in ("", TODO_FAILED, TODO_WAITING):
+            return verdict
+        halt(run, verdict["stop"], verdict["detail"])
+
+
+def claim_of(run: Run, text: str, continues: int) -> Claim:
+    return Claim(run.conversation.turn, text, run.todo_list.todos, continues, run.most_continues, tuple(run.recent))
+
+
+def halt(run: Run, stop_reason: str, detail: str) -> None:
+    """Ends the run here, once: when the user starts it again, it goes on from here. Raises Incomplete."""
+    journal = run.conversation.journal
+    was_stopped = journal.replaying
+    key = {"turn": run.conversation.turn}
+    journal.once("stop", key, lambda: {"stop_reason": stop_reason, "detail": detail})
+    if not was_stopped:
+        raise Incomplete(
+            f"{stop_reason}: {' '.join(detail.split())[:400]}; look at it with: pipeline show {run.conversation.ledger.task} "
+            f"acceptance, then go on with: pipeline resume {run.conversation.ledger.task}",
+            stop_reason=stop_reason,
+        )

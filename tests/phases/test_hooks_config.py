@@ -1,0 +1,370 @@
+"""Hooks as they are configured: every default by its point, and every fault with its place and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.agent.acceptance.configured import HookConfigError, hooks_from, problems_of
+from phases.agent.acceptance.hook import REPO, USER, Hook
+from phases.agent.acceptance.points import POINTS
+from pipeline.contract import Contracts
+from pipeline.errors import ContractError
+from pipeline.plain_yaml import dump_yaml
+from tests.strategies import QUICK
+
+COMMAND = {"id": "a", "point": "accept_gate", "kind": "command", "params": {"command": "true"}}
+BUILTIN = {"id": "a", "point": "accept_gate", "params": {"handler": "require_file_exists", "path": "README.md"}}
+HTTP = {"id": "a", "point": "session_end", "kind": "http", "params": {"url": "http://127.0.0.1:1/x"}}
+CONTRACTS = Contracts()
+
+
+def loaded(config: dict[str, Any], source: str = USER) -> tuple[Hook, ...]:
+    """The hooks of a file, by way of its schema."""
+    data = dump_yaml({"hooks": config})
+    value = CONTRACTS.parse("hooks.yaml", data, writer="the user")
+    return hooks_from(value["hooks"], source, "config.yaml" if source == USER else ".pipeline/hooks.yaml")
+
+
+def one(item: dict[str, Any], source: str = USER, **config: Any) -> Hook:
+    (hook,) = loaded({**config, "items": [item]}, source)
+    return hook
+
+
+def refusal(config: dict[str, Any], source: str = USER) -> str:
+    with pytest.raises(HookConfigError) as caught:
+        loaded(config, source)
+    return str(caught.value)
+
+
+# Defaults
+
+
+@pytest.mark.parametrize(
+    ("point", "seconds", "failure_policy", "exit_policy"),
+    [
+        ("accept_gate", 600, "fail_closed", "strict"),
+        ("before_tool_call", 60, "fail_open", "claude"),
+        ("after_tool_result", 60, "fail_open", "claude"),
+        ("after_tool_failure", 60, "fail_open", "claude"),
+        ("subagent_stop", 60, "fail_open", "claude"),
+        ("session_start", 60, "fail_open", "claude"),
+        ("session_end", 5, "fail_open", "claude"),
+    ],
+)
+def test_what_a_hook_does_not_say_is_said_by_its_point(
+    point: str, seconds: float, failure_policy: str, exit_policy: str
+) -> None:
+    hook = one({**COMMAND, "point": point})
+    assert (hook.seconds, hook.failure_policy, hook.exit_policy) == (seconds, failure_policy, exit_policy)
+    assert (hook.key, hook.priority, hook.when, hook.timeout_blocks) == ("user:a", 0, "workspace_changed", False)
+    assert (hook.fail_fast, hook.allow_writes, hook.sandbox, hook.matcher) == (False, False, False, "")
+
+
+def test_every_point_that_is_offered_takes_a_hook_and_every_other_refuses_it() -> None:
+    """The table is the one truth, for configuration and for execution."""
+    for name, point in POINTS.items():
+        item = {**COMMAND, "point": name}
+        if point.mountable and point.fires:
+            assert one(item).point == name
+        else:
+            assert f"items[0].point: {'phase 09 never' if point.mountable else 'no hook'}" in refusal({"items": [item]})
+
+
+def test_what_a_hook_says_goes_before_what_the_file_says_and_that_before_the_point() -> None:
+    config = {"default_timeout_sec": 2, "default_failure_policy": "warn_only"}
+    by_file = one(COMMAND, **config)
+    assert (by_file.seconds, by_file.failure_policy) == (2, "fail_open")
+    by_item = one({**COMMAND, "timeout_sec": 3.5, "failure_policy": "fail_closed"}, **config)
+    assert (by_item.seconds, by_item.failure_policy) == (3.5, "fail_closed")
+
+
+def test_warn_only_is_fail_open_by_another_name() -> None:
+    assert one({**COMMAND, "failure_policy": "warn_only"}).failure_policy == "fail_open"
+
+
+def test_an_http_hook_only_observes_whatever_the_file_says() -> None:
+    assert one(HTTP, default_failure_policy="fail_closed").failure_policy == "fail_open"
+    assert one({**HTTP, "point": "accept_gate"}).failure_policy == "fail_open"
+
+
+def test_a_hook_in_the_sandbox_is_judged_by_its_exit_code_at_every_point() -> None:
+    assert one({**COMMAND, "point": "after_tool_result", "sandbox": True}).exit_policy == "strict"
+
+
+def test_all_that_a_hook_can_say_is_taken_over() -> None:
+    hook = one(
+        {
+            "id": "Style.1",
+            "point": "before_tool_call",
+            "scope": "user",
+            "kind": "command",
+            "mode": "sync",
+            "priority": -3,
+            "exit_policy": "auto",
+            "on_timeout": "block",
+            "matcher": "Write|Edit",
+            "fail_fast": True,
+            "env": {"A": "b"},
+            "env_allow": ["MY_TOKEN"],
+            "params": {"args": ["ci/style", "--all"]},
+        }
+    )
+    assert hook == Hook(
+        "Style.1",
+        USER,
+        "before_tool_call",
+        "command",
+        priority=-3,
+        seconds=60,
+        failure_policy="fail_open",
+        exit_policy="auto",
+        timeout_blocks=True,
+        params={"args": ["ci/style", "--all"]},
+        matcher="Write|Edit",
+        fail_fast=True,
+        env={"A": "b"},
+        env_allow=("MY_TOKEN",),
+    )
+    gate = one({**COMMAND, "when": "always", "allow_writes": True, "sandbox": True})
+    assert (gate.when, gate.allow_writes, gate.sandbox) == ("always", True, True)
+
+
+# Order, and what is turned off
+
+
+def test_a_higher_priority_runs_first_and_ties_keep_the_order_of_the_file() -> None:
+    rows = [("a", 0), ("b", 5), ("c", 0), ("d", 5), ("e", -1)]
+    hooks = loaded({"items": [{**COMMAND, "id": name, "priority": priority} for name, priority in rows]})
+    assert [hook.id for hook in hooks] == ["b", "d", "a", "c", "e"]
+
+
+@pytest.mark.parametrize(
+    ("config", "source", "ids"),
+    [
+        pytest.param({}, USER, ["b"], id="a hook that is turned off does not run"),
+        pytest.param({"enabled": False}, USER, [], id="a file that is turned off has no hooks"),
+        pytest.param({"user_hooks_enabled": False}, USER, [], id="the user's hooks can be turned off alone"),
+        pytest.param({"enabled": False}, REPO, [], id="a repository can turn its own hooks off"),
+    ],
+)
+def test_what_is_turned_off_does_not_run(config: dict[str, Any], source: str, ids: list[str]) -> None:
+    items = [{**COMMAND, "enabled": False}, {**COMMAND, "id": "b"}]
+    assert [hook.id for hook in loaded({**config, "items": items}, source)] == ids
+
+
+def test_a_hook_that_is_turned_off_is_checked_all_the_same() -> None:
+    assert "items[0].timeout_sec" in refusal({"items": [{**COMMAND, "enabled": False, "timeout_sec": 0}]})
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"items": []}, {"enabled": True}], ids=["nothing", "no items", "a switch alone"]
+)
+def test_a_file_without_hooks_has_none(config: dict[str, Any]) -> None:
+    assert loaded(config) == ()
+
+
+# Refused: by place
+
+
+NEAR = "; there are: session_start, before_tool_call, after_tool_result, after_tool_failure, subagent_stop, accept_gate, session_end"
+REFUSED = [
+    ("an unknown point, with what is near", {**COMMAND, "point": "accept_gat"}, ".point: 'accept_gat' is no point; did you mean 'accept_gate'?"),
+    ("an unknown point, with nothing near", {**COMMAND, "point": "xyz"}, f".point: 'xyz' is no point{NEAR}"),
+    ("the point that never was", {**COMMAND, "point": "before_completion_decision"}, ".point: there is no point before_completion_decision; work is accepted at accept_gate: write that"),
+    ("the name that Claude Code has for a point", {**COMMAND, "point": "Stop"}, ".point: 'Stop' is what other tools call accept_gate; write that"),
+    ("the name that Gemini has for a point", {**COMMAND, "point": "AfterAgent"}, ".point: 'AfterAgent' is what other tools call accept_gate; write that"),
+    ("a point where nothing is mounted", {**COMMAND, "point": "pre_compact"}, f".point: no hook of the user or of a repository can be mounted at pre_compact{NEAR}"),
+    ("a point that never comes", {**COMMAND, "point": "user_prompt_submit"}, f".point: phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
+    ("no time at all", {**COMMAND, "timeout_sec": 0}, ".timeout_sec: 0 seconds: it must be over 0 and at most 3600"),
+    ("less than no time", {**COMMAND, "timeout_sec": -1.5}, ".timeout_sec: -1.5 seconds: it must be over 0 and at most 3600"),
+    ("more than an hour", {**COMMAND, "timeout_sec": 3601}, ".timeout_sec: 3601 seconds: it must be over 0 and at most 3600"),
+    ("a prompt", {**COMMAND, "kind": "prompt"}, ".kind: hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
+    ("an agent", {**COMMAND, "kind": "agent"}, ".kind: hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
+    ("an internal hook", {**COMMAND, "kind": "internal"}, ".kind: internal hooks come with the pipeline, and none can be added; write kind: command"),
+    ("an unknown kind", {**COMMAND, "kind": "comand"}, ".kind: 'comand' is no kind; did you mean 'command'?"),
+    ("another scope", {**COMMAND, "scope": "repo"}, ".scope: 'repo' is not the scope of this file; write user, or delete it"),
+    ("an async command", {**COMMAND, "mode": "async"}, ".mode: 'async' is no mode of kind command; write sync, or delete it"),
+    ("an http hook that is waited for", {**HTTP, "mode": "sync"}, ".mode: 'sync' is no mode of kind http; write observe, or delete it"),
+    ("an http hook that fails closed", {**HTTP, "failure_policy": "fail_closed"}, ".failure_policy: an http hook only observes, so it cannot fail closed; write fail_open"),
+    ("the sandbox for a builtin", {**BUILTIN, "sandbox": True}, ".sandbox: only hooks of kind command have sandbox; delete it, or write kind: command"),
+    ("exit codes of a builtin", {**BUILTIN, "exit_policy": "strict"}, ".exit_policy: only hooks of kind command have exit_policy; delete it, or write kind: command"),
+    ("the protocol of Claude Code in the sandbox", {**COMMAND, "sandbox": True, "exit_policy": "claude"}, ".exit_policy: in the sandbox exit codes alone count; write strict or auto, or delete it"),
+    ("variables in the sandbox", {**COMMAND, "sandbox": True, "env": {"A": "b"}}, ".env: the sandbox gives no variables to commands; delete it, or sandbox"),
+    ("a NUL in a variable", {**COMMAND, "env": {"A": "b\0"}}, ".env.A: no variable can hold a NUL character; delete it"),
+    ("a matcher where no tool is called", {**COMMAND, "matcher": "Bash"}, ".matcher: no tool is called at accept_gate; delete it, or mount the hook at before_tool_call"),
+    ("a matcher that is none", {**COMMAND, "point": "before_tool_call", "matcher": "("}, ".matcher: '(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
+    ("a matcher that will mean something else", {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"}, ".matcher: '[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
+    ("a condition away from the gate", {**COMMAND, "point": "session_end", "when": "always"}, ".when: it says nothing at session_end, only at accept_gate; delete it"),
+    ("a right to write away from the gate", {**COMMAND, "point": "session_end", "allow_writes": True}, ".allow_writes: it says nothing at session_end, only at accept_gate; delete it"),
+    ("an empty id", {**COMMAND, "id": ""}, ".id: '' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+    ("an id that is a path", {**COMMAND, "id": "../x"}, ".id: '../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+    ("an id with a line end", {**COMMAND, "id": "a\n"}, ".id: 'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+    ("an id of another alphabet", {**COMMAND, "id": "tésts"}, ".id: 'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+    ("an id that is too long", {**COMMAND, "id": "x" * 65}, f".id: '{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+    ("no command", {**COMMAND, "params": {}}, ".params: give either command (a line for sh) or args (a list, without a shell)"),
+    ("command and args", {**COMMAND, "params": {"command": "a", "args": ["a"]}}, ".params: give either command (a line for sh) or args (a list, without a shell)"),
+    ("an empty command", {**COMMAND, "params": {"command": " "}}, ".params.command: there is nothing to run; write a command, like 'python -m pytest -q'"),
+    ("empty args", {**COMMAND, "params": {"args": []}}, ".params.args: there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+    ("an empty program", {**COMMAND, "params": {"args": [""]}}, ".params.args: there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+    ("a NUL in a command", {**COMMAND, "params": {"command": "a\0b"}}, ".params.command: no command can hold a NUL character; delete it"),
+    ("params of another kind", {**COMMAND, "params": {"command": "a", "url": "http://localhost"}}, ".params.url: kind command has no url; it has: command, args; delete it"),
+    ("a command without its kind", {"id": "a", "point": "accept_gate", "params": {"command": "a"}}, ".params.handler: a builtin needs a handler; there are: require_file_exists, warn_on_tool_call, add_context_note (kind is builtin where it is not given; for a command write kind: command)"),
+    ("an unknown builtin", {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}}, ".params.handler: 'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
+    ("a file that is required and not named", {**BUILTIN, "params": {"handler": "require_file_exists"}}, ".params: require_file_exists needs path"),
+    ("a file of no name", {**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}}, ".params.path: it is empty; write it, or delete it"),
+    ("one tool and several", {**BUILTIN, "point": "before_tool_call", "params": {"handler": "warn_on_tool_call", "tool_name": "a", "tool_names": ["a"]}}, ".params: warn_on_tool_call needs tool_name or tool_names, not both"),
+    ("a warning of tools where none is called", {**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}}, ".params.handler: no tool is called at accept_gate; mount it at before_tool_call"),
+    ("a note that would refuse all work", {**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler: a note goes back to the model and costs an attempt, so nothing would ever be accepted; mount it at session_start"),
+    ("a note that nobody would read", {**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler: no model is asked after session_end; mount it at session_start"),
+    ("a note without words", {**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}}, ".params: add_context_note needs note or message, not both"),
+    ("http to nowhere", {**HTTP, "params": {}}, ".params.url: '' is no URL; write one like http://127.0.0.1:8080/hooks"),
+    ("an http method that is none", {**HTTP, "params": {"url": "http://[::1]/", "method": "TRACE"}}, ".params.method: 'TRACE' is refused; there are: GET, POST, PUT, PATCH, DELETE"),
+    ("a header with a line end", {**HTTP, "params": {"url": "http://[::1]/", "headers": {"A": "b\r\nC: d"}}}, ".params.headers: the value of 'A' is empty, or no header can hold it; mend or delete it"),
+    ("a header without a name", {**HTTP, "params": {"url": "http://[::1]/", "headers": {"": "b"}}}, ".params.headers: '' is no name of a header; mend or delete it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_refused_with_the_place_of_the_fault(item: dict[str, Any], message: str) -> None:
+    assert refusal({"items": [{**COMMAND, "id": "first"}, item]}) == f"config.yaml at $.runtime.hooks.items[1]{message}"
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://10.0.0.1/", "'10.0.0.1' is not this machine; only localhost, 127.0.0.0/8 and ::1 are"),
+        ("http://0.0.0.0/", "'0.0.0.0' is not this machine"),
+        ("http://localhost.example.org/", "'localhost.example.org' is not this machine"),
+        ("http://localhost./", "'localhost.' is not this machine"),
+        ("http://127.1/", "'127.1' is not this machine"),
+        ("http://2130706433/", "'2130706433' is not this machine"),
+        ("http://[::ffff:127.0.0.1]/", "is not this machine"),
+        ("http://[::2]/", "'::2' is not this machine"),
+        ("http://localhost@10.0.0.1/", "names and passwords stand in no URL"),
+        ("http://127.0.0.1\\@10.0.0.1/", "names and passwords stand in no URL"),
+        ("file:///etc/passwd", "is no absolute http or https URL"),
+        ("//localhost/", "is no absolute http or https URL"),
+        ("http:///x", "is no absolute http or https URL"),
+        ("http://localhost:99999/", "is no URL: Port out of range 0-65535"),
+        ("http://[::1/", "is no URL: Invalid IPv6 URL"),
+        ("http://localhost/a b", "is no URL"),
+        ("http://localhost/\r\nX: y", "is no URL"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_http_goes_to_this_machine_and_nowhere_else(url: str, words: str) -> None:
+    message = refusal({"items": [{**HTTP, "params": {"url": url}}]})
+    assert message.startswith("config.yaml at $.runtime.hooks.items[0].params.url: ")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost", "https://LOCALHOST:8443/x?y=1", "http://127.8.9.10/", "http://[::1]:80/a"]
+)
+def test_http_may_go_to_this_machine_by_any_of_its_names(url: str) -> None:
+    assert one({**HTTP, "params": {"url": url, "method": "PUT", "headers": {"X-A": "b"}}}).params["url"] == url
+
+
+def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
+    assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
+        "config.yaml at $.runtime.hooks.items[2].id: 'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["user_hooks_enabled", "on_untrusted", "default_timeout_sec", "default_failure_policy"]
+)
+def test_a_repository_says_nothing_of_the_users_own_choices(name: str) -> None:
+    value = {"user_hooks_enabled": False, "on_untrusted": "skip", "default_timeout_sec": 9}.get(name, "fail_open")
+    assert refusal({name: value, "items": []}, REPO) == (
+        f".pipeline/hooks.yaml at $.hooks.{name}: a repository may not set this; "
+        f"put {name} under runtime.hooks in the config.yaml of the user"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({**HTTP, "scope": "repo"}, ".kind: a repository may not mount http hooks; "),
+        ({**COMMAND, "kind": "internal"}, ".kind: internal hooks come with the pipeline"),
+        ({**COMMAND, "scope": "user"}, ".scope: 'user' is not the scope of this file; write repo, or delete it"),
+    ],
+    ids=["http", "an internal hook", "the scope of the user"],
+)
+def test_a_repository_may_not_mount(item: dict[str, Any], words: str) -> None:
+    assert f".pipeline/hooks.yaml at $.hooks.items[0]{words}" in refusal({"items": [item]}, REPO)
+
+
+def test_a_default_of_no_time_is_refused_too() -> None:
+    assert "$.runtime.hooks.default_timeout_sec: 0 seconds" in refusal({"default_timeout_sec": 0})
+
+
+def test_all_problems_are_told_at_once_where_they_are_asked_for() -> None:
+    items = [{**COMMAND, "timeout_sec": 0, "point": "Stop"}, {**COMMAND, "id": "A", "kind": "agent"}]
+    places = [line.partition(": ")[0] for line in problems_of({"items": items}, USER, "config.yaml")]
+    root = "config.yaml at $.runtime.hooks.items"
+    assert places == [f"{root}[0].point", f"{root}[0].timeout_sec", f"{root}[1].id", f"{root}[1].kind"]
+
+
+# Refused: by the schema
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"itmes": []}, "at $.hooks: Additional properties are not allowed ('itmes' was unexpected)"),
+        ({"items": [{**COMMAND, "timeout": 5}]}, "at $.hooks.items[0]: Additional properties are not allowed ('timeout'"),
+        ({"items": [{**COMMAND, "args": ["a"]}]}, "at $.hooks.items[0]: Additional properties are not allowed ('args'"),
+        ({"items": [{"id": "a"}]}, "at $.hooks.items[0]: 'point' is a required property"),
+        ({"items": [{"point": "accept_gate"}]}, "at $.hooks.items[0]: 'id' is a required property"),
+        ({"items": [{**COMMAND, "failure_policy": "maybe"}]}, "at $.hooks.items[0].failure_policy: 'maybe' is not one of"),
+        ({"items": [{**COMMAND, "timeout_sec": "5"}]}, "at $.hooks.items[0].timeout_sec: '5' is not of type 'number'"),
+        ({"items": [{**COMMAND, "env": {"A=B": "c"}}]}, "at $.hooks.items[0].env: 'A=B' does not match"),
+        ({"on_untrusted": "ask"}, "at $.hooks.on_untrusted: 'ask' is not one of"),
+    ],
+    ids=lambda value: str(value)[:50] if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_shape_that_is_unknown_is_refused_with_its_place(config: dict[str, Any], words: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        loaded(config)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_the_schema_are_hooks(number: int) -> None:
+    config = CONTRACTS.schema("hooks.yaml")["examples"][number]["hooks"]
+    assert problems_of(config, USER, "example") == []
+    assert loaded(config)
+
+
+texts = st.text(max_size=12)
+words = st.one_of(
+    texts, st.sampled_from(["accept_gate", "Stop", "command", "builtin", "http", "user", "repo", "claude"])
+)
+items = st.fixed_dictionaries(
+    {"id": words, "point": words},
+    optional={
+        "kind": words, "scope": words, "mode": words, "matcher": words, "timeout_sec": st.floats(allow_nan=False),
+        "env": st.dictionaries(st.sampled_from(["A", "B"]), texts, max_size=2), "sandbox": st.booleans(),
+        "params": st.fixed_dictionaries({}, optional={
+            "command": texts, "args": st.lists(texts, max_size=3), "handler": words, "url": texts,
+            "headers": st.dictionaries(texts, texts, max_size=2), "tool_names": st.lists(texts, max_size=2), "note": texts,
+        }),
+    },
+)  # fmt: skip
+
+
+@given(st.lists(items, max_size=4), st.sampled_from([USER, REPO]))
+@QUICK
+def test_hooks_are_made_or_refused_in_one_line_whatever_the_file_says(rows: list[dict[str, Any]], source: str) -> None:
+    problems = problems_of({"items": rows}, source, "x")
+    if problems:
+        assert all("\n" not in problem and problem.startswith("x at $.") for problem in problems)
+        with pytest.raises(HookConfigError):
+            hooks_from({"items": rows}, source, "x")
+    else:
+        assert len(hooks_from({"items": rows}, source, "x")) == len(rows)
