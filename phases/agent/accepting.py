@@ -44,7 +44,7 @@ def acceptance_of(
     places = assignment.places
     root = os.path.realpath(places.workspace)
     task = os.path.basename(os.path.dirname(places.workspace))
-    hooks = mounted(assignment.hooks, root)
+    hooks = mounted(assignment.hooks, root, begun.planned)
     events = Events(places.hooks, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]

@@ -116,20 +116,3 @@ def _results(conversation: Conversation, box: Toolbox, notes: Notes, calls: Sequ
         notes.learn(row["seen"])
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], call_id=call.id))
     return results
-
-
-def counts_of(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """started, running, completed and failed sub-agents, from the rows of a journal."""
-    asked = {
-        (row["key"]["turn"], call["id"])
-        for row in rows
-        if row["kind"] == "reply" and row["result"]["outcome"] == OK
-        for call in row["result"]["calls"]
-        if call["name"] == "Task"
-    }
-    results = {(row["key"]["turn"], row["key"]["call"]): row["result"] for row in rows if row["kind"] == "result"}
-    asked -= {key for key, result in results.items() if result.get("skipped")}
-    ended = {key: result["failed"] for key, result in results.items()}
-    failed = sum(ended[key] for key in asked & ended.keys())
-    done = len(asked & ended.keys())
-    return {"started": len(asked), "running": len(asked) - done, "completed": done - failed, "failed": failed}

@@ -117,6 +117,8 @@ def test_a_reason_stays_only_with_a_status_that_it_goes_with(
 def test_what_blocked_is_forgotten_when_it_goes_on() -> None:
     blocked = act((todo("a"),), "set_status", "a", status="blocked", reason="permission_wait")
     assert act(blocked, "claim", "a")[0].blocked_reason == ""
+    assert applied(blocked, {"todos": [item("a", "done")]}, 8)[0].blocked_reason == ""
+    assert applied(blocked, {"todos": [item("a", "blocked")]}, 8) == blocked
 
 
 def test_an_added_todo_gets_an_id_that_nothing_has() -> None:

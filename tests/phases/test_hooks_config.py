@@ -75,7 +75,7 @@ def test_every_point_that_is_offered_takes_a_hook_and_every_other_refuses_it() -
 
 
 def test_what_a_hook_says_goes_before_what_the_file_says_and_that_before_the_point() -> None:
-    config = {"default_timeout_sec": 2, "default_failure_policy": "warn_only"}
+    config: dict[str, Any] = {"default_timeout_sec": 2, "default_failure_policy": "warn_only"}
     by_file = one(COMMAND, **config)
     assert (by_file.seconds, by_file.failure_policy) == (2, "fail_open")
     by_item = one({**COMMAND, "timeout_sec": 3.5, "failure_policy": "fail_closed"}, **config)
@@ -170,67 +170,347 @@ def test_a_file_without_hooks_has_none(config: dict[str, Any]) -> None:
 # Refused: by place
 
 
-NEAR = "; there are: session_start, before_tool_call, after_tool_result, after_tool_failure, subagent_stop, accept_gate, session_end"
+NEAR = (
+    "; there are: session_start, before_tool_call, after_tool_result, after_tool_failure, subagent_stop, "
+    "accept_gate, session_end"
+)
 REFUSED = [
-    ("an unknown point, with what is near", {**COMMAND, "point": "accept_gat"}, ".point: 'accept_gat' is no point; did you mean 'accept_gate'?"),
-    ("an unknown point, with nothing near", {**COMMAND, "point": "xyz"}, f".point: 'xyz' is no point{NEAR}"),
-    ("the point that never was", {**COMMAND, "point": "before_completion_decision"}, ".point: there is no point before_completion_decision; work is accepted at accept_gate: write that"),
-    ("the name that Claude Code has for a point", {**COMMAND, "point": "Stop"}, ".point: 'Stop' is what other tools call accept_gate; write that"),
-    ("the name that Gemini has for a point", {**COMMAND, "point": "AfterAgent"}, ".point: 'AfterAgent' is what other tools call accept_gate; write that"),
-    ("a point where nothing is mounted", {**COMMAND, "point": "pre_compact"}, f".point: no hook of the user or of a repository can be mounted at pre_compact{NEAR}"),
-    ("a point that never comes", {**COMMAND, "point": "user_prompt_submit"}, f".point: phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
-    ("no time at all", {**COMMAND, "timeout_sec": 0}, ".timeout_sec: 0 seconds: it must be over 0 and at most 3600"),
-    ("less than no time", {**COMMAND, "timeout_sec": -1.5}, ".timeout_sec: -1.5 seconds: it must be over 0 and at most 3600"),
-    ("more than an hour", {**COMMAND, "timeout_sec": 3601}, ".timeout_sec: 3601 seconds: it must be over 0 and at most 3600"),
-    ("a prompt", {**COMMAND, "kind": "prompt"}, ".kind: hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
-    ("an agent", {**COMMAND, "kind": "agent"}, ".kind: hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
-    ("an internal hook", {**COMMAND, "kind": "internal"}, ".kind: internal hooks come with the pipeline, and none can be added; write kind: command"),
-    ("an unknown kind", {**COMMAND, "kind": "comand"}, ".kind: 'comand' is no kind; did you mean 'command'?"),
-    ("another scope", {**COMMAND, "scope": "repo"}, ".scope: 'repo' is not the scope of this file; write user, or delete it"),
-    ("an async command", {**COMMAND, "mode": "async"}, ".mode: 'async' is no mode of kind command; write sync, or delete it"),
-    ("an http hook that is waited for", {**HTTP, "mode": "sync"}, ".mode: 'sync' is no mode of kind http; write observe, or delete it"),
-    ("an http hook that fails closed", {**HTTP, "failure_policy": "fail_closed"}, ".failure_policy: an http hook only observes, so it cannot fail closed; write fail_open"),
-    ("the sandbox for a builtin", {**BUILTIN, "sandbox": True}, ".sandbox: only hooks of kind command have sandbox; delete it, or write kind: command"),
-    ("exit codes of a builtin", {**BUILTIN, "exit_policy": "strict"}, ".exit_policy: only hooks of kind command have exit_policy; delete it, or write kind: command"),
-    ("the protocol of Claude Code in the sandbox", {**COMMAND, "sandbox": True, "exit_policy": "claude"}, ".exit_policy: in the sandbox exit codes alone count; write strict or auto, or delete it"),
-    ("variables in the sandbox", {**COMMAND, "sandbox": True, "env": {"A": "b"}}, ".env: the sandbox gives no variables to commands; delete it, or sandbox"),
-    ("a NUL in a variable", {**COMMAND, "env": {"A": "b\0"}}, ".env.A: no variable can hold a NUL character; delete it"),
-    ("a matcher where no tool is called", {**COMMAND, "matcher": "Bash"}, ".matcher: no tool is called at accept_gate; delete it, or mount the hook at before_tool_call"),
-    ("a matcher that is none", {**COMMAND, "point": "before_tool_call", "matcher": "("}, ".matcher: '(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
-    ("a matcher that will mean something else", {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"}, ".matcher: '[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
-    ("a condition away from the gate", {**COMMAND, "point": "session_end", "when": "always"}, ".when: it says nothing at session_end, only at accept_gate; delete it"),
-    ("a right to write away from the gate", {**COMMAND, "point": "session_end", "allow_writes": True}, ".allow_writes: it says nothing at session_end, only at accept_gate; delete it"),
-    ("an empty id", {**COMMAND, "id": ""}, ".id: '' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-    ("an id that is a path", {**COMMAND, "id": "../x"}, ".id: '../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-    ("an id with a line end", {**COMMAND, "id": "a\n"}, ".id: 'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-    ("an id of another alphabet", {**COMMAND, "id": "tésts"}, ".id: 'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-    ("an id that is too long", {**COMMAND, "id": "x" * 65}, f".id: '{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
-    ("no command", {**COMMAND, "params": {}}, ".params: give either command (a line for sh) or args (a list, without a shell)"),
-    ("command and args", {**COMMAND, "params": {"command": "a", "args": ["a"]}}, ".params: give either command (a line for sh) or args (a list, without a shell)"),
-    ("an empty command", {**COMMAND, "params": {"command": " "}}, ".params.command: there is nothing to run; write a command, like 'python -m pytest -q'"),
-    ("empty args", {**COMMAND, "params": {"args": []}}, ".params.args: there is nothing to run; write a command, like [python, -m, pytest, -q]"),
-    ("an empty program", {**COMMAND, "params": {"args": [""]}}, ".params.args: there is nothing to run; write a command, like [python, -m, pytest, -q]"),
-    ("a NUL in a command", {**COMMAND, "params": {"command": "a\0b"}}, ".params.command: no command can hold a NUL character; delete it"),
-    ("params of another kind", {**COMMAND, "params": {"command": "a", "url": "http://localhost"}}, ".params.url: kind command has no url; it has: command, args; delete it"),
-    ("a command without its kind", {"id": "a", "point": "accept_gate", "params": {"command": "a"}}, ".params.handler: a builtin needs a handler; there are: require_file_exists, warn_on_tool_call, add_context_note (kind is builtin where it is not given; for a command write kind: command)"),
-    ("an unknown builtin", {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}}, ".params.handler: 'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
-    ("a file that is required and not named", {**BUILTIN, "params": {"handler": "require_file_exists"}}, ".params: require_file_exists needs path"),
-    ("a file of no name", {**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}}, ".params.path: it is empty; write it, or delete it"),
-    ("one tool and several", {**BUILTIN, "point": "before_tool_call", "params": {"handler": "warn_on_tool_call", "tool_name": "a", "tool_names": ["a"]}}, ".params: warn_on_tool_call needs tool_name or tool_names, not both"),
-    ("a warning of tools where none is called", {**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}}, ".params.handler: no tool is called at accept_gate; mount it at before_tool_call"),
-    ("a note that would refuse all work", {**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler: a note goes back to the model and costs an attempt, so nothing would ever be accepted; mount it at session_start"),
-    ("a note that nobody would read", {**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}}, ".params.handler: no model is asked after session_end; mount it at session_start"),
-    ("a note without words", {**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}}, ".params: add_context_note needs note or message, not both"),
-    ("http to nowhere", {**HTTP, "params": {}}, ".params.url: '' is no URL; write one like http://127.0.0.1:8080/hooks"),
-    ("an http method that is none", {**HTTP, "params": {"url": "http://[::1]/", "method": "TRACE"}}, ".params.method: 'TRACE' is refused; there are: GET, POST, PUT, PATCH, DELETE"),
-    ("a header with a line end", {**HTTP, "params": {"url": "http://[::1]/", "headers": {"A": "b\r\nC: d"}}}, ".params.headers: the value of 'A' is empty, or no header can hold it; mend or delete it"),
-    ("a header without a name", {**HTTP, "params": {"url": "http://[::1]/", "headers": {"": "b"}}}, ".params.headers: '' is no name of a header; mend or delete it"),
-]  # fmt: skip
+    pytest.param(
+        {**COMMAND, "point": "accept_gat"},
+        ".point",
+        ("'accept_gat' is no point; did you mean 'accept_gate'?"),
+        id="an unknown point, with what is near",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "xyz"},
+        ".point",
+        (f"'xyz' is no point{NEAR}"),
+        id="an unknown point, with nothing near",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_completion_decision"},
+        ".point",
+        ("there is no point before_completion_decision; work is accepted at accept_gate: write that"),
+        id="the point that never was",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "Stop"},
+        ".point",
+        ("'Stop' is what other tools call accept_gate; write that"),
+        id="the name that Claude Code has for a point",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "AfterAgent"},
+        ".point",
+        ("'AfterAgent' is what other tools call accept_gate; write that"),
+        id="the name that Gemini has for a point",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "pre_compact"},
+        ".point",
+        (f"no hook of the user or of a repository can be mounted at pre_compact{NEAR}"),
+        id="a point where nothing is mounted",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "user_prompt_submit"},
+        ".point",
+        (f"phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
+        id="a point that never comes",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": 0},
+        ".timeout_sec",
+        ("0 seconds: it must be over 0 and at most 3600"),
+        id="no time at all",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": -1.5},
+        ".timeout_sec",
+        ("-1.5 seconds: it must be over 0 and at most 3600"),
+        id="less than no time",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": 3601},
+        ".timeout_sec",
+        ("3601 seconds: it must be over 0 and at most 3600"),
+        id="more than an hour",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "prompt"},
+        ".kind",
+        ("hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
+        id="a prompt",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "agent"},
+        ".kind",
+        ("hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
+        id="an agent",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "internal"},
+        ".kind",
+        ("internal hooks come with the pipeline, and none can be added; write kind: command"),
+        id="an internal hook",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "comand"},
+        ".kind",
+        ("'comand' is no kind; did you mean 'command'?"),
+        id="an unknown kind",
+    ),
+    pytest.param(
+        {**COMMAND, "scope": "repo"},
+        ".scope",
+        ("'repo' is not the scope of this file; write user, or delete it"),
+        id="another scope",
+    ),
+    pytest.param(
+        {**COMMAND, "mode": "async"},
+        ".mode",
+        ("'async' is no mode of kind command; write sync, or delete it"),
+        id="an async command",
+    ),
+    pytest.param(
+        {**HTTP, "mode": "sync"},
+        ".mode",
+        ("'sync' is no mode of kind http; write observe, or delete it"),
+        id="an http hook that is waited for",
+    ),
+    pytest.param(
+        {**HTTP, "failure_policy": "fail_closed"},
+        ".failure_policy",
+        ("an http hook only observes, so it cannot fail closed; write fail_open"),
+        id="an http hook that fails closed",
+    ),
+    pytest.param(
+        {**BUILTIN, "sandbox": True},
+        ".sandbox",
+        ("only hooks of kind command have sandbox; delete it, or write kind: command"),
+        id="the sandbox for a builtin",
+    ),
+    pytest.param(
+        {**BUILTIN, "exit_policy": "strict"},
+        ".exit_policy",
+        ("only hooks of kind command have exit_policy; delete it, or write kind: command"),
+        id="exit codes of a builtin",
+    ),
+    pytest.param(
+        {**COMMAND, "sandbox": True, "exit_policy": "claude"},
+        ".exit_policy",
+        ("in the sandbox exit codes alone count; write strict or auto, or delete it"),
+        id="the protocol of Claude Code in the sandbox",
+    ),
+    pytest.param(
+        {**COMMAND, "sandbox": True, "env": {"A": "b"}},
+        ".env",
+        ("the sandbox gives no variables to commands; delete it, or sandbox"),
+        id="variables in the sandbox",
+    ),
+    pytest.param(
+        {**COMMAND, "env": {"A": "b\0"}},
+        ".env.A",
+        ("no variable can hold a NUL character; delete it"),
+        id="a NUL in a variable",
+    ),
+    pytest.param(
+        {**COMMAND, "matcher": "Bash"},
+        ".matcher",
+        ("no tool is called at accept_gate; delete it, or mount the hook at before_tool_call"),
+        id="a matcher where no tool is called",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_tool_call", "matcher": "("},
+        ".matcher",
+        ("'(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
+        id="a matcher that is none",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"},
+        ".matcher",
+        ("'[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
+        id="a matcher that will mean something else",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "when": "always"},
+        ".when",
+        ("it says nothing at session_end, only at accept_gate; delete it"),
+        id="a condition away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "allow_writes": True},
+        ".allow_writes",
+        ("it says nothing at session_end, only at accept_gate; delete it"),
+        id="a right to write away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "id": ""},
+        ".id",
+        ("'' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an empty id",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "../x"},
+        ".id",
+        ("'../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id that is a path",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "a\n"},
+        ".id",
+        ("'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id with a line end",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "tésts"},
+        ".id",
+        ("'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id of another alphabet",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "x" * 65},
+        ".id",
+        (f"'{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id that is too long",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {}},
+        ".params",
+        ("give either command (a line for sh) or args (a list, without a shell)"),
+        id="no command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a", "args": ["a"]}},
+        ".params",
+        ("give either command (a line for sh) or args (a list, without a shell)"),
+        id="command and args",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": " "}},
+        ".params.command",
+        ("there is nothing to run; write a command, like 'python -m pytest -q'"),
+        id="an empty command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"args": []}},
+        ".params.args",
+        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+        id="empty args",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"args": [""]}},
+        ".params.args",
+        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+        id="an empty program",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a\0b"}},
+        ".params.command",
+        ("no command can hold a NUL character; delete it"),
+        id="a NUL in a command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a", "url": "http://localhost"}},
+        ".params.url",
+        ("kind command has no url; it has: command, args; delete it"),
+        id="params of another kind",
+    ),
+    pytest.param(
+        {"id": "a", "point": "accept_gate", "params": {"command": "a"}},
+        ".params.handler",
+        (
+            "a builtin needs a handler; there are: require_file_exists, warn_on_tool_call, "
+            "add_context_note (kind is builtin where it is not given; for a command write kind: "
+            "command)"
+        ),
+        id="a command without its kind",
+    ),
+    pytest.param(
+        {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}},
+        ".params.handler",
+        ("'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
+        id="an unknown builtin",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "require_file_exists"}},
+        ".params",
+        ("require_file_exists needs path"),
+        id="a file that is required and not named",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}},
+        ".params.path",
+        ("it is empty; write it, or delete it"),
+        id="a file of no name",
+    ),
+    pytest.param(
+        {
+            **BUILTIN,
+            "point": "before_tool_call",
+            "params": {"handler": "warn_on_tool_call", "tool_name": "a", "tool_names": ["a"]},
+        },
+        ".params",
+        ("warn_on_tool_call needs tool_name or tool_names, not both"),
+        id="one tool and several",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}},
+        ".params.handler",
+        ("no tool is called at accept_gate; mount it at before_tool_call"),
+        id="a warning of tools where none is called",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}},
+        ".params.handler",
+        (
+            "a note goes back to the model and costs an attempt, so nothing would ever be accepted; "
+            "mount it at session_start"
+        ),
+        id="a note that would refuse all work",
+    ),
+    pytest.param(
+        {**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}},
+        ".params.handler",
+        ("no model is asked after session_end; mount it at session_start"),
+        id="a note that nobody would read",
+    ),
+    pytest.param(
+        {**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}},
+        ".params",
+        ("add_context_note needs note or message, not both"),
+        id="a note without words",
+    ),
+    pytest.param(
+        {**HTTP, "params": {}},
+        ".params.url",
+        ("'' is no URL; write one like http://127.0.0.1:8080/hooks"),
+        id="http to nowhere",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "method": "TRACE"}},
+        ".params.method",
+        ("'TRACE' is refused; there are: GET, POST, PUT, PATCH, DELETE"),
+        id="an http method that is none",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"A": "b\r\nC: d"}}},
+        ".params.headers",
+        ("the value of 'A' is empty, or no header can hold it; mend or delete it"),
+        id="a header with a line end",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"": "b"}}},
+        ".params.headers",
+        ("'' is no name of a header; mend or delete it"),
+        id="a header without a name",
+    ),
+]
 
 
-@pytest.mark.parametrize(("item", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_refused_with_the_place_of_the_fault(item: dict[str, Any], message: str) -> None:
-    assert refusal({"items": [{**COMMAND, "id": "first"}, item]}) == f"config.yaml at $.runtime.hooks.items[1]{message}"
+@pytest.mark.parametrize(("item", "place", "words"), REFUSED)
+def test_refused_with_the_place_of_the_fault(item: dict[str, Any], place: str, words: str) -> None:
+    message = refusal({"items": [{**COMMAND, "id": "first"}, item]})
+    assert message == f"config.yaml at $.runtime.hooks.items[1]{place}: {words}"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +551,8 @@ def test_http_may_go_to_this_machine_by_any_of_its_names(url: str) -> None:
 
 def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
     assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
-        "config.yaml at $.runtime.hooks.items[2].id: 'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+        "config.yaml at $.runtime.hooks.items[2].id: "
+        "'tESTS' is the id of items[0] too (upper and lower case are one); take another"
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from phases.agent.tools.syntax import tree_of
 
 STAR = "*"
-_MOST_STARS = 64
+_MOST_STARS, _MOST_IMPORTS = 64, 2000
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Walked = tuple[ast.AST, bool, bool]
@@ -35,6 +35,7 @@ class Bindings(NamedTuple):
     names: frozenset[str]
     """What it binds at module level, on any path through it; not what a star brings."""
     imports: tuple[Import, ...]
+    """By line; of very many, the first."""
     stars: tuple[Import, ...]
     """Those that bring everything."""
     opaque: bool
@@ -70,7 +71,7 @@ class _Reader:
         stars = tuple(found for found in imports if STAR in found.names)
         opaque = self._opaque or "__getattr__" in self._names or len(stars) > _MOST_STARS
         opaque = opaque or not self._imported.isdisjoint(self._set_on)
-        return Bindings(frozenset(self._names), imports, stars, opaque, self._is_program)
+        return Bindings(frozenset(self._names), imports[:_MOST_IMPORTS], stars, opaque, self._is_program)
 
     def _note(self, node: ast.AST, *, outside: bool, optional: bool) -> None:
         """`outside` of functions and classes."""

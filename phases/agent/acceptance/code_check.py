@@ -23,7 +23,7 @@ MOST_NAMED = 20
 _SECONDS, _HELP_SECONDS = 300, 60
 _TAIL = 1500
 _CHECKED = (".py", ".json", ".toml")
-_MOST_OTHERS, _MOST_CHARACTERS = 2000, 16 * 2**20
+_MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; what lies behind is not looked into."""
 _NOT_WRITTEN = ("node_modules", "site-packages")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'\n]{1,200})'", re.MULTILINE)

@@ -129,7 +129,7 @@ def _refused(
         "source": source,
         "detail": " ".join(block.split())[:500],
         "feedback": feedback(rejection) if left > 0 else "",
-        "lines": block_lines(rejection._replace(left=left)),
+        "lines": block_lines(rejection),
         "tampered": bool(standing.tampered),
     }
 

@@ -48,18 +48,23 @@ class Executor:
     def __init__(self, run: RunFacts, outside: Outside, events: Events, commands: Commands) -> None:
         self._run, self._outside, self._events, self._commands = run, outside, events, commands
 
-    def run(self, hook: Hook, occasion: Occasion) -> Result:
-        """What came of one hook."""
+    def run(self, hook: Hook, occasion: Occasion, own: Callable[[], Result] | None = None) -> Result:
+        """What came of one hook. `own` is what a hook of this program does."""
         started = time.monotonic()
         who = _who(hook, occasion)
         self._events.emit("hook_started", **who)
-        result = self._tried(hook, occasion)
-        if occasion.point == ACCEPT_GATE and result.status == FAILED:
+        result = own() if own else self._tried(hook, occasion)
+        if not own and occasion.point == ACCEPT_GATE and result.status == FAILED:
             result = self._tried(hook, occasion)
         result = _by_policy(hook, occasion.point, result)
         result = downgraded(result, occasion.point)._replace(seconds=round(time.monotonic() - started, 3))
         self._tell(hook, occasion, result)
         return result
+
+    def blocked(self, hook: Hook, occasion: Occasion, reason: str) -> None:
+        """Says so in the event log."""
+        tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
+        self._events.emit("hook_blocked", **_who(hook, occasion), **tool, reason=reason, enforced=True)
 
     def log_of(self, hook: Hook, attempt: int) -> str:
         """Where the whole output of a hook at the gate goes, as a path in the task."""
@@ -113,8 +118,7 @@ class Executor:
             if "downgraded" in note:
                 self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
-            tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
-            self._events.emit("hook_blocked", **who, **tool, reason=result.reason, enforced=True)
+            self.blocked(hook, occasion, result.reason)
 
 
 def fitting(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:

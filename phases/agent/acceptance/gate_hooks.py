@@ -55,19 +55,27 @@ class GateHooks:
         if hook is None or (seen and before.sha256 != seen):
             self.commands.settled()
             raise Moved
-        verification: dict[str, Any] | None = None
-        if hook.source == INTERNAL:
-            checked = self.check()
-            verification, block = checked["verification"], checked["block"]
-            result = Result(BLOCK if block else PASS, block or "")
-        else:
-            body = partial(stop_input, run=self.run, ending=facts)
-            result = self.executor.run(hook, Occasion(ACCEPT_GATE, body, attempt=facts.attempt))
+        occasion = Occasion(ACCEPT_GATE, partial(stop_input, run=self.run, ending=facts), attempt=facts.attempt)
+        checked: dict[str, Any] = {}
+        result = self.executor.run(hook, occasion, partial(self._own, checked) if hook.source == INTERNAL else None)
         after = self.now()
         wrote = [path for path, _ in changes(before, after, planned=self.planned).files]
-        result = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
+        refused = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
+        if refused is not result:
+            result = refused
+            self.executor.blocked(hook, occasion, result.reason)
         log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
-        return {**_row(hook, result), "log": log, "wrote": wrote, "tree": after.sha256, "verification": verification}
+        return {
+            **_row(hook, result),
+            "log": log,
+            "wrote": wrote,
+            "tree": after.sha256,
+            "verification": checked.get("verification"),
+        }
+
+    def _own(self, checked: dict[str, Any]) -> Result:
+        checked.update(self.check())
+        return Result(BLOCK if checked["block"] else PASS, checked["block"] or "")
 
 
 def _row(hook: Hook, result: Result) -> dict[str, Any]:

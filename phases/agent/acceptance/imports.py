@@ -44,6 +44,7 @@ class Modules:
         for location in self._files:
             while location := location.rpartition("/")[0]:
                 self._folders.add(location)
+        self._reached: dict[str, list[str] | None] = {}
         self._holders: dict[str, list[str]] = {}
         """Of each name, where it is: for programs that put folders into their path."""
         if any("sys.path" in source for source in files.values()):
@@ -91,25 +92,38 @@ class Modules:
 
     def may_hold(self, location: str, name: str) -> bool:
         """Whether something may have this name there: a module inside, what its file binds, or what that takes from others."""
-        todo, seen = [location], set[str]()
+        if location not in self._reached:
+            self._reached[location] = self._reach(location)
+        reached = self._reached[location]
+        return reached is None or name in _ALWAYS or any(self._holds(each, name) for each in reached)
+
+    def _holds(self, location: str, name: str) -> bool:
+        bindings = self._bindings_at(location)
+        return self.is_there(_joined(location, [name])) or (bindings is not None and name in bindings.names)
+
+    def _reach(self, location: str) -> list[str] | None:
+        """It, and what it takes everything from; None where that may bring any name."""
+        todo, seen = [location], dict[str, None]()
         while todo:
             location = todo.pop()
-            seen.add(location)
-            if self.is_there(_joined(location, [name])):
-                return True
-            file = self.file_of(location)
+            if location in seen:
+                continue
+            seen[location] = None
+            bindings, file = self._bindings_at(location), self.file_of(location)
             if file is None:
                 continue
-            bindings = self.bindings.get(file)
-            if bindings is None or bindings.opaque or name in bindings.names or len(seen) > _MOST_PLACES:
-                return True
+            if bindings is None or bindings.opaque or len(seen) > _MOST_PLACES:
+                return None
             for star in bindings.stars:
                 sources = [_joined(place, star.module.split(".")) for place in self.places_of(file, star)]
                 known = [source for source in sources if self.is_there(source)]
                 if not known:
-                    return True
-                todo += [source for source in known if source not in seen]
-        return name in _ALWAYS
+                    return None
+                todo += known
+        return list(seen)
+
+    def _bindings_at(self, location: str) -> Bindings | None:
+        return self.bindings.get(self.file_of(location) or "")
 
     def _has(self, place: str, top: str, path: str) -> bool:
         """Whether a name is there, as something else than the file that asks for it."""
@@ -174,7 +188,7 @@ def _fault_at(modules: Modules, place: str, found: Import) -> str:
 def _may_load_others(modules: Modules, holder: str) -> bool:
     """Whether a package may have modules that lie elsewhere."""
     file = modules.file_of(holder)
-    bindings = modules.bindings.get(file) if file else None
+    bindings = modules.bindings.get(file or "")
     return file is not None and (bindings is None or bindings.opaque or "__path__" in bindings.names)
 
 

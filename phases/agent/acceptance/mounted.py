@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configured import hooks_from
@@ -51,8 +51,11 @@ class Mounted(NamedTuple):
     """Why nothing can be verified, or empty."""
 
 
-def mounted(setting: HookSetting, workspace: str) -> Mounted:
-    """What there is at the start. Raises Incomplete where the user wants the run refused, or trusts what cannot be used."""
+def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = ()) -> Mounted:
+    """What there is at the start. `planned` files are the agent's to write, whatever hook names them.
+
+    Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
+    """
     own = hooks_from(setting.own["hooks"], USER, os.path.join(setting.own_folder, "config.yaml")) if setting.own else ()
     options = setting.own.get("hooks", {})
     if options.get("user_hooks_enabled") is False:
@@ -67,15 +70,15 @@ def mounted(setting: HookSetting, workspace: str) -> Mounted:
     if options.get("enabled") is False:
         repo = repo._replace(state="none", hooks=(), pins={})
     _refuse(repo, stops=options.get("on_untrusted") == "stop")
-    theirs: dict[str, str] = {}
-    for hook in own:
-        theirs.update(scripts_in(hook, workspace))
+    named = {path: digest for hook in own for path, digest in scripts_in(hook, workspace).items()}
+    pins = {path: digest for path, digest in {**named, **repo.pins}.items() if digest and path not in planned}
     doubt = (
         f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
         if repo.state == "modified"
         else ""
     )
-    return Mounted((CODE, *own, *repo.hooks), {**theirs, **repo.pins}, dict(repo.pins), repo, doubt)
+    trusted = {path: pins[path] for path in repo.pins if path in pins}
+    return Mounted((CODE, *own, *repo.hooks), pins, trusted, repo, doubt)
 
 
 def _refuse(repo: Discovered, *, stops: bool) -> None:

@@ -34,7 +34,7 @@ _DESCRIPTION = (
 )
 
 
-def todo_tool(current: Callable[[], tuple[Todo, ...]] = tuple, turn: Callable[[], int] = int) -> Tool:
+def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) -> Tool:
     """TodoWrite. `current` is the list as it is, `turn` the turn that it is.
 
     It computes and answers: the list is kept by whoever records the answer, with `applied` on the same arguments.

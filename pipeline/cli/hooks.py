@@ -1,0 +1,264 @@
+"""`pipeline hooks`: which hooks check the agent's work, and the ways to trust, try and import them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
+from pipeline.cli.console import complain, in_terminal, say, say_json, table, tell, warn
+from pipeline.cli.hooks_text import hook_rows, lines_of_trial
+from pipeline.errors import UsageError
+from pipeline.settings import did_you_mean
+
+if TYPE_CHECKING:
+    from phases.agent.acceptance.hook import Hook
+    from pipeline.cli.hooks_found import Found, Row
+    from pipeline.cli.hooks_trusting import Offer
+    from pipeline.store import TaskStore
+
+_TASKS_DIR = click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_KINDS = click.Choice(["claude", "codex", "gemini"])
+_SCOPES = click.Choice(["user", "repo"])
+
+
+class _Group(click.Group):
+    """Says what was meant where a word is mistyped."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            ctx.fail(f"there is no command 'hooks {args[0]}'{did_you_mean(args[0], list(self.commands))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("hooks", cls=_Group)
+def hooks_command() -> None:
+    """List, trust, try and import the hooks that check the agent's work before it counts as done.
+
+    \b
+    pipeline hooks list                          yours, and those of the newest task
+    pipeline hooks trust paper --show            what you would vouch for
+    pipeline hooks test paper user:tests         run one now
+    pipeline hooks import --from claude .claude/settings.json
+    """
+
+
+@hooks_command.command("list")
+@click.argument("task", metavar="[ID]", required=False)
+@_TASKS_DIR
+@_JSON
+def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
+    """List your hooks and those in the workspace of a task (the newest without ID). Exits with 1 when some are invalid.
+
+    \b
+    pipeline hooks list paper
+    """
+    from pipeline.cli.hooks_found import found_hooks
+    from pipeline.contract import Contracts
+
+    store = _task_if_any(task, tasks_dir)
+    workspace = store.path("generate_code") if store else ""
+    found = found_hooks(store.contracts if store else Contracts(), workspace)
+    if as_json:
+        rows = [{name: value for name, value in row._asdict().items() if name != "hook"} for row in found.rows]
+        there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
+        say_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
+    else:
+        rows_shown = hook_rows(found.rows)
+        table(rows_shown, header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
+        _tell_notes(found, store)
+    for problem in found.problems:
+        complain(f"invalid: {problem}")
+    return 1 if found.problems else 0
+
+
+@hooks_command.command("trust")
+@click.argument("task", metavar="[ID]", required=False)
+@click.option("--show", is_flag=True, help="Only show what would be trusted.")
+@click.option("--yes", is_flag=True, help="Ask nobody.")
+@_TASKS_DIR
+@_JSON
+def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
+    """Vouch for the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
+
+    \b
+    pipeline hooks trust paper --show
+    pipeline hooks trust paper
+    """
+    from pipeline.cli.hooks_trusting import as_json as json_of
+    from pipeline.cli.hooks_trusting import offer_of
+    from pipeline.cli.reviewer import person
+    from pipeline.logs import timestamp
+
+    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
+    workspace = _workspace_of(store)
+    offer = offer_of(store.contracts, _with_hooks(store, workspace), timestamp(), person())
+    if not show and not yes and not offer.nothing_new and not in_terminal():
+        raise UsageError(
+            f"nobody is at the terminal to confirm it: look with: pipeline hooks trust {command_name(store)} --show, then say "
+            "so with: --yes"
+        )
+    if not as_json:
+        _show_offer(offer, workspace)
+    written = not show and not offer.nothing_new and _confirmed(yes=yes) and _write(store, workspace, offer)
+    if as_json:
+        say_json({"task": store.id, "workspace": os.path.realpath(workspace), **json_of(offer), "written": written})
+    elif not show:
+        tell("trusted, as they are now" if written else _why_not_written(offer))
+    return 0 if show or written or offer.nothing_new else 1
+
+
+@hooks_command.command("test")
+@click.argument("task", metavar="ID")
+@click.argument("hook", metavar="HOOK")
+@_TASKS_DIR
+@_JSON
+def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> int:
+    """Run one hook now on the workspace of a task, as a run would. Exits with 0 when it passes, else with 1.
+
+    What the hook writes stays written; a check of the built-in hook leaves nothing behind.
+
+    \b
+    pipeline hooks test paper tests
+    pipeline hooks test paper internal:code
+    """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    store = open_task(settings, task)
+    _workspace_of(store)
+    with store.writing() as left:
+        if left:
+            warn(left)
+        chosen = _hook_named(store, hook)
+        if not as_json:
+            tell(f"runs {chosen.key} …")
+        from pipeline.cli.hooks_trial import Trial, tried
+
+        values = effective(settings, store.load("task.json"), {})
+        plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
+        outcome = tried(Trial(store.root, store.id, values, plan, os.environ), chosen)
+    if as_json:
+        say_json({"task": store.id, "hook": chosen.key, **outcome})
+    else:
+        for line in lines_of_trial(chosen, {**outcome, "log": near(outcome["log"]) if outcome["log"] else ""}):
+            say(line)
+    return 0 if outcome["status"] == "pass" else 1
+
+
+@hooks_command.command("import")
+@click.argument("file", metavar="FILE")
+@click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
+@click.option("--scope", type=_SCOPES, default="user", help="Where you will paste it: your settings (the default), or a repository.")
+@_JSON
+def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
+    """Translate the hooks of another tool. Prints YAML to paste; what cannot be translated is listed. Writes nothing.
+
+    \b
+    pipeline hooks import --from claude .claude/settings.json
+    pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
+    """
+    from pipeline.cli.hooks_import import place_of, translated
+
+    done = translated(kind, file, scope)
+    if as_json:
+        say_json({"items": done.items, "untranslated": done.untranslated})
+    elif done.items:
+        say(done.text.rstrip("\n"))
+    for line in done.untranslated:
+        tell(f"not translated: {' '.join(line.splitlines())}")
+    if not done.items:
+        complain(f"nothing of {file} could be translated")
+    elif not as_json:
+        tell(f"{len(done.items)} hooks, for {place_of(scope)}; look at them there with: pipeline hooks list")
+    return 0 if done.items else 1
+
+
+def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
+    """The task that is named, else the newest; None where there is none at all."""
+    settings = settings_from({"tasks_dir": tasks_dir})
+    try:
+        return open_task(settings, task)
+    except UsageError:
+        if task:
+            raise
+        return None
+
+
+def _tell_notes(found: Found, store: TaskStore | None) -> None:
+    for note in found.notes:
+        say(note)
+    if store and found.repo.state in ("untrusted", "modified"):
+        name = command_name(store)
+        say(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
+
+
+def _workspace_of(store: TaskStore) -> str:
+    workspace = store.path("generate_code")
+    if not os.path.isdir(workspace):
+        raise UsageError(
+            f"task {store.id} has no workspace yet: phase 09 makes it; go on with: pipeline resume {command_name(store)}"
+        )
+    return workspace
+
+
+def _with_hooks(store: TaskStore, workspace: str) -> str:
+    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
+
+    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
+        raise UsageError(f"nothing to trust: task {store.id} has no {near(workspace)}/{HOOKS_FILE}; write it first")
+    return workspace
+
+
+def _show_offer(offer: Offer, workspace: str) -> None:
+    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
+    from pipeline.cli.hooks_trusting import lines_of_offer
+
+    say(f"{near(workspace)}/{HOOKS_FILE}, sha256 {offer.entry['hooks_file_sha256'][:12]}:")
+    for line in lines_of_offer(offer):
+        say(line)
+    if offer.fault:
+        warn(f"nothing can be trusted now: {offer.fault}")
+
+
+def _confirmed(*, yes: bool) -> bool:
+    return yes or click.confirm("Trust all of that? It will run", err=True)
+
+
+def _write(store: TaskStore, workspace: str, offer: Offer) -> bool:
+    from phases.agent.acceptance.trust import write_trust
+    from pipeline.cli.hooks_found import check_store, store_path
+
+    write_trust(store_path(), workspace, offer.entry, check_store(store.contracts))
+    return True
+
+
+def _why_not_written(offer: Offer) -> str:
+    return "all of that is trusted already" if offer.nothing_new else "nothing is trusted"
+
+
+def _hook_named(store: TaskStore, name: str) -> Hook:
+    """The hook of that key or id, if a run would use it. Raises UsageError."""
+    from pipeline.cli.hooks_found import RUNS, found_hooks
+    from pipeline.cli.own import own_hooks
+
+    own_hooks()  # raises where a run would not begin
+    rows = found_hooks(store.contracts, store.path("generate_code")).rows
+    keys = [row.key for row in rows]
+    fitting = [row for row in rows if name.casefold() in (row.key.casefold(), row.key.partition(":")[2].casefold())]
+    if not fitting:
+        raise UsageError(f"there is no hook '{name}'{did_you_mean(name, keys)}")
+    if len(fitting) > 1:
+        raise UsageError(f"'{name}' is {' and '.join(row.key for row in fitting)}; name one of them")
+    row = fitting[0]
+    if row.state not in RUNS or row.hook is None:
+        raise UsageError(f"{row.key} is {row.state}, and so is not run{_cure(row, store)}")
+    return row.hook
+
+
+def _cure(row: Row, store: TaskStore) -> str:
+    name, why = command_name(store), f" ({row.note})" if row.note else ""
+    if row.state in ("untrusted", "modified"):
+        return f"{why}; look at it with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}"
+    return f"{why}; look with: pipeline hooks list {name}"

@@ -1,0 +1,212 @@
+"""Finds every hook of the user and of one workspace, with the state that it is in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.configured import hooks_from, problems_of
+from phases.agent.acceptance.hook import INTERNAL, REPO, USER, Hook
+from phases.agent.acceptance.mounted import CODE, STORE
+from phases.agent.acceptance.points import POINTS
+from phases.agent.acceptance.refused import faults_of
+from phases.agent.acceptance.repo_hooks import (
+    HOOKS_FILE,
+    INVALID,
+    LARGEST_HOOKS_FILE,
+    MODIFIED,
+    NO_HOOKS,
+    TRUSTED,
+    Discovered,
+    discover,
+)
+from phases.agent.acceptance.trust import read_store
+from phases.agent.tools.shown import one_line
+from phases.agent.workspace import Workspace
+from pipeline.cli.own import config_folder, settings_file
+from pipeline.contract import Contracts, explanations
+from pipeline.errors import PipelineError, UsageError
+from pipeline.plain_yaml import parse_yaml
+from pipeline.settings import user_hooks
+
+MANAGED, DISABLED = "managed", "disabled"
+RUNS = (MANAGED, USER, TRUSTED)
+"""The states of hooks that a run would use."""
+_CHECKS = "planned files, imports, the plan's checks, the entry script"
+_ITEM = re.compile(r"\.items\[([0-9]+)\]")
+_ORDER = tuple(POINTS)
+
+
+class Row(NamedTuple):
+    """One hook, as it is listed. What a file says is not made safe for a terminal here."""
+
+    point: str
+    key: str
+    """`user:tests`."""
+    state: str
+    """managed, user, trusted, untrusted, modified, invalid or disabled."""
+    kind: str
+    seconds: float | None
+    """How long it may take; None where nothing limits it, or nobody can say."""
+    policy: str
+    command: str
+    note: str = ""
+    hook: Hook | None = None
+    """What a run would use; None for one that cannot be used."""
+
+
+class Found(NamedTuple):
+    """All of them, by point and in the order in which they run."""
+
+    rows: tuple[Row, ...]
+    problems: tuple[str, ...]
+    """What is wrong with a configuration, a line each."""
+    notes: tuple[str, ...]
+    """Why hooks do not run, a line each."""
+    repo: Discovered
+
+
+def found_hooks(contracts: Contracts, workspace: str) -> Found:
+    """The hooks of the user, and of a workspace (empty: of none)."""
+    own, problems = _own(contracts)
+    repo = _discovered(contracts, workspace)
+    all_off = own.get("enabled", True) is False
+    rows = [_managed(), *_rows(own, USER, lambda name: (USER, ""))]
+    notes = [_faulty_store(contracts), *([f"{settings_file()}: enabled is false, so no hook but ours runs"] * all_off)]
+    if repo.state != NO_HOOKS:
+        theirs, wrong = _theirs(contracts, workspace, repo)
+        told = dict(repo.skipped)
+        rows += _of_the_repository(_rows(theirs, REPO, lambda name: _state(repo, told, name)), repo, all_off=all_off)
+        problems += wrong
+        there = {item["id"] for item in theirs.get("items", ())}
+        gone = [f"{REPO}:{name}: {why}" for name, why in repo.skipped if there and name not in there]
+        notes += [_of_the_file(repo), *gone]
+    place = {name: number for number, name in enumerate(_ORDER)}
+    rows.sort(key=lambda row: place.get(row.point, len(place)))
+    return Found(tuple(rows), tuple(problems), tuple(filter(None, notes)), repo)
+
+
+def what_runs(params: Mapping[str, Any]) -> str:
+    """What the parameters of a hook come to, in words; a list of arguments as a shell would want it."""
+    if "args" in params:
+        return shlex.join(map(str, params["args"]))
+    named = (str(value) for value in params.values() if isinstance(value, str | int))
+    return str(params["command"]) if "command" in params else " ".join(named)
+
+
+def parse_hooks(contracts: Contracts) -> Callable[[bytes], dict[str, Any]]:
+    """How the hooks file of a workspace is parsed and checked."""
+    return lambda data: dict(contracts.parse("hooks.yaml", data, writer="you"))
+
+
+def check_store(contracts: Contracts) -> Callable[[Any], str | None]:
+    """Why a value is no store of trusted workspaces, or None."""
+    return lambda value: contracts.breach(contracts.schema(STORE), value)
+
+
+def store_path() -> str:
+    """Where the user keeps what is trusted."""
+    return f"{config_folder()}/{STORE}"
+
+
+def _own(contracts: Contracts) -> tuple[Mapping[str, Any], list[str]]:
+    """The value under `hooks` of the user's file, and what is wrong with it. What breaks the schema is not looked into."""
+    where = settings_file()
+    try:
+        runtime = user_hooks(where)
+    except UsageError as error:
+        return {}, [str(error)]
+    if not runtime:
+        return {}, []
+    wrong = _breaches(contracts, runtime, where, "$.runtime")
+    return ({}, wrong) if wrong else (runtime["hooks"], problems_of(runtime["hooks"], USER, where))
+
+
+def _discovered(contracts: Contracts, workspace: str) -> Discovered:
+    if not workspace:
+        return Discovered(NO_HOOKS)
+    return discover(workspace, store_path(), parse_hooks(contracts), check_store(contracts))
+
+
+def _theirs(contracts: Contracts, workspace: str, repo: Discovered) -> tuple[Mapping[str, Any], list[str]]:
+    """The same of the file of the workspace."""
+    try:
+        data = Workspace(workspace).read_bytes(HOOKS_FILE)
+        value = parse_yaml(data) if len(data) <= LARGEST_HOOKS_FILE else None
+    except PipelineError:
+        value = None
+    if value is None:
+        return {}, [repo.reason] if repo.state == INVALID else []
+    wrong = _breaches(contracts, value, HOOKS_FILE, "$") or problems_of(value["hooks"], REPO, HOOKS_FILE)
+    broken = [repo.reason] if repo.state == INVALID and not wrong else []
+    return ({} if _breaches(contracts, value, "", "$") else value["hooks"]), [*wrong, *broken]
+
+
+def _breaches(contracts: Contracts, value: Any, where: str, root: str) -> list[str]:
+    schema = contracts.schema("hooks.yaml")
+    if contracts.breach(schema, value) is None:
+        return []
+    return [
+        f"{where} at {found.json_path.replace('$', root, 1)}: {one_line(found.message, 300)}"
+        for found in explanations(schema, value)
+    ]
+
+
+def _managed() -> Row:
+    return Row(CODE.point, CODE.key, MANAGED, CODE.kind, None, CODE.failure_policy, _CHECKS, hook=CODE)
+
+
+def _rows(config: Mapping[str, Any], source: str, state: Callable[[str], tuple[str, str]]) -> list[Row]:
+    """The hooks of one file in their order, those that are turned off or cannot be used among them."""
+    faults = [fault.place for fault in faults_of(config, source)]
+    bad = {int(found[1]) for place in faults if (found := _ITEM.match(place))}
+    items: Sequence[Mapping[str, Any]] = config.get("items", ())
+    good = {item["id"]: item for index, item in enumerate(items) if index not in bad}
+    top = ("default_timeout_sec", "default_failure_policy")
+    defaults = {name: config[name] for name in top if name in config and f".{name}" not in faults}
+    hooks = hooks_from({**defaults, "items": [{**item, "enabled": True} for item in good.values()]}, source, "")
+    off = not config.get("enabled", True) or (source == USER and not config.get("user_hooks_enabled", True))
+    rows = []
+    for hook in hooks:
+        word, note = (DISABLED, "") if off or not good[hook.id].get("enabled", True) else state(hook.id)
+        rows.append(_row(hook, word, note))
+    return [*rows, *(_invalid(items[index], source) for index in sorted(bad))]
+
+
+def _row(hook: Hook, state: str, note: str) -> Row:
+    command = what_runs(hook.params)
+    return Row(hook.point, hook.key, state, hook.kind, hook.seconds, hook.failure_policy, command, note, hook)
+
+
+def _invalid(item: Mapping[str, Any], source: str) -> Row:
+    key = f"{source}:{item['id']}"
+    command = what_runs(item.get("params", {}))
+    return Row(str(item["point"]), key, INVALID, str(item.get("kind", "builtin")), None, "", command)
+
+
+def _state(repo: Discovered, told: Mapping[str, str], name: str) -> tuple[str, str]:
+    if repo.state != MODIFIED:
+        return repo.state, ""
+    return (TRUSTED, "") if any(hook.id == name for hook in repo.hooks) else (MODIFIED, told.get(name, ""))
+
+
+def _of_the_repository(rows: Iterable[Row], repo: Discovered, *, all_off: bool) -> list[Row]:
+    """With the very hooks that were compared with what is trusted: the file may be another by now."""
+    hooks = {hook.key: hook for hook in repo.hooks}
+    rows = [row._replace(hook=hooks.get(row.key)) for row in rows]
+    return [row._replace(state=DISABLED) for row in rows] if all_off else rows
+
+
+def _faulty_store(contracts: Contracts) -> str:
+    store = read_store(store_path(), check_store(contracts))
+    return f"no workspace is trusted: {store.fault}" if store.fault and not store.missing else ""
+
+
+def _of_the_file(repo: Discovered) -> str:
+    reason = repo.reason.partition("; look with: ")[0]
+    return f"{HOOKS_FILE} of the workspace is {repo.state}" + (f": {reason}" if reason else "")
+
+
+SOURCES_IN_WORDS = {INTERNAL: "ours", USER: "yours", REPO: "of the workspace"}

@@ -1,0 +1,65 @@
+"""Turns the hooks of another tool into text that can be pasted into a file of ours."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.configured import problems_of
+from phases.agent.acceptance.hook import REPO, USER
+from phases.agent.acceptance.imported import import_hooks
+from phases.agent.acceptance.repo_hooks import HOOKS_FILE
+from pipeline.cli.console import printable
+from pipeline.cli.own import settings_file
+from pipeline.errors import FormatError, UsageError
+from pipeline.files import read_bytes
+from pipeline.plain_yaml import dump_yaml, parse_yaml
+
+LARGEST = 4 * 1024 * 1024
+
+
+class Translated(NamedTuple):
+    """What became of a file of hooks."""
+
+    items: list[dict[str, Any]]
+    untranslated: list[str]
+    """What was left out, or reads differently here, a line each."""
+    text: str
+    """YAML; empty where nothing could be taken over."""
+
+
+def translated(kind: str, path: str, scope: str) -> Translated:
+    """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError."""
+    if not os.path.lexists(path):
+        raise UsageError(f"there is no file {path}; name the settings file with the hooks of {kind}")
+    found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path)
+    items, left = [], list(found.untranslated)
+    for item in found.items:
+        fault = _fault(item, scope)
+        if fault:
+            left.append(fault)
+        else:
+            items.append(item)
+    return Translated(items, left, _text({"hooks": {"items": items}}, scope) if items else "")
+
+
+def place_of(scope: str) -> str:
+    """Where the text belongs."""
+    return HOOKS_FILE if scope == REPO else settings_file()
+
+
+def _fault(item: dict[str, Any], scope: str) -> str:
+    """Why an item cannot be pasted there, or nothing: what is seen must be all that there is."""
+    problem = next(iter(problems_of({"items": [item]}, scope, "")), "")
+    if problem:
+        return f"{item['id']}: {problem.partition(': ')[2]}"
+    try:
+        if parse_yaml(printable(_text(item, "")).encode()) == item:
+            return ""
+    except (FormatError, UnicodeError):
+        pass
+    return f"{item['id']}: its text holds characters that are not seen, and is not safe to paste; write that hook by hand"
+
+
+def _text(value: dict[str, Any], scope: str) -> str:
+    return dump_yaml({"runtime": value} if scope == USER else value).decode("utf-8")

@@ -1,0 +1,106 @@
+"""What `hooks trust` would vouch for, in words: each hook whole, each script by its digest, what changed since the last time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from phases.agent.acceptance.hook import COMMAND
+from phases.agent.acceptance.pins import ABSENT
+from phases.agent.acceptance.repo_hooks import HOOKS_FILE, entry_for
+from phases.agent.acceptance.trust import read_store
+from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
+from pipeline.contract import Contracts
+
+_PREFIX = 12
+_SHOWN_APART = ("id", "point", "kind", "params")
+NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
+
+
+class Offer(NamedTuple):
+    """What can be trusted."""
+
+    entry: dict[str, Any]
+    """As the store is to keep it."""
+    items: tuple[Mapping[str, Any], ...]
+    """The hooks as they stand in the very bytes that the entry is about."""
+    hooks: Mapping[str, str]
+    """Id -> new, changed, as trusted or gone."""
+    scripts: Mapping[str, str]
+    """Path -> the same."""
+    fault: str
+    """Why the store takes nothing, or empty."""
+
+    @property
+    def nothing_new(self) -> bool:
+        """All of it is trusted, as it is."""
+        return set(self.hooks.values()) | set(self.scripts.values()) <= {SAME}
+
+
+def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
+    """What there is to trust in a workspace. Raises HookConfigError for what cannot be trusted."""
+    parse, seen = parse_hooks(contracts), []
+
+    def noted(data: bytes) -> dict[str, Any]:
+        seen.append(parse(data))
+        return seen[-1]
+
+    entry = entry_for(workspace, noted, at, by)
+    store = read_store(store_path(), check_store(contracts))
+    before = store.entry(workspace) or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
+    hooks, scripts = _marks(entry["hooks"], before["hooks"]), _marks(entry["scripts"], before["scripts"])
+    if before["hooks_file_sha256"] not in ("", entry["hooks_file_sha256"]):
+        scripts = {HOOKS_FILE: CHANGED, **scripts}
+    items = seen[-1]["hooks"].get("items", ())
+    return Offer(entry, tuple(items), hooks, scripts, "" if store.missing else store.fault)
+
+
+def lines_of_offer(offer: Offer) -> Iterator[str]:
+    """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
+    for item in offer.items:
+        yield f"  {offer.hooks[item['id']]:<11} {item['id']}: {', '.join(_facts(item))}"
+        for line in what_runs(item.get("params", {})).splitlines():
+            yield f"{' ' * 14}| {line}"
+    yield from (f"  {GONE:<11} {name}" for name, mark in offer.hooks.items() if mark == GONE)
+    if offer.scripts:
+        yield "Files that decide with them:"
+    pinned = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
+    for path, mark in offer.scripts.items():
+        yield f"  {mark:<11} {_named(path)}  {_digest(pinned.get(path), gone=mark == GONE)}"
+
+
+def as_json(offer: Offer) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "hooks_file_sha256": offer.entry["hooks_file_sha256"],
+        "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
+        "scripts": [{"path": p, "change": mark, "sha256": offer.entry["scripts"].get(p)} for p, mark in offer.scripts.items()],
+        "gone": [name for name, mark in offer.hooks.items() if mark == GONE],
+    }  # fmt: skip
+
+
+def _marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    marks = {name: NEW if name not in before else SAME if before[name] == now[name] else CHANGED for name in now}
+    return {**marks, **{name: GONE for name in before if name not in now}}
+
+
+def _facts(item: Mapping[str, Any]) -> Iterator[str]:
+    """Everything that an item says, beside what it runs."""
+    kind = item.get("kind", "builtin")
+    yield f"{kind} at {item['point']}"
+    if kind == COMMAND:
+        yield "in the sandbox" if item.get("sandbox") else "with your own rights"
+    for name, value in item.items():
+        if name not in _SHOWN_APART:
+            yield f"{name} {json.dumps(value)}"  # ASCII, on one line
+
+
+def _named(path: str) -> str:
+    return path if path.isprintable() else json.dumps(path)
+
+
+def _digest(sha256: str | None, *, gone: bool) -> str:
+    if gone or sha256 is None:
+        return ""
+    return "it must stay away" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"
