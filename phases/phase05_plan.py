@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ContractError, Paused
@@ -26,11 +27,26 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         return {PLAN: _planned_by_model(inputs, ctx)}
     from phases.paper.planning.plan import plan_by_rules
 
-    return {PLAN: plan_by_rules(inputs["outline.json"], _requirements(inputs), _requests(inputs))}
+    plan = plan_by_rules(inputs["outline.json"], _requirements(inputs), _requests(inputs))
+    return {PLAN: {**plan, **_todos_of_before(inputs, ctx)}}
 
 
 def _requests(inputs: Documents) -> list[str]:
     return [row["text"] for row in inputs[REQUESTS]["requests"]]
+
+
+def _todos_of_before(inputs: Documents, ctx: Context) -> dict[str, Any]:
+    """What a person added to the plan that is changed now; no planner writes todos."""
+    if not _requests(inputs) or not os.path.lexists(ctx.paths.plan):
+        return {}
+    try:
+        return _todos_of(ctx.contracts.parse(PLAN, read_bytes(ctx.paths.plan), writer="an earlier run, or a person"))
+    except ContractError:
+        return {}  # there is no plan to take them from
+
+
+def _todos_of(plan: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"todos": plan["todos"]} if plan and "todos" in plan else {}
 
 
 def _requirements(inputs: Documents) -> list[dict[str, Any]]:
@@ -54,7 +70,7 @@ def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
     wanted, conversation = _begun(inputs, ctx, model)
     task = PlanningTask(_material(inputs), wanted, ctx.progress, lambda: _in_time(ctx))
     try:
-        return plan_with_model(task, conversation, ctx.contracts)
+        return {**plan_with_model(task, conversation, ctx.contracts), **_todos_of(wanted.present)}
     except PlanRefused as error:
         # Its replies must not be taken again: the next run asks anew.
         ctx.in_place()
@@ -115,7 +131,8 @@ def _is_result(plan: str, rows: list[dict[str, Any]], ctx: Context) -> bool:
 
     try:
         result = plan_in_reply(str(rows[-1].get("result", {}).get("text", "")), ctx.contracts, "the model")
-        return bool(result == ctx.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05"))
+        written = ctx.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
+        return {**result, "todos": None} == {**written, "todos": None}
     except (NoPlan, ContractError):
         return False
 

@@ -103,6 +103,8 @@ def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
     repo, emit = acceptance.mounted.repo, acceptance.events.emit
     if repo.state == "none":
         return
+    if repo.store_fault:
+        emit("repo_hooks_trust_store_invalid", reason=repo.store_fault)
     emit("repo_hooks_discovered", state=repo.state)
     if repo.hooks:
         emit("repo_hooks_loaded", count=len(repo.hooks), hooks=[hook.id for hook in repo.hooks])

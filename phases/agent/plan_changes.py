@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _TESTS = "tests/"
@@ -79,10 +79,18 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
             lines += [f"~ {name}: another order"] if before != after and not gone and not new else []
         elif before != after:
             lines.append(f"~ {name}: {before} -> {after}")
+    lines += _todo_lines(old_plan.get("todos", []), new_plan.get("todos", []))
     before, after = old_plan["implementation_strategy"], new_plan["implementation_strategy"]
     if [path for path in before if path in after] != [path for path in after if path in before]:
         lines.append("~ implementation_strategy: another order")
     return [_short(line) for line in lines]
+
+
+def _todo_lines(old: Sequence[_Row], new: Sequence[_Row]) -> list[str]:
+    before, after = ({str(row["id"]): row for row in rows} for rows in (old, new))
+    marks = {key: "+" if key not in before else "~" if before[key] != after[key] else "" for key in after}
+    told = [f"{mark} todo {key}: {after[key]['content']}" for key, mark in marks.items() if mark]
+    return [*(f"- todo {key}: {row['content']}" for key, row in before.items() if key not in after), *told]
 
 
 def _files(plan: Mapping[str, Any]) -> dict[str, _Row]:

@@ -47,16 +47,14 @@ class Rewound(NamedTuple):
 
 
 def rewound(places: Places, number: int, in_place: Callable[[], None]) -> Rewound:
-    """Goes back to that ending. One that was cut off is carried out first. Raises PipelineError where there is no such ending,
+    """Goes back to that ending; or carries that out, where it was cut off. Raises PipelineError where there is no such ending,
     or no copy of it, and then has changed nothing.
     """
-    done = finish_rewind(places, in_place)
-    if done and done.number == number:
-        return done
-    repair_tail(places.journal)
-    refusal = refusal_of(places, number)
-    in_place()
-    _make_ready(places, refusal)
+    if cut_off(places) != number:
+        repair_tail(places.journal)
+        refusal = refusal_of(places, number)
+        in_place()
+        _make_ready(places, refusal)
     return _carried_out(places, in_place)
 
 
@@ -73,12 +71,17 @@ def cut_off(places: Places) -> int | None:
 
 def refusal_of(places: Places, number: int) -> Refusal:
     """The ending of that number. Raises PipelineError, in words, where it cannot be gone back to."""
-    refusals = refusals_in(places)
+    task = quote(os.path.basename(os.path.dirname(places.journal)))
+    if (unfinished := cut_off(places)) is not None:
+        raise PipelineError(
+            f"going back to ending {unfinished} was cut off; finish it first: pipeline rewind {task} {unfinished}"
+        )
     if os.path.lexists(f"{places.journal}.next"):
         raise PipelineError(
             f"{places.journal}.next: the work was about to begin anew and was cut off there; go on with that first: "
-            f"pipeline resume {quote(os.path.basename(os.path.dirname(places.journal)))}"
+            f"pipeline resume {task}"
         )
+    refusals = refusals_in(places)
     if not 1 <= number <= len(refusals):
         there = {0: "there is none", 1: "there is only 1"}.get(len(refusals), f"there are 1 to {len(refusals)}")
         raise PipelineError(f"there is no ending {number} that was not accepted: {there}")

@@ -14,9 +14,7 @@ from pipeline.errors import UsageError
 from pipeline.settings import did_you_mean
 
 if TYPE_CHECKING:
-    from phases.agent.acceptance.hook import Hook
-    from pipeline.cli.hooks_found import Found, Row
-    from pipeline.cli.hooks_trusting import Offer
+    from pipeline.cli.hooks_found import Found
     from pipeline.store import TaskStore
 
 _TASKS_DIR = click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
@@ -34,7 +32,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group("hooks", cls=_Group)
+@click.group("hooks", cls=_Group, no_args_is_help=False)
 def hooks_command() -> None:
     """List, trust, try and import the hooks that check the agent's work before it counts as done.
 
@@ -46,7 +44,7 @@ def hooks_command() -> None:
     """
 
 
-@hooks_command.command("list")
+@hooks_command.command("list", short_help="List your hooks, and those of a workspace.")
 @click.argument("task", metavar="[ID]", required=False)
 @_TASKS_DIR
 @_JSON
@@ -67,15 +65,14 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
         there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
         say_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
     else:
-        rows_shown = hook_rows(found.rows)
-        table(rows_shown, header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
+        table(hook_rows(found.rows), header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
         _tell_notes(found, store)
     for problem in found.problems:
         complain(f"invalid: {problem}")
     return 1 if found.problems else 0
 
 
-@hooks_command.command("trust")
+@hooks_command.command("trust", short_help="Vouch for the hooks of a workspace.")
 @click.argument("task", metavar="[ID]", required=False)
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
 @click.option("--yes", is_flag=True, help="Ask nobody.")
@@ -88,30 +85,41 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper --show
     pipeline hooks trust paper
     """
+    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
+
     from pipeline.cli.hooks_trusting import as_json as json_of
-    from pipeline.cli.hooks_trusting import offer_of
+    from pipeline.cli.hooks_trusting import lines_of_offer, offer_of, write_offer
     from pipeline.cli.reviewer import person
     from pipeline.logs import timestamp
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
-    offer = offer_of(store.contracts, _with_hooks(store, workspace), timestamp(), person())
+    offer = offer_of(store.contracts, workspace, timestamp(), person())
     if not show and not yes and not offer.nothing_new and not in_terminal():
         raise UsageError(
             f"nobody is at the terminal to confirm it: look with: pipeline hooks trust {command_name(store)} --show, then say "
             "so with: --yes"
         )
     if not as_json:
-        _show_offer(offer, workspace)
-    written = not show and not offer.nothing_new and _confirmed(yes=yes) and _write(store, workspace, offer)
+        say(f"{near(workspace)}/{HOOKS_FILE}:")
+        for line in lines_of_offer(offer):
+            say(line)
+    if offer.fault:
+        warn(f"nothing can be trusted now: {offer.fault}")
+    wanted = not show and not offer.nothing_new
+    written = wanted and (yes or click.confirm("Trust all of that?", err=True))
+    if written:
+        write_offer(store.contracts, workspace, offer)
     if as_json:
         say_json({"task": store.id, "workspace": os.path.realpath(workspace), **json_of(offer), "written": written})
+    elif offer.nothing_new:
+        tell("all of that is trusted already")
     elif not show:
-        tell("trusted, as they are now" if written else _why_not_written(offer))
+        tell("trusted, as it is now" if written else "nothing is trusted")
     return 0 if show or written or offer.nothing_new else 1
 
 
-@hooks_command.command("test")
+@hooks_command.command("test", short_help="Run one hook now.")
 @click.argument("task", metavar="ID")
 @click.argument("hook", metavar="HOOK")
 @_TASKS_DIR
@@ -125,17 +133,20 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     pipeline hooks test paper tests
     pipeline hooks test paper internal:code
     """
+    from pipeline.cli.hooks_found import found_hooks, hook_named
+    from pipeline.cli.hooks_trial import Trial, tried
+    from pipeline.cli.own import own_hooks
+
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
-    _workspace_of(store)
+    workspace = _workspace_of(store)
     with store.writing() as left:
         if left:
             warn(left)
-        chosen = _hook_named(store, hook)
+        own_hooks()  # raises where a run would not begin
+        chosen = hook_named(found_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
             tell(f"runs {chosen.key} …")
-        from pipeline.cli.hooks_trial import Trial, tried
-
         values = effective(settings, store.load("task.json"), {})
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         outcome = tried(Trial(store.root, store.id, values, plan, os.environ), chosen)
@@ -147,10 +158,15 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     return 0 if outcome["status"] == "pass" else 1
 
 
-@hooks_command.command("import")
+@hooks_command.command("import", short_help="Translate the hooks of another tool.")
 @click.argument("file", metavar="FILE")
 @click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
-@click.option("--scope", type=_SCOPES, default="user", help="Where you will paste it: your settings (the default), or a repository.")
+@click.option(
+    "--scope",
+    type=_SCOPES,
+    default="user",
+    help="Where you will paste it: your settings (the default), or a repository.",
+)
 @_JSON
 def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
     """Translate the hooks of another tool. Prints YAML to paste; what cannot be translated is listed. Writes nothing.
@@ -201,64 +217,3 @@ def _workspace_of(store: TaskStore) -> str:
             f"task {store.id} has no workspace yet: phase 09 makes it; go on with: pipeline resume {command_name(store)}"
         )
     return workspace
-
-
-def _with_hooks(store: TaskStore, workspace: str) -> str:
-    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
-
-    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
-        raise UsageError(f"nothing to trust: task {store.id} has no {near(workspace)}/{HOOKS_FILE}; write it first")
-    return workspace
-
-
-def _show_offer(offer: Offer, workspace: str) -> None:
-    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
-    from pipeline.cli.hooks_trusting import lines_of_offer
-
-    say(f"{near(workspace)}/{HOOKS_FILE}, sha256 {offer.entry['hooks_file_sha256'][:12]}:")
-    for line in lines_of_offer(offer):
-        say(line)
-    if offer.fault:
-        warn(f"nothing can be trusted now: {offer.fault}")
-
-
-def _confirmed(*, yes: bool) -> bool:
-    return yes or click.confirm("Trust all of that? It will run", err=True)
-
-
-def _write(store: TaskStore, workspace: str, offer: Offer) -> bool:
-    from phases.agent.acceptance.trust import write_trust
-    from pipeline.cli.hooks_found import check_store, store_path
-
-    write_trust(store_path(), workspace, offer.entry, check_store(store.contracts))
-    return True
-
-
-def _why_not_written(offer: Offer) -> str:
-    return "all of that is trusted already" if offer.nothing_new else "nothing is trusted"
-
-
-def _hook_named(store: TaskStore, name: str) -> Hook:
-    """The hook of that key or id, if a run would use it. Raises UsageError."""
-    from pipeline.cli.hooks_found import RUNS, found_hooks
-    from pipeline.cli.own import own_hooks
-
-    own_hooks()  # raises where a run would not begin
-    rows = found_hooks(store.contracts, store.path("generate_code")).rows
-    keys = [row.key for row in rows]
-    fitting = [row for row in rows if name.casefold() in (row.key.casefold(), row.key.partition(":")[2].casefold())]
-    if not fitting:
-        raise UsageError(f"there is no hook '{name}'{did_you_mean(name, keys)}")
-    if len(fitting) > 1:
-        raise UsageError(f"'{name}' is {' and '.join(row.key for row in fitting)}; name one of them")
-    row = fitting[0]
-    if row.state not in RUNS or row.hook is None:
-        raise UsageError(f"{row.key} is {row.state}, and so is not run{_cure(row, store)}")
-    return row.hook
-
-
-def _cure(row: Row, store: TaskStore) -> str:
-    name, why = command_name(store), f" ({row.note})" if row.note else ""
-    if row.state in ("untrusted", "modified"):
-        return f"{why}; look at it with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}"
-    return f"{why}; look with: pipeline hooks list {name}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configured import hooks_from, problems_of
-from phases.agent.acceptance.hook import INTERNAL, REPO, USER, Hook
+from phases.agent.acceptance.hook import REPO, USER, Hook
 from phases.agent.acceptance.mounted import CODE, STORE
 from phases.agent.acceptance.points import POINTS
 from phases.agent.acceptance.refused import faults_of
@@ -19,6 +19,7 @@ from phases.agent.acceptance.repo_hooks import (
     MODIFIED,
     NO_HOOKS,
     TRUSTED,
+    UNTRUSTED,
     Discovered,
     discover,
 )
@@ -29,7 +30,7 @@ from pipeline.cli.own import config_folder, settings_file
 from pipeline.contract import Contracts, explanations
 from pipeline.errors import PipelineError, UsageError
 from pipeline.plain_yaml import parse_yaml
-from pipeline.settings import user_hooks
+from pipeline.settings import did_you_mean, user_hooks
 
 MANAGED, DISABLED = "managed", "disabled"
 RUNS = (MANAGED, USER, TRUSTED)
@@ -88,6 +89,22 @@ def found_hooks(contracts: Contracts, workspace: str) -> Found:
     return Found(tuple(rows), tuple(problems), tuple(filter(None, notes)), repo)
 
 
+def hook_named(found: Found, name: str, task: str) -> Hook:
+    """The hook of that key or id, as a run would use it. Raises UsageError for any other; `task`: as a user types it."""
+    fitting = [row for row in found.rows if name.casefold() in map(str.casefold, (row.key, row.key.partition(":")[2]))]
+    if not fitting:
+        raise UsageError(f"there is no hook '{name}'{did_you_mean(name, [row.key for row in found.rows])}")
+    if len(fitting) > 1:
+        raise UsageError(f"'{name}' is {' and '.join(row.key for row in fitting)}; name one of them")
+    row = fitting[0]
+    if row.state in RUNS and row.hook is not None:
+        return row.hook
+    trust = f"look at it with: pipeline hooks trust {task} --show, then: pipeline hooks trust {task}"
+    cure = trust if row.state in (UNTRUSTED, MODIFIED) else f"look with: pipeline hooks list {task}"
+    note = f" ({row.note})" if row.note else ""
+    raise UsageError(f"{row.key} is {row.state}{note}, and so is not run; {cure}")
+
+
 def what_runs(params: Mapping[str, Any]) -> str:
     """What the parameters of a hook come to, in words; a list of arguments as a shell would want it."""
     if "args" in params:
@@ -139,9 +156,12 @@ def _theirs(contracts: Contracts, workspace: str, repo: Discovered) -> tuple[Map
         value = None
     if value is None:
         return {}, [repo.reason] if repo.state == INVALID else []
-    wrong = _breaches(contracts, value, HOOKS_FILE, "$") or problems_of(value["hooks"], REPO, HOOKS_FILE)
-    broken = [repo.reason] if repo.state == INVALID and not wrong else []
-    return ({} if _breaches(contracts, value, "", "$") else value["hooks"]), [*wrong, *broken]
+    config: Mapping[str, Any] = {}
+    wrong = _breaches(contracts, value, HOOKS_FILE, "$")
+    if not wrong:
+        config = value["hooks"]
+        wrong = problems_of(config, REPO, HOOKS_FILE)
+    return config, wrong or ([repo.reason] if repo.state == INVALID else [])
 
 
 def _breaches(contracts: Contracts, value: Any, where: str, root: str) -> list[str]:
@@ -207,6 +227,3 @@ def _faulty_store(contracts: Contracts) -> str:
 def _of_the_file(repo: Discovered) -> str:
     reason = repo.reason.partition("; look with: ")[0]
     return f"{HOOKS_FILE} of the workspace is {repo.state}" + (f": {reason}" if reason else "")
-
-
-SOURCES_IN_WORDS = {INTERNAL: "ours", USER: "yours", REPO: "of the workspace"}

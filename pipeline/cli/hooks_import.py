@@ -58,7 +58,9 @@ def _fault(item: dict[str, Any], scope: str) -> str:
             return ""
     except (FormatError, UnicodeError):
         pass
-    return f"{item['id']}: its text holds characters that are not seen, and is not safe to paste; write that hook by hand"
+    return (
+        f"{item['id']}: its text holds characters that are not seen, and is not safe to paste; write that hook by hand"
+    )
 
 
 def _text(value: dict[str, Any], scope: str) -> str:

@@ -27,7 +27,7 @@ def lines_of_trial(hook: Hook, outcome: Mapping[str, Any]) -> Iterator[str]:
     if outcome["changed"] is False and hook.when != "always":
         yield "  a run would not ask it now: nothing is other than when the run began"
     if outcome["status"] == "failed":
-        yield f"  with {outcome['policy']}, {_of_policy(hook)}"
+        yield f"  it is {hook.failure_policy}: {_of_policy(hook)}"
     yield from _of_verification(outcome["verification"])
     if outcome["fact"] and outcome["status"] != "pass":
         yield f"  {_line(outcome['fact'])}"
@@ -52,7 +52,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _line(text: str) -> str:
     from phases.agent.tools.shown import one_line
 
-    return one_line(text, _WIDTH)
+    return one_line(text.strip().replace("\n", " ⏎ "), _WIDTH)
 
 
 def _exit(outcome: Mapping[str, Any]) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.hook import COMMAND
 from phases.agent.acceptance.pins import ABSENT
 from phases.agent.acceptance.repo_hooks import HOOKS_FILE, entry_for
-from phases.agent.acceptance.trust import read_store
+from phases.agent.acceptance.trust import read_store, write_trust
 from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
 from pipeline.contract import Contracts
+from pipeline.errors import UsageError
 
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params")
@@ -39,7 +41,11 @@ class Offer(NamedTuple):
 
 
 def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
-    """What there is to trust in a workspace. Raises HookConfigError for what cannot be trusted."""
+    """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
+    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
+        raise UsageError(
+            f"there is nothing to trust: the workspace has no {HOOKS_FILE}; write {workspace}/{HOOKS_FILE} first"
+        )
     parse, seen = parse_hooks(contracts), []
 
     def noted(data: bytes) -> dict[str, Any]:
@@ -58,6 +64,8 @@ def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
 
 def lines_of_offer(offer: Offer) -> Iterator[str]:
     """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
+    if not offer.items:
+        yield f"  {HOOKS_FILE} has no hooks"
     for item in offer.items:
         yield f"  {offer.hooks[item['id']]:<11} {item['id']}: {', '.join(_facts(item))}"
         for line in what_runs(item.get("params", {})).splitlines():
@@ -68,6 +76,11 @@ def lines_of_offer(offer: Offer) -> Iterator[str]:
     pinned = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
     for path, mark in offer.scripts.items():
         yield f"  {mark:<11} {_named(path)}  {_digest(pinned.get(path), gone=mark == GONE)}"
+
+
+def write_offer(contracts: Contracts, workspace: str, offer: Offer) -> None:
+    """Trusts it. Raises TrustRefused."""
+    write_trust(store_path(), workspace, offer.entry, check_store(contracts))
 
 
 def as_json(offer: Offer) -> dict[str, Any]:

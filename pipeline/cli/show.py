@@ -28,6 +28,7 @@ _SHORT = {
     "index": "indexes/index.json",
     "environment": "environment.json",
     "repositories": "code_base.json",
+    "acceptance": "acceptance.json",
     "state": "state.json",
     "task": "task.json",
 }
@@ -44,11 +45,17 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
     \b
     pipeline show paper
     pipeline show paper plan
+    pipeline show paper acceptance                    every attempt to have the code accepted
     pipeline show paper generate_code/src/config.py
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if document is None:
         _list(store, as_json)
+        return
+    if document == "acceptance":
+        from pipeline.cli.show_acceptance import show_acceptance
+
+        show_acceptance(store, as_json=as_json)
         return
     name = _SHORT.get(document, document)
     path = os.path.realpath(store.path(name))

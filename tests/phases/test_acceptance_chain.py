@@ -202,7 +202,7 @@ def test_every_way_out_is_told_once_and_last(tmp_path: Path) -> None:
     """Scenario 14: session_end hooks see the reason that the last event has."""
     heard = tmp_path / "heard"
     end = item("end", f"cat >> {heard}", point="session_end")
-    cases = {
+    cases: dict[str, tuple[HookSetting, dict[str, Any]]] = {
         "accepted": (mounting(end), {}),
         "accept_continue_exhausted": (mounting(end, item("no", "exit 1")), {}),
         "hook_stopped": (mounting(end, item("stop", """echo '{"continue":false,"stopReason":"enough"}'""")), {}),

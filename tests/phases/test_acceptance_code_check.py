@@ -440,6 +440,18 @@ def test_imports_that_cannot_hold_are_told_by_file_and_line(files: dict[str, str
     assert import_problems(files) == [told]
 
 
+def test_hostile_texts_take_neither_time_nor_memory_by_the_square() -> None:
+    stars = {f"m{i}.py": "".join(f"from m{(i + j) % 70} import *\n" for j in range(60)) for i in range(70)}
+    hostile = {
+        "a.py": "import " + ".".join(["a"] * 200_000),
+        "b.py": "from " + "." * 200_000 + " import a",
+        "c.py": "".join(f"from m0 import x{number}\n" for number in range(20_000)),
+        "d.py": "x = " + "-" * 100_000 + "1",
+    }
+    told = f"b.py, line 1: imports from {'.' * 32!r}, which leads out of its package"
+    assert import_problems({**stars, **hostile}) == [told]
+
+
 def test_many_imports_that_do_not_hold_are_counted() -> None:
     problems = import_problems({"a.py": "from b import x\n" * (MOST_PROBLEMS + 3), "b.py": ""})
     assert (len(problems), problems[-1]) == (MOST_PROBLEMS + 1, "and 3 more imports that do not hold")

@@ -360,6 +360,7 @@ def test_the_bounded_schema_takes_a_plan_and_knows_no_text_without_an_end() -> N
 
     walk(schema)
     assert "verify" not in schema["properties"]
+    assert "todos" not in schema["properties"]
 
 
 def test_the_bounded_schema_is_stricter_than_the_plans_own() -> None:

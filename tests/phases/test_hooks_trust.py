@@ -547,6 +547,11 @@ def test_a_file_that_cannot_be_read_safely_is_pinned_as_one_that_nobody_vouches_
     assert tampered(pins, str(place.root)) == ("ci/check.sh",)
 
 
+def test_a_link_to_nowhere_is_no_file_that_is_not_there_yet(place: Place) -> None:
+    (place.root / "ci" / "later.sh").symlink_to("nowhere.sh")
+    assert scripts_in(command("sh ci/later.sh"), str(place.root)) == {"ci/later.sh": UNREADABLE}
+
+
 def test_a_builtin_names_no_files() -> None:
     assert scripts_in(Hook("a", REPO, "accept_gate", "builtin", params={"path": "ci/check.sh"}), "/") == {}
 

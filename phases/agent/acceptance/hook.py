@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -59,7 +60,7 @@ class Hook:
     @property
     def command(self) -> str:
         """The command in words; empty for other kinds."""
-        return str(self.params.get("command") or " ".join(map(str, self.params.get("args", ()))))
+        return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 
 class Result(NamedTuple):

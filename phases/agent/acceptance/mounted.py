@@ -10,7 +10,7 @@ from phases.agent.acceptance.configured import hooks_from
 from phases.agent.acceptance.hook import ALWAYS, BUILTIN, INTERNAL, STRICT, USER, Hook
 from phases.agent.acceptance.pins import scripts_in
 from phases.agent.acceptance.points import ACCEPT_GATE
-from phases.agent.acceptance.repo_hooks import Discovered, discover
+from phases.agent.acceptance.repo_hooks import HOOKS_FILE, Discovered, discover
 from phases.agent.acceptance.stop_reasons import CONFIG_INVALID
 from pipeline.errors import Incomplete
 
@@ -71,13 +71,14 @@ def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = ())
         repo = repo._replace(state="none", hooks=(), pins={})
     _refuse(repo, stops=options.get("on_untrusted") == "stop")
     named = {path: digest for hook in own for path, digest in scripts_in(hook, workspace).items()}
-    pins = {path: digest for path, digest in {**named, **repo.pins}.items() if digest and path not in planned}
+    pins = {path: digest for path, digest in named.items() if digest and path not in planned}
+    pins |= {path: digest for path, digest in repo.pins.items() if path == HOOKS_FILE or path not in planned}
     doubt = (
         f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
         if repo.state == "modified"
         else ""
     )
-    trusted = {path: pins[path] for path in repo.pins if path in pins}
+    trusted = {path: pins[path] for path in repo.pins if path in pins} if repo.state == "trusted" else {}
     return Mounted((CODE, *own, *repo.hooks), pins, trusted, repo, doubt)
 
 

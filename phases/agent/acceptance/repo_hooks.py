@@ -181,5 +181,5 @@ def _change(hook: Hook, file: _File, scripts: Pins, entry: Mapping[str, Any]) ->
         return "it is new since the file was trusted"
     if entry["hooks"][hook.id] != digest_of_item(file.items[hook.id]):
         return "it has changed since it was trusted"
-    changed = [path for path, digest in scripts.items() if digest == UNREADABLE or entry["scripts"].get(path) != digest]
+    changed = [path for path, digest in scripts.items() if entry["scripts"].get(path) != digest]
     return f"{', '.join(changed)} changed since it was trusted" if changed else ""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+_NOT_ASKED = ("todos",)
+"""A person adds them."""
 _LENGTHS = {
     "title": 300,
     "core_contribution": 800,
@@ -37,7 +39,11 @@ def bounded(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]:
     made = {key: value for key, value in schema.items() if key not in _DROPPED}
     if "properties" in made:
         # A property without a rule of its own (one of older plans) is not asked for.
-        kept = {key: value for key, value in made["properties"].items() if set(value) - set(_DROPPED)}
+        kept = {
+            key: value
+            for key, value in made["properties"].items()
+            if key not in _NOT_ASKED and set(value) - set(_DROPPED)
+        }
         made["properties"] = {key: bounded(value, key) for key, value in kept.items()}
     if "items" in made:
         made["items"] = bounded(made["items"], name)

@@ -50,7 +50,7 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
 
 
 def _parameters() -> dict[str, Any]:
-    name = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+    name = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_ID}
     text = {"type": "string", "maxLength": LONGEST}
     content = {**text, "minLength": 1}
     status = {"enum": [*STATUSES, *ALIASES]}

@@ -102,6 +102,8 @@ def _is_object(value: Any) -> bool:
 def _kind(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
+    if isinstance(schema["type"], list):
+        return " or ".join(_kind({**schema, "type": one}) for one in schema["type"])
     if schema["type"] == "array":
         return f"list of {_kind(schema['items'])}"
     if schema["type"] == "object":

@@ -1,0 +1,121 @@
+"""What a hook would be given in a task as it stands: read from its journal, its plan and its workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from phases.agent.acceptance.chain import BASE
+from phases.agent.acceptance.executor import Occasion
+from phases.agent.acceptance.hook import Hook
+from phases.agent.acceptance.manifest import Manifest, changes, manifest_from_json
+from phases.agent.acceptance.payload import (
+    EndingFacts,
+    FileChange,
+    RecentTool,
+    Response,
+    RunFacts,
+    SessionFacts,
+    SubagentFacts,
+    ToolFacts,
+    session_input,
+    subagent_input,
+    tool_input,
+)
+from phases.agent.acceptance.points import BEFORE_TOOL, SESSION_END, SESSION_START, SUBAGENT_STOP, TOOL_FAILED
+from phases.agent.acceptance.subagents import task_id_of
+from phases.agent.acceptance.todos import applied, plan_todos, summary_of
+from phases.agent.beginning import order_of
+from phases.agent.workspace import Workspace, WorkspaceError
+from pipeline.files import sha256
+
+Row = Mapping[str, Any]
+_TASK, _TODOS = "Task", "TodoWrite"
+
+
+def ending_of(plan: Row | None, rows: Sequence[Row], head: Manifest) -> EndingFacts:
+    """A first claim to be done. `rows`: the whole journal; `head`: the workspace as it is."""
+    base = next((row["result"]["manifest"] for row in reversed(rows) if row["kind"] == BASE), None)
+    start = manifest_from_json(base) if base else Manifest({}, sha256(b""))
+    found = changes(start, head, planned=order_of(plan) if plan else ())
+    last = next((row for row in reversed(rows) if row["kind"] == "reply"), None)
+    return EndingFacts(
+        str(last["key"]["turn"] if last else 0),
+        str(last["result"].get("text", "")) if last else "",
+        found.changed,
+        start.sha256,
+        head.sha256,
+        [FileChange(path, change) for path, change in found.files],
+        found.truncated,
+        _todo_summary(plan, rows),
+        [RecentTool(call["name"], bool(row["result"]["failed"])) for call, row in _calls(rows)],
+    )
+
+
+def occasion_of(hook: Hook, rows: Sequence[Row], run: RunFacts) -> Occasion | None:
+    """Another point than the gate: for tools, with the last call on record that the hook would have watched, if any."""
+    if hook.point in (SESSION_START, SESSION_END):
+        session = SessionFacts("startup" if hook.point == SESSION_START else "accepted")
+        return Occasion(hook.point, partial(session_input, run=run, session=session))
+    for call, row in reversed(_calls(rows)):
+        if _watches(hook, call["name"], failed=row["result"]["failed"]):
+            return Occasion(hook.point, partial(_body, run=run, call=call, row=row), call["name"], call["id"])
+    return None
+
+
+def untouched(workspace: Workspace, rows: Sequence[Row]) -> list[str]:
+    """Files that the work was to change, were written by no tool, and are as they were."""
+    begun = rows[0].get("begun", {}) if rows else {}
+    before = begun.get("before", {})
+    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
+    there = [path for path in begun.get("write", ()) if path in before and path not in written]
+    return [path for path in there if _digest(workspace, path) == before[path]]
+
+
+def _body(hook: Hook, run: RunFacts, call: Row, row: Row) -> dict[str, Any]:
+    turn, result = row["key"]["turn"], row["result"]
+    response = Response(result["text"], result["failed"])
+    if hook.point == SUBAGENT_STOP:
+        state = "failed" if response.failed else "succeeded"
+        ended = SubagentFacts(str(turn), task_id_of(turn, call["id"]), "explore", state, response.text)
+        return subagent_input(hook, run, ended)
+    said = None if hook.point == BEFORE_TOOL else response
+    return tool_input(hook, run, ToolFacts(str(turn), call["name"], call["arguments"], call["id"], said))
+
+
+def _watches(hook: Hook, tool: str, *, failed: bool) -> bool:
+    if hook.point == SUBAGENT_STOP and tool != _TASK:
+        return False
+    if hook.point == TOOL_FAILED and not failed:
+        return False
+    return not hook.matcher or re.fullmatch(hook.matcher, tool) is not None
+
+
+def _calls(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """The calls of tools that were answered, each with the row of its result."""
+    called: dict[tuple[int, str], Row] = {}
+    found = []
+    for row in rows:
+        if row["kind"] == "reply":
+            called.update({(row["key"]["turn"], call["id"]): call for call in row["result"]["calls"]})
+        elif row["kind"] == "result":
+            call = called.get((row["key"]["turn"], row["key"]["call"]))
+            found += [(call, row)] if call else []
+    return found
+
+
+def _todo_summary(plan: Row | None, rows: Sequence[Row]) -> dict[str, int]:
+    todos = plan_todos(plan) if plan else ()
+    for call, row in _calls(rows):
+        if call["name"] == _TODOS and not row["result"]["failed"]:
+            todos = applied(todos, call["arguments"], row["key"]["turn"])
+    return summary_of(todos)
+
+
+def _digest(workspace: Workspace, path: str) -> str:
+    try:
+        return sha256(workspace.read_bytes(path))
+    except WorkspaceError:
+        return ""

@@ -1,0 +1,198 @@
+"""`pipeline rewind`: go back to an ending of the agent's work that was not accepted, and go on from there in another way."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
+from pipeline.cli.console import say, say_json, table, warn
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from phases.agent.endings import Refusal
+    from phases.agent.rewinding import Rewound
+    from pipeline.settings import Settings
+    from pipeline.store import TaskStore
+
+PHASE = "implement"
+_PLAN = "initial_plan.txt"
+_SHOWN = 120
+
+
+@click.command("rewind")
+@click.argument("task", metavar="ID")
+@click.argument("number", metavar="[N]", type=int, required=False)
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json: bool) -> int:
+    """List the endings of the agent's work that were not accepted; with N, go back to just after the Nth.
+
+    The files, and all that the agent knows, are then as they were there. What came after is kept as `.prev`, and what was
+    spent stays spent.
+
+    \b
+    pipeline rewind paper
+    pipeline rewind paper 2
+    """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    store = open_task(settings, task)
+    if number is None:
+        return _list(store, as_json=as_json)
+    return _go_back(store, settings, number, as_json=as_json)
+
+
+def _list(store: TaskStore, *, as_json: bool) -> int:
+    from phases.agent.assignment import places_in
+    from phases.agent.endings import refusals_in
+    from phases.agent.rewinding import cut_off
+
+    places = places_in(store.root)
+    refusals, unfinished = refusals_in(places), cut_off(places)
+    if as_json:
+        say_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
+    else:
+        _show(store, refusals)
+    if unfinished is not None:
+        name = command_name(store)
+        warn(f"going back to ending {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}")
+    return 0
+
+
+def _show(store: TaskStore, refusals: list[Refusal]) -> None:
+    name = command_name(store)
+    if not refusals:
+        begun = store.exists("journal.jsonl")
+        say(f"Task {store.id}: " + ("no ending was refused" if begun else "phase 09 has not begun") + " so far")
+        return
+    say(f"Task {store.id}: {len(refusals)} ending{'s were' if len(refusals) > 1 else ' was'} not accepted")
+    header = ("N", "TURN", "BY", "COPY", "WHY")
+    table([_row(refusal) for refusal in refusals], header=header)
+    if any(refusal.copy for refusal in refusals):
+        say(f"go back to just after one of them with: pipeline rewind {name} N")
+
+
+def _row(refusal: Refusal) -> tuple[str, ...]:
+    why = refusal.reason if len(refusal.reason) <= _SHOWN else f"{refusal.reason[: _SHOWN - 1]}…"
+    kept = "kept" if refusal.copy else "none"
+    return (
+        str(refusal.number),
+        str(refusal.turn),
+        refusal.source,
+        kept,
+        f"(ended the run) {why}" if refusal.last else why,
+    )
+
+
+def _as_json(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "number": refusal.number,
+        "turn": refusal.turn,
+        "by": refusal.source,
+        "reason": refusal.reason,
+        "ended_the_run": refusal.last,
+        "copy": refusal.copy or None,
+    }
+
+
+def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool) -> int:
+    from phases.agent.assignment import places_in
+    from phases.agent.rewinding import cut_off, refusal_of, rewound
+    from pipeline.logs import story, task_log
+
+    places = places_in(store.root)
+    with store.writing() as left:
+        if left:
+            warn(left)
+        if cut_off(places) != number:
+            _refuse_other_work(store, places.journal)
+            refusal_of(places, number)
+        _mark_as_unfinished(store, number)
+        with task_log(store.path("logs/system.jsonl")):
+            done = rewound(places, number, store.assert_in_place)
+            story(f"went back to ending {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}")
+        _tell_of_it(store, settings, done)
+    _say(store, done, as_json=as_json)
+    return 0
+
+
+def _refuse_other_work(store: TaskStore, journal: str) -> None:
+    """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
+    from phases.agent.endings import journal_lines
+
+    phase, name = store.graph.find(PHASE), command_name(store)
+    header = next((row for _, row in journal_lines(journal)), None)
+    if header is None:
+        raise UsageError(
+            f"phase {phase.label} of task {store.id} has not begun, so there is no ending to go back to; go on with: "
+            f"pipeline resume {name}"
+        )
+    if header.get("plan_sha256") != store.digest(_PLAN):
+        raise UsageError(
+            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be gone on with; "
+            f"go on with the plan that is there: pipeline resume {name}"
+        )
+    if header.get("version") != phase.version:
+        raise UsageError(
+            f"the code of task {store.id} was written by another version of phase {phase.label} ({header.get('version')}, "
+            f"and this is {phase.version}), and cannot be gone on with; begin anew with: pipeline resume {name}"
+        )
+
+
+def _mark_as_unfinished(store: TaskStore, number: int) -> None:
+    """Before anything is moved: a phase that runs once more than it must does no harm, one that does not run does."""
+    phase = store.graph.find(PHASE)
+    stamp = store.stamps.get(phase.number)
+    if stamp:
+        store.finish(phase, "stopped", seconds=stamp.seconds, error=f"the work was taken back to ending {number}")
+        store.save()
+
+
+def _tell_of_it(store: TaskStore, settings: Settings, done: Rewound) -> None:
+    """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
+    from pipeline.catalog import Catalog
+    from pipeline.report import EXIT_CODES, PAUSED, Outcome, build_report
+
+    task = store.load("task.json")
+    values = effective(settings, task, {})
+    reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
+    spent = store.load("report.json")["usage"] if store.exists("report.json") else None
+    report, outcome = build_report(store, values, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), spent)
+    store.write({"report.json": report})
+    catalog = Catalog(os.path.dirname(store.root))
+    catalog.record(store.id, outcome.status, mode=values["mode"], source=task["source"], reason=outcome.reason)
+
+
+def _say(store: TaskStore, done: Rewound, *, as_json: bool) -> None:
+    undo, go_on = _undo(store, done), f"pipeline resume {command_name(store)}"
+    if as_json:
+        aside = {name: name + done.suffix for name in done.aside}
+        told = {"task": store.id, "number": done.number, "turn": done.turn, "judged_anew": done.last}
+        say_json({**told, "aside": aside, "undo": undo, "next": go_on})
+        return
+    say(
+        f"Task {store.id} is back at ending {done.number}, of turn {done.turn}. What came after it is kept in {store.root}:"
+    )
+    for name in done.aside:
+        say(f"  {name + done.suffix}")
+    say(f"go on with: {go_on} (or in another way, with --code-model NAME)")
+    if done.last:
+        say(
+            "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"
+        )
+    say("to take this back:")
+    say(f"  {undo}")
+
+
+def _undo(store: TaskStore, done: Rewound) -> str:
+    """A line for a shell that changes both courses of the work for each other."""
+    from shlex import quote
+
+    number, away = 1, ".undone"
+    while any(store.exists(name + away) for name in done.names):
+        number += 1
+        away = f".undone{number}"
+    moves = f'[ ! -e "$it" ] || mv "$it" "$it{away}"; [ ! -e "$it{done.suffix}" ] || mv "$it{done.suffix}" "$it"'
+    return f"(cd {quote(near(store.root))} && for it in {' '.join(done.names)}; do {moves}; done)"
