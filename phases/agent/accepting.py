@@ -35,6 +35,7 @@ class Acceptance(NamedTuple):
     tool_hooks: ToolHooks
     events: Events
     mounted: Mounted
+    executor: Executor
 
 
 def acceptance_of(
@@ -55,7 +56,7 @@ def acceptance_of(
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
     )
-    return Acceptance(chain, tool_hooks, events, hooks)
+    return Acceptance(chain, tool_hooks, events, hooks, executor)
 
 
 class Told:

@@ -18,6 +18,7 @@ from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun, begin
 from phases.agent.claims import claim_of
 from phases.agent.commands import Commands
+from phases.agent.endings import keep_ending
 from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers
 from phases.agent.hands import Hands, Watched
@@ -63,7 +64,8 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     restore(begun.journal, workspace)  # before anybody looks at the files
     run, acceptance = prepared(assignment, model, ledger, begun, commands)
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
-    run.say = assignment.tell
+    run.say, run.keep_ending = assignment.tell, partial(keep_ending, places)
+    acceptance.executor.doing = partial(_doing, assignment, workspace, run, progress)
     run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
@@ -166,13 +168,17 @@ def _after_turn(assignment: Assignment, workspace: Workspace, memory: Memory, pr
         write_durable(assignment.places.summary, summary)
 
 
+def _doing(assignment: Assignment, workspace: Workspace, run: Run, progress: Progress, what: str) -> None:
+    """Tells what takes a while."""
+    progress(*files_done(workspace, assignment.plan)[:2], f"turn {run.conversation.turn}: {what}")
+
+
 def _while_it_comes(
     assignment: Assignment, workspace: Workspace, run: Run, progress: Progress, characters: int
 ) -> None:
     """Tells that a long reply is on its way."""
     if characters // _TOLD_EVERY > run.characters // _TOLD_EVERY:
-        text = f"turn {run.conversation.turn}: {characters:,} characters so far …"
-        progress(*files_done(workspace, assignment.plan)[:2], text)
+        _doing(assignment, workspace, run, progress, f"{characters:,} characters so far …")
     run.characters = characters
 
 

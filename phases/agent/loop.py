@@ -63,6 +63,7 @@ def work(run: Run) -> Ending:
             run.memory.told(WAITED.format(verdict["detail"]))
         else:
             continues += 1
+            _keep(run, continues, verdict)
             if continues > verdict["most"] or run.chain.same > _SAME_TREE:
                 return _ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
             run.memory.rejected(verdict["feedback"])
@@ -168,6 +169,12 @@ def _tell(run: Run, what: str) -> None:
 def _in_words(call: ToolCall) -> str:
     first = next((value for value in call.arguments.values() if isinstance(value, str)), "")
     return f"{call.name} {' '.join(first[:200].split())[:80]}".strip()
+
+
+def _keep(run: Run, number: int, verdict: dict[str, Any]) -> None:
+    """So that the user can go back to this ending, and let the work take another way from there."""
+    if not run.conversation.journal.replaying:
+        run.keep_ending(number, verdict["verification"]["tree_sha256"])
 
 
 def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:

@@ -42,6 +42,8 @@ class Run:
     """Told what was done in a turn; not of turns that the journal answered."""
     say: Callable[[str], None] = lambda what: None
     """Told what a person should still see later."""
+    keep_ending: Callable[[int, str], object] = lambda number, tree: None
+    """Keeps the workspace at a refusal: which one it is, and the digest of what was judged."""
     characters: int = 0
     """Of the reply that is on its way."""
     recent: list[tuple[str, bool]] = field(default_factory=list)

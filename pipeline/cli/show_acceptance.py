@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.agent.acceptance.stop_reasons import ACCEPTED
@@ -18,6 +18,8 @@ from pipeline.store import TaskStore
 
 _DOCUMENT = "acceptance.json"
 _FINAL = ("stop_reason", "verified", "why_not", "tree_sha256", "max_continues", "refused_todo_changes")
+_FAULTS = (KeyError, TypeError, ValueError, AttributeError)
+"""What telling of a row runs into that says other things than a run writes."""
 Row = Mapping[str, Any]
 
 
@@ -25,31 +27,36 @@ def show_acceptance(store: TaskStore, *, as_json: bool) -> None:
     """Prints it. Raises PhaseError for a damaged journal."""
     path = places_in(store.root).journal
     rows = recorded_rows(path)[1:]
-    attempts = _checked(path, rows, lambda some: attempts_of(some))
-    lines = _checked(path, rows, lambda some: lines_of(attempts_of(some), ""))
+    attempts, lines = _story(path, rows)
     stamp = store.stamps.get("09")
     final = store.load(_DOCUMENT) if stamp and stamp.status == DONE and store.exists(_DOCUMENT) else None
     if as_json:
         told = {name: final[name] for name in _FINAL} if final else {}
         say_json({"task": store.id, "ended": final is not None, "attempts": attempts, **told})
         return
-    for line in lines[:-1]:
+    for line in lines:
         say(line)
     say(_verdict(store, rows, attempts, final))
 
 
-def _checked(path: str, rows: Sequence[Row], tell: Callable[[Sequence[Row]], Any]) -> Any:
-    """What is told of rows; the first that nothing can be told of is damaged."""
-    for count in (len(rows), *range(1, len(rows) + 1)):
-        try:
-            told = tell(rows[:count])
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            if count < len(rows) or len(rows) == 1:
-                raise _damaged(path, count, error) from error
-        else:
-            if count == len(rows):
-                return told
-    return tell(())
+def _story(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The attempts, and all of them in words."""
+    try:
+        attempts = attempts_of(rows)
+        return attempts, lines_of(attempts, "")[:-1]
+    except _FAULTS as error:
+        line = 1 + next(count for count in range(1, len(rows) + 1) if _fails(rows[:count]))
+        fault = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        cure = "start afresh with --redo implement"
+        raise PhaseError(f"{path}, line {line}: not a record of a run ({fault}); {cure}") from error
+
+
+def _fails(rows: Sequence[Row]) -> bool:
+    try:
+        lines_of(attempts_of(rows), "")
+    except _FAULTS:
+        return True
+    return False
 
 
 def _verdict(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], final: Row | None) -> str:
@@ -73,8 +80,3 @@ def _of_the_end(final: Row) -> str:
     if final["verified"]:
         return "Accepted, and verified"
     return f"Accepted, and not verified: {' '.join(str(final['why_not']).split())[:400]}"
-
-
-def _damaged(path: str, line: int, error: Exception) -> PhaseError:
-    fault = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-    return PhaseError(f"{path}, line {line + 1}: a damaged record of a run ({fault}); start afresh with --redo implement")

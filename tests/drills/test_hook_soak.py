@@ -161,3 +161,23 @@ def test_a_hook_that_is_interrupted_at_any_moment_leaves_no_process(tmp_path: Pa
     )
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout) > 50
+
+
+@pytest.mark.drill
+@pytest.mark.skipif(sys.platform != "linux", reason="what is left behind is counted in /proc")
+def test_a_hook_that_holds_the_process_that_watches_over_it_is_ended_all_the_same(tmp_path: Path) -> None:
+    mark, before = f"{os.getpid()}-held", descriptors()
+    script = "setsid sleep 999 & kill -STOP $PPID; sleep 999"
+    result = run_process(Launch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", 0.1))
+    assert _outcome(result) == (
+        None,
+        None,
+        False,
+        "the process that watches over it was ended before it (exit code -9)",
+    )
+    assert result.notes[0].startswith("a process of it may be left")
+    for _ in range(2000):
+        if not left_behind(mark):
+            break
+    assert left_behind(mark) == []
+    assert descriptors() == before

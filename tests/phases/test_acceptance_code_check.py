@@ -224,6 +224,9 @@ def test_results_and_what_tools_put_there_are_not_taken_for_code(tmp_path: Path)
 
 SOUND = [
     pytest.param(
+        {"p/a.py": "from . import tables\n", "p/__init__.py": "", "p/tables/x.csv": ""}, id="a folder of data"
+    ),
+    pytest.param(
         {
             "a.py": "from b import x, y, z\n",
             "b.py": "if 1:\n    x = 1\nelse:\n    y = 2\ntry:\n    import json as z\nexcept ImportError:\n    z = None\n",

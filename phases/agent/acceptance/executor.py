@@ -47,12 +47,16 @@ class Executor:
 
     def __init__(self, run: RunFacts, outside: Outside, events: Events, commands: Commands) -> None:
         self._run, self._outside, self._events, self._commands = run, outside, events, commands
+        self.doing: Callable[[str], None] = lambda what: None
+        """Told what is being done; it need not stay on the screen."""
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], Result] | None = None) -> Result:
         """What came of one hook. `own` is what a hook of this program does."""
         started = time.monotonic()
         who = _who(hook, occasion)
         self._events.emit("hook_started", **who)
+        if occasion.point == ACCEPT_GATE:
+            self.doing(f"asks {hook.key} …")
         result = own() if own else self._tried(hook, occasion)
         if not own and occasion.point == ACCEPT_GATE and result.status == FAILED:
             result = self._tried(hook, occasion)

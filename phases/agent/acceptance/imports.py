@@ -7,7 +7,7 @@ module gets while it runs, imports in a circle.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from phases.agent.acceptance.bindings import STAR, Bindings, Import, bindings_of
@@ -40,10 +40,9 @@ class Modules:
         """Folders without an __init__.py that something is imported from, so that they are packages for certain."""
         paths = [*(path for path in there if path.endswith(_BINARIES)), *files]
         self._files = {path[: path.index(".", path.rfind("/") + 1)]: path for path in paths}
-        self._folders = {""}
-        for location in self._files:
-            while location := location.rpartition("/")[0]:
-                self._folders.add(location)
+        self._folders = {"", *_folders_of(self._files)}
+        self._all_folders = _folders_of(there) | self._folders
+        """Those that hold no module, too: Python lets them be imported."""
         self._reached: dict[str, list[str] | None] = {}
         self._holders: dict[str, list[str]] = {}
         """Of each name, where it is: for programs that put folders into their path."""
@@ -99,7 +98,8 @@ class Modules:
 
     def _holds(self, location: str, name: str) -> bool:
         bindings = self._bindings_at(location)
-        return self.is_there(_joined(location, [name])) or (bindings is not None and name in bindings.names)
+        inner = _joined(location, [name])
+        return self.is_there(inner) or inner in self._all_folders or (bindings is not None and name in bindings.names)
 
     def _reach(self, location: str) -> list[str] | None:
         """It, and what it takes everything from; None where that may bring any name."""
@@ -190,6 +190,14 @@ def _may_load_others(modules: Modules, holder: str) -> bool:
     file = modules.file_of(holder)
     bindings = modules.bindings.get(file or "")
     return file is not None and (bindings is None or bindings.opaque or "__path__" in bindings.names)
+
+
+def _folders_of(paths: Iterable[str]) -> set[str]:
+    folders = set[str]()
+    for path in paths:
+        while (path := path.rpartition("/")[0]) and path not in folders:
+            folders.add(path)
+    return folders
 
 
 def _joined(folder: str, parts: list[str]) -> str:
