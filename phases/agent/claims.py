@@ -41,7 +41,7 @@ def halt(run: Run, stop_reason: str, detail: str) -> None:
     journal.once("stop", key, lambda: {"stop_reason": stop_reason, "detail": detail})
     if not was_stopped:
         raise Incomplete(
-            f"{stop_reason}: {' '.join(detail.split())[:400]}; look at it with: pipeline show {run.conversation.ledger.task} "
-            f"acceptance, then go on with: pipeline resume {run.conversation.ledger.task}",
+            f"{stop_reason}: {' '.join(detail.split())[:400]}; when that is mended, go on with: "
+            f"pipeline resume {run.conversation.ledger.task}",
             stop_reason=stop_reason,
         )

@@ -64,7 +64,7 @@ class Supervised:
     def __post_init__(self) -> None:
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
         self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
-        self._resumes = bool(self.journal.rows())
+        self._resumes = any(row["kind"] == "reply" for row in self.journal.rows())
 
     @property
     def acts(self) -> bool:

@@ -103,12 +103,25 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
             (f"{pipeline} resume {name}{limit}", "go on, with a higher limit" if limit else "go on"),
             (f"{pipeline} why {name}", "what would run, and why"),
         ]
-    other = [(f"{pipeline} resume {name} --code-model NAME", "let another model go on with the code")]
     return [
-        *(other if report["status"] == "incomplete" and "not accepted (" in report["reason"] else []),
+        *(_of_acceptance(name, pipeline, report) if report["status"] == "incomplete" else []),
         (f"{pipeline} show {name} plan", "read the plan"),
         (f"{pipeline} trace {name}", "which requirement is where in the code"),
         (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
+    ]
+
+
+def _of_acceptance(name: str, pipeline: str, report: dict[str, Any]) -> list[tuple[str, str]]:
+    """What helps where the work was not accepted, or where it waits for its user."""
+    story = (f"{pipeline} show {name} acceptance", "what was refused, and why")
+    if any(row["status"] == "stopped" for row in report["phases"]):
+        return [story, (f"{pipeline} resume {name}", "go on, when that is mended")]
+    if "not accepted (" not in report["reason"]:
+        return []
+    return [
+        story,
+        (f"{pipeline} rewind {name}", "go back to one of the refusals"),
+        (f"{pipeline} resume {name} --code-model NAME", "let another model go on with the code"),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
+from pipeline.cli.assembly import command_name, effective, near, newest, open_folder, open_task, settings_from
 from pipeline.cli.console import complain, in_terminal, say, say_json, table, tell, warn
 from pipeline.cli.hooks_text import hook_rows, lines_of_trial
 from pipeline.errors import UsageError
@@ -193,12 +193,13 @@ def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
 def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
     """The task that is named, else the newest; None where there is none at all."""
     settings = settings_from({"tasks_dir": tasks_dir})
-    try:
+    if task:
         return open_task(settings, task)
+    try:
+        root = newest(settings)
     except UsageError:
-        if task:
-            raise
         return None
+    return open_folder(settings, root)
 
 
 def _tell_notes(found: Found, store: TaskStore | None) -> None:

@@ -81,9 +81,7 @@ def found_hooks(contracts: Contracts, workspace: str) -> Found:
         told = dict(repo.skipped)
         rows += _of_the_repository(_rows(theirs, REPO, lambda name: _state(repo, told, name)), repo, all_off=all_off)
         problems += wrong
-        there = {item["id"] for item in theirs.get("items", ())}
-        gone = [f"{REPO}:{name}: {why}" for name, why in repo.skipped if there and name not in there]
-        notes += [_of_the_file(repo), *gone]
+        notes.append(_of_the_file(repo))
     place = {name: number for number, name in enumerate(_ORDER)}
     rows.sort(key=lambda row: place.get(row.point, len(place)))
     return Found(tuple(rows), tuple(problems), tuple(filter(None, notes)), repo)

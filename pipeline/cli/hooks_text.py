@@ -45,8 +45,7 @@ def lines_of_trial(hook: Hook, outcome: Mapping[str, Any]) -> Iterator[str]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     limit = "-" if row.seconds is None else f"{row.seconds:g} s"
-    note = f"  ({row.note})" if row.note else ""
-    return row.point, row.key, row.state, row.kind, limit, row.policy or "-", f"{row.command[:_LONGEST_COMMAND]}{note}"
+    return row.point, row.key, row.state, row.kind, limit, row.policy or "-", row.command[:_LONGEST_COMMAND]
 
 
 def _line(text: str) -> str:

@@ -53,7 +53,7 @@ def _list(store: TaskStore, *, as_json: bool) -> int:
     refusals, unfinished = refusals_in(places), cut_off(places)
     if as_json:
         say_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
-    else:
+    elif refusals or unfinished is None:
         _show(store, refusals)
     if unfinished is not None:
         name = command_name(store)
@@ -106,8 +106,10 @@ def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool
     with store.writing() as left:
         if left:
             warn(left)
-        if cut_off(places) != number:
+        unfinished = cut_off(places)
+        if unfinished is None:
             _refuse_other_work(store, places.journal)
+        if unfinished != number:
             refusal_of(places, number)
         _mark_as_unfinished(store, number)
         with task_log(store.path("logs/system.jsonl")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from phases.agent.endings import keep_ending, refusals_in
 from phases.agent.model import Reply, reply_to_json
 from pipeline.lock import locked
 from tests.agents import write
-from tests.papers import Command, paper
+from tests.papers import HANGS, Command, paper
 
 DONE = Reply("ok", "done")
 SCRIPT = [DONE, write("one.py", "ONE = 1\n", "w1"), DONE, write("two.py", "TWO = 2\n", "w2"), DONE, DONE]
@@ -141,6 +142,44 @@ def test_the_line_that_takes_it_back_can_be_pasted(command: Command) -> None:
     assert (command.task("paper") / "generate_code.undone").exists()
     assert command("resume", "paper").code == 3
     assert (command.task("paper") / "journal.jsonl").read_bytes() == journal
+
+
+_KILLED = """
+import os, sys
+
+def hook(event, details):
+    if event == "os.rename" and str(details[0]).endswith(sys.argv[1]):
+        os.kill(os.getpid(), 9)
+
+sys.addaudithook(hook)
+from pipeline.cli import main
+main(["rewind", "paper", "2"])
+"""
+
+
+@pytest.mark.parametrize(
+    "moved",
+    ["paper/generate_code", "rewinding/generate_code", "rewinding/journal.jsonl", "paper/.report.json.tmp"],
+    ids=["before the code is set aside", "before the code comes", "before the journal comes", "when all is moved"],
+)
+def test_killed_it_says_what_to_type_and_that_leads_to_the_end(moved: str, command: Command) -> None:
+    words = [sys.executable, "-c", _KILLED, moved]
+    killed = subprocess.run(
+        words, cwd=command.folder, env=command.environment, capture_output=True, timeout=HANGS, check=False
+    )
+    assert killed.returncode == -9, killed.stderr
+    listed = command("rewind", "paper")
+    if moved.startswith("paper/."):
+        assert "warning" not in listed.err
+    else:
+        assert "going back to ending 2 was cut off; finish it with: pipeline rewind paper 2" in listed.err
+        other = command("rewind", "paper", "1")
+        assert "finish it first: pipeline rewind paper 2" in other.complaints[0]
+        assert command("rewind", "paper", "2").code == 0
+    assert code_of(command) == ["one.py"]
+    assert "never finished" in command("why", "paper").out
+    assert command("resume", "paper").code == 3
+    assert code_of(command) == ["one.py", "two.py"]
 
 
 @pytest.mark.parametrize("number", ["0", "5"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from phases.agent import implement as implementing
 from phases.agent.assignment import Places, places_in
 from phases.agent.endings import MOST_KEPT, keep_ending, refusals_in, tree_of
 from phases.agent.journal import Journal, recorded_rows
@@ -394,6 +395,20 @@ def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) ->
     with pytest.raises(PipelineError, match=rf"going back to ending 1 was cut off; .*pipeline rewind killed{nth} 1"):
         go_back(folder, 2)
     assert go_back(folder, 1).number == 1
+
+
+@pytest.mark.skipif(not hasattr(implementing, "finish_rewind"), reason="a run does not look for a rewind yet")
+def test_a_run_carries_out_a_rewind_that_was_cut_off_before_it_goes_on(task: Path, asked: list[Request]) -> None:
+    count = int(gone_at(Path(shutil.copytree(task, task.parent / "count", symlinks=True)), 0).stdout)
+    for nth in range(count, 0, -1):
+        folder = Path(shutil.copytree(task, task.parent / f"killed{nth}", symlinks=True))
+        gone_at(folder, nth)
+        if not (folder / "journal.jsonl").exists() and not (folder / "generate_code").exists():
+            break
+    resumed = Keeping(folder)
+    carry_out(folder, resumed, PLAN)
+    assert told(resumed.requests[0]) == told(asked[REFUSED_AT[0]])
+    assert not (folder / "generate_code.prev2").exists()
 
 
 def workspace_of(folder: Path, files: dict[str, str]) -> Places:

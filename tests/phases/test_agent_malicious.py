@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
 
 from phases.agent.implement import implement
 from phases.agent.model import Reply, ToolCall
+from phases.agent.tools.syntax import fault_of
 from tests.agents import assignment_in, call, says, small_plan
 from tests.drills.ground import until
 from tests.drills.test_agent_malicious import (
@@ -97,3 +99,17 @@ def test_what_the_host_reads_in_a_planted_workspace_is_never_run(tmp_path: Path)
         made = implement(work, says(*writes), lambda done, total, text: None)["implementation"]
         assert at.digest() == before
     assert made["status"] == "incomplete"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("import " + ".".join("a" * 200_000), id="an import"),
+        pytest.param("x = 1; from " + " . ".join("a" * 100_000) + " import b", id="one with blanks"),
+        pytest.param("import \\\n" + " \\\n.".join("a" * 50_000), id="one over many lines"),
+    ],
+)
+def test_a_name_of_very_many_parts_is_refused_before_the_parser_takes_memory_for_it(text: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "a name of more than 100 parts" in (fault_of("a.py", text) or "")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024

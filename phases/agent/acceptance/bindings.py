@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -12,8 +11,6 @@ from phases.agent.tools.syntax import tree_of
 STAR = "*"
 _MOST_STARS, _MOST_IMPORTS = 64, 2000
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-_LONG_CHAIN = re.compile(r"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){100}")
-"""For an import of many parts the parser of Python takes memory by the square of their number: 40 GB for 400 KB."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Walked = tuple[ast.AST, bool, bool]
 
@@ -49,7 +46,7 @@ class Bindings(NamedTuple):
 
 def bindings_of(source: str) -> Bindings | None:
     """None where it does not parse, or names something by more than a hundred parts."""
-    tree = None if _LONG_CHAIN.search(source) else tree_of(source)
+    tree = tree_of(source)
     return None if tree is None else _Reader().read(tree)
 
 

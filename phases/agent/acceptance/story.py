@@ -29,11 +29,14 @@ def attempts_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:
     """The story on a terminal. `verdict`: how it ended, in a sentence."""
     lines: list[str] = []
-    for number, attempt in enumerate(attempts, 1):
-        lines += [f"Attempt {number}, turn {attempt['turn']}: {_in_words(attempt)}", *_of_files(attempt)]
+    number, again = 1, ""
+    for attempt in attempts:
+        lines += [f"Attempt {number}{again}, turn {attempt['turn']}: {_in_words(attempt)}", *_of_files(attempt)]
+        counts = attempt["decision"] in ("continued", "accepted")
+        number, again = (number + 1, "") if counts else (number, " again")
         for hook in attempt["hooks"]:
             said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
-            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {said}".rstrip())
+            lines.append(f"  {_MARKS[hook['status']]:<8} {hook['hook']:<24} {_short(said)}".rstrip())
             if hook["status"] != PASS:
                 lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
@@ -106,6 +109,11 @@ def _of_gate(attempt: Row) -> list[str]:
     failed = [row for row in attempt["gate"]["results"] if not row["passed"]]
     told = "; ".join(f"{row['name']}: {row['reason']}" for row in failed) or "all prechecks passed"
     return [f"  {'blocked' if failed else 'passed':<8} {'gate':<24} {told}"]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 60]} … {line[-57:]}"
 
 
 def _last_lines(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 
 from pipeline.errors import FormatError
@@ -11,6 +12,8 @@ from pipeline.formats import parse_json
 _MOST_DOTS = 100
 LARGEST_PYTHON = 512 * 1024
 """Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
+_LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
+"""The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
@@ -34,6 +37,8 @@ def fault_of(path: str, text: str) -> str | None:
 def _parsed(source: str) -> ast.Module | str:
     if len(source.encode("utf-8", "replace")) > LARGEST_PYTHON:
         return f"it is over {LARGEST_PYTHON // 1024} KiB, and no such file is taken for code"
+    if _LONG_CHAIN.search(source):
+        return f"line 1, column 1: a name of more than {_MOST_DOTS} parts is not taken for code"
     try:
         with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
             warnings.simplefilter("ignore")
