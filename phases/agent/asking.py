@@ -50,7 +50,7 @@ class Conversation:
         self.on_text: Callable[[int], None] = lambda characters: None
         """Told how many characters of a reply have come, while it comes."""
         ledger.recover(
-            (_call_of(row, thread, journal.run), row["result"]["model"], reply_from_json(row["result"]))
+            (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()
             if row["kind"] == "reply"
         )
@@ -72,7 +72,7 @@ class Conversation:
         """
         self.turn += 1
         key = {"thread": self.thread, "turn": self.turn, "request": digest}
-        call = Call(self.thread, self.journal.run, self.turn, about)
+        call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
         request = Request(messages, tools, schema, most_tokens(self.model.window), self.thread, self.turn, self.on_text)
         row = self.journal.once("reply", key, lambda: self._paid(request, call))
         reply = reply_from_json(row)
@@ -103,8 +103,9 @@ class Conversation:
             )
 
 
-def _call_of(row: Mapping[str, Any], thread: str, run: int) -> Call:
-    return Call(thread, run, row["key"]["turn"], row["result"]["about"])
+def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> Call:
+    turn = row["key"]["turn"]
+    return Call(thread, journal.run_of(turn), turn, row["result"]["about"])
 
 
 def _usable(reply: Reply, longest: int) -> Reply:

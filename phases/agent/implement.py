@@ -30,6 +30,7 @@ from phases.agent.models.redaction import redacted_value
 from phases.agent.outcome import acceptance_document, implementation_document, summary_document
 from phases.agent.packages import install_packages
 from phases.agent.restoring import restore
+from phases.agent.rewinding import finish_rewind
 from phases.agent.run import Ending, Run, Todos
 from phases.agent.sandbox.commands import Box
 from phases.agent.sandbox.snapshots import Snapshot
@@ -53,6 +54,7 @@ _TOLD_EVERY = 1000
 def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
     """The documents of phase 09, by short name: implementation, summary, traceability."""
     plan, places = assignment.plan, assignment.places
+    finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
     tell, clean = partial(progress, 0, total), partial(redacted_value, secrets=model.secrets)

@@ -15,6 +15,8 @@ from phases.agent.lines import append_row, read_rows
 from pipeline.append import repair_tail
 from pipeline.errors import PhaseError, StorageError
 
+PAID = "paid"
+"""In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
 _APART = ("run", "begun")
 """Keys of the header that say how the work was begun. They are no part of what the work is."""
 
@@ -52,6 +54,10 @@ class Journal:
     def run(self) -> int:
         """How often this work was begun, this time included."""
         return int(self._rows[0].get("run", 1))
+
+    def run_of(self, turn: int) -> int:
+        """In which run the reply of a turn was paid for."""
+        return run_of(self._rows[0], turn)
 
     @property
     def begun(self) -> dict[str, Any]:
@@ -110,6 +116,12 @@ class Journal:
 def recorded_rows(path: str) -> list[dict[str, Any]]:
     """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
     return _read(path)
+
+
+def run_of(header: Mapping[str, Any], turn: int) -> int:
+    """In which run the reply of a turn was paid for: a journal that was cut back holds replies of runs before."""
+    paid = header.get("begun", {}).get(PAID, [])
+    return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
 
 
 def journals_of(task: str) -> list[str]:

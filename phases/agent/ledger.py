@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.agent.journal import journals_of, recorded_rows
+from phases.agent.journal import journals_of, recorded_rows, run_of
 from phases.agent.lines import append_row, read_rows
 from phases.agent.model import OK, Model, Reply, reply_from_json
 from pipeline.append import repair_tail
@@ -120,7 +120,7 @@ class Ledger:
                 header, *rows = recorded_rows(path)
                 self.recover(
                     (
-                        Call(header["thread"], header["run"], row["key"]["turn"], row["result"]["about"]),
+                        Call(header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]),
                         row["result"]["model"],
                         reply_from_json(row["result"]),
                     )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from phases.agent.assignment import Places
 from phases.agent.copies import keep_a_copy
 from phases.agent.endings import Refusal, journal_lines, refusals_in, sync_tree, tidy, tree_of
-from phases.agent.journal import journals_of, recorded_rows
+from phases.agent.journal import PAID, journals_of, recorded_rows, run_of
 from phases.agent.kernel_files import OWN
 from phases.agent.ledger import read_ledger
 from phases.agent.lines import row_line
@@ -27,8 +27,6 @@ from pipeline.formats import parse_json
 
 STAGE, DECIDED = "rewinding", "decided.json"
 _DECIDED_KEYS = {"number", "turn", "last", "suffix", "aside"}
-PAID = "paid"
-"""In the header of a journal, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
 
 
 class Rewound(NamedTuple):
@@ -93,12 +91,6 @@ def refusal_of(places: Places, number: int) -> Refusal:
             + (f"there is one of {others}" if others else "nor is there one of any other")
         )
     return refusal
-
-
-def run_of(header: dict[str, Any], turn: int) -> int:
-    """In which run the reply of a turn was paid for: a journal that was cut back holds replies of runs before."""
-    paid = header.get("begun", {}).get(PAID, [])
-    return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
 
 
 def _make_ready(places: Places, refusal: Refusal) -> None:

@@ -94,7 +94,8 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
     offer = offer_of(store.contracts, workspace, timestamp(), person())
-    if not show and not yes and not offer.nothing_new and not in_terminal():
+    wanted = not show and not offer.nothing_new
+    if wanted and not yes and (as_json or not in_terminal()):
         raise UsageError(
             f"nobody is at the terminal to confirm it: look with: pipeline hooks trust {command_name(store)} --show, then say "
             "so with: --yes"
@@ -105,7 +106,6 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
             say(line)
     if offer.fault:
         warn(f"nothing can be trusted now: {offer.fault}")
-    wanted = not show and not offer.nothing_new
     written = wanted and (yes or click.confirm("Trust all of that?", err=True))
     if written:
         write_offer(store.contracts, workspace, offer)

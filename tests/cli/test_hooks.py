@@ -339,9 +339,8 @@ def test_what_changed_since_it_was_trusted_is_marked(command: Command) -> None:
     script(command, "exit 1")
     repo(command, item("same"), item("one", "sh ci/check.sh -v"), item("more"))
     shown = command("hooks", "trust", "paper", "--show")
-    marks = {
-        line[14:].split(":")[0].split()[0]: line[2:13].strip() for line in shown.out.splitlines() if line[2:3] > " "
-    }
+    rows = [line for line in shown.out.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    marks = {row[14:].split()[0].rstrip(":"): row[2:13].strip() for row in rows}
     assert marks == {
         "same": "as trusted", "one": "changed", "more": "new", "old": "gone",
         "ci/check.sh": "changed", ".pipeline/hooks.yaml": "changed",
@@ -626,6 +625,14 @@ def test_what_is_imported_can_be_pasted_and_what_is_not_is_listed(
     asked = command("hooks", "import", "--from", kind, path, "--json").json()
     assert len(asked["items"]) == 2
     assert asked["untranslated"] == told
+
+
+def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
+    path = command.folder / "config.toml"
+    path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')
+    ended = command("hooks", "import", "--from", "codex", path, "--json")
+    assert (ended.code, len(ended.json()["items"])) == (0, 1), ended.err
+    assert ended.json()["untranslated"] == ["$.model: it is no hook"]
 
 
 def test_a_hook_that_a_repository_may_not_have_is_listed_as_not_translated(command: Command) -> None:

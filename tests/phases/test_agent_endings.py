@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from phases.agent import implement as implementing
 from phases.agent.assignment import Places, places_in
 from phases.agent.endings import MOST_KEPT, keep_ending, refusals_in, tree_of
-from phases.agent.journal import Journal, recorded_rows
+from phases.agent.journal import recorded_rows
 from phases.agent.model import Message, Reply, Request
 from phases.agent.rewinding import Rewound, cut_off, finish_rewind, rewound
 from pipeline.errors import PhaseError, PipelineError
@@ -265,7 +264,6 @@ def test_what_is_asked_after_going_back_is_paid_for_though_it_is_of_a_turn_that_
     assert (header["run"], header["begun"]["paid"]) == (3, [[2, 1]])
 
 
-@pytest.mark.skipif(not hasattr(Journal, "run_of"), reason="a journal cannot tell yet in which run a turn was paid for")
 def test_what_was_asked_before_going_back_is_never_paid_for_twice(task: Path) -> None:
     before = len(ledger_of(task))
     go_back(task, 2)
@@ -397,7 +395,6 @@ def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) ->
     assert go_back(folder, 1).number == 1
 
 
-@pytest.mark.skipif(not hasattr(implementing, "finish_rewind"), reason="a run does not look for a rewind yet")
 def test_a_run_carries_out_a_rewind_that_was_cut_off_before_it_goes_on(task: Path, asked: list[Request]) -> None:
     count = int(gone_at(Path(shutil.copytree(task, task.parent / "count", symlinks=True)), 0).stdout)
     for nth in range(count, 0, -1):

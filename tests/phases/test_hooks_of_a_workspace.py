@@ -104,7 +104,7 @@ def test_a_refusal_of_the_user_does_not_hide_what_the_workspace_says(place: Plac
     place.write(item("lint", "echo a line is too long; exit 1"))
     place.trust()
     model = says(write("a.py", CODE))
-    place.made(model, place.setting(item("tests", "echo 3 failed; exit 1"), max_continues=1, most_continues=1))
+    place.made(model, place.setting(item("tests", "echo 3 failed; exit 1"), most_continues=1))
     [told, *_] = feedback_in(list(model.requests[2].messages))
     for part in ("[user:tests]", "3 failed", "[repo:lint]", "a line is too long"):
         assert part in told
@@ -365,10 +365,11 @@ def test_what_the_user_trusts_anew_between_two_starts_is_the_exam_from_then_on(p
     ],
 )
 def test_the_file_tools_refuse_to_touch_what_decides(reply: Reply, place: Place) -> None:
+    place.write(item("checks", f"sh {SCRIPT}"), item("later", "test ! -e ci/check.sh || sh ci/check.sh"))
     place.trust()
     before = tree(place.task)
     model = says(call("Read", {"file_path": SCRIPT}, "r1"), reply, write("a.py", CODE))
-    ended = place.made(model, place.setting(item("mine", "test ! -e ci/check.sh || sh ci/check.sh")))
+    ended = place.made(model)
     answer = model.requests[2].messages[-1].text
     assert "is the user's: it decides whether the work is accepted, and is not to be written" in answer
     assert tree(place.task) == {**before, "a.py": CODE.encode()}

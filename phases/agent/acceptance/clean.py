@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from phases.agent.tools.shown import UNSEEN
+
 _HEAD_SHARE = 4
 _ROOM_TO_SAY_SO = 60
 _CONTINUES = range(0x80, 0xC0)
@@ -13,12 +15,6 @@ _SEQUENCES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x9c|\x1b\\\\)?"
     "|\x1b[ -/]*[0-~]?"
-)
-# The set of tools/shown.py: controls but line end and tab, what has no width, what turns the direction of writing, tags, and
-# halves of surrogate pairs.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?acceptance\s*+[-_\u2010-\u2015\u2212]\s*+feedback)", re.IGNORECASE)
 
@@ -29,7 +25,7 @@ def cleaned(data: bytes | str, most: int) -> str:
     text = _SEQUENCES.sub("", text)
     if "\r" in text:
         text = "\n".join(map(_last_shown, text.split("\n")))
-    return shortened(_UNSEEN.sub("", text).encode(), most).decode()
+    return shortened(UNSEEN.sub("", text).encode(), most).decode()
 
 
 def harmless(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 LARGEST_ANSWER = 30_000
 _SHARE_OF_THE_TAIL = 3
 # Controls but line end and tab, what has no width, what turns the direction of writing, tags, and halves of surrogate pairs.
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
@@ -15,7 +15,7 @@ _UNSEEN = re.compile(
 
 def escaped(text: str) -> str:
     """The text with every character that would not be seen written out."""
-    return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+    return UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def bounded(text: str, most: int = LARGEST_ANSWER) -> str:
