@@ -41,6 +41,8 @@ _CHOICES = {
     "supervisor_shadow": ("", "1", "true", "0", "false"),
     "trust_hooks": ("no", "yes"),
 }
+_BY_FLAG_ALONE = ("trust_hooks",)
+"""Said for one run by somebody who looks at it; a file or variable would say it of every workspace to come."""
 _MOST = {"max_acceptance_continues": 20}
 HOOKS = "runtime"
 """What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
@@ -101,7 +103,7 @@ class Settings(NamedTuple):
     max_acceptance_continues: int = 3
     """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
     trust_hooks: str = "no"
-    """yes: the hooks of a workspace run as they are at the start of a run, though nobody trusted them. No task remembers it."""
+    """yes: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
@@ -144,7 +146,15 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 
 
 def _from_file(path: str) -> dict[str, Any]:
-    return {name: _checked(str(name), value, path) for name, value in _content(path).items() if name != HOOKS}
+    content = {name: value for name, value in _content(path).items() if name != HOOKS}
+    for name in _BY_FLAG_ALONE:
+        _refuse_but_flag(name, name in content, path)
+    return {name: _checked(str(name), value, path) for name, value in content.items()}
+
+
+def _refuse_but_flag(name: str, given: bool, where: str) -> None:
+    if given:
+        raise UsageError(f"{where}: {name} is said by the flag --{name.replace('_', '-')} alone, for one run")
 
 
 def _content(path: str) -> dict[str, Any]:
@@ -169,6 +179,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         name = "stop_at" if variable == "STOP_AT_PHASE" else variable.removeprefix(PREFIX).lower()
         if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
             continue
+        _refuse_but_flag(name, name in _BY_FLAG_ALONE, variable)
         if name in _known():
             from_environment[name] = _checked(name, value, variable)
         elif "did you mean" in (hint := did_you_mean(name, _known())):  # others may own PIPELINE_ variables too

@@ -83,8 +83,9 @@ def test_two_runs_give_the_same_documents(mode: str, kind: str, tmp_path: Path) 
     one["state.json"] = without_digests_of(differing, one["state.json"])
     two["state.json"] = without_digests_of(differing, two["state.json"])
     assert [name for name in one if one[name] != two[name]] == []
-    assert differing <= {"task.json", "state.json", "report.json", "environment.json", "plan_review.json",
-                         "implementation.json", "acceptance.json", "kernel/supervisor-events.jsonl", "hooks/events.jsonl"}  # fmt: skip
+    assert differing <= {"task.json", "state.json", "report.json", "environment.json", "plan_review.json", "acceptance.json",
+                         "implementation.json", "kernel/supervisor-events.jsonl", "hooks/events.jsonl"}  # fmt: skip
+
 
 
 def test_a_redo_gives_the_same_documents_again(tmp_path: Path) -> None:

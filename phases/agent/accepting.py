@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.chain import Chain
+from phases.agent.acceptance.chain import BASE, Chain
 from phases.agent.acceptance.code_check import check_code
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.executor import Executor, Outside
@@ -16,13 +16,17 @@ from phases.agent.acceptance.gate_hooks import GateHooks
 from phases.agent.acceptance.manifest import Manifests
 from phases.agent.acceptance.mounted import Mounted, mounted
 from phases.agent.acceptance.payload import RunFacts
+from phases.agent.acceptance.pins import tampered
+from phases.agent.acceptance.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
 from phases.agent.acceptance.subagents import subagents_in
 from phases.agent.acceptance.tool_hooks import ToolHooks
 from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun
 from phases.agent.commands import Commands
+from phases.agent.model import Model
 from phases.agent.models.providers import PROVIDERS
+from phases.agent.models.redaction import redacted_value
 from phases.agent.run import Ending
 from phases.agent.workspace import Workspace
 from pipeline.errors import Incomplete, Interrupted, Paused, PipelineError
@@ -39,17 +43,18 @@ class Acceptance(NamedTuple):
 
 
 def acceptance_of(
-    assignment: Assignment, begun: Begun, workspace: Workspace, commands: Commands, model: str
+    assignment: Assignment, begun: Begun, workspace: Workspace, commands: Commands, model: Model
 ) -> Acceptance:
     """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
     places = assignment.places
     root = os.path.realpath(places.workspace)
     task = os.path.basename(os.path.dirname(places.workspace))
-    hooks = mounted(assignment.hooks, root, begun.planned)
-    events = Events(places.hooks, assignment.in_place)
-    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model)
+    hooks = mounted(assignment.hooks, root, begun.planned, trust_now=_may_trust_now(assignment, begun, root))
+    clean = partial(redacted_value, secrets=model.secrets)
+    events = Events(places.hooks, assignment.in_place, clean)
+    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret), events, commands)
+    executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)
     check = partial(_check, workspace, assignment.plan, commands, begun)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
     chain = Chain(begun.journal, gate_hooks, hooks, events)
@@ -57,6 +62,16 @@ def acceptance_of(
         hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, executor)
+
+
+def _may_trust_now(assignment: Assignment, begun: Begun, root: str) -> bool:
+    """Whether --trust-hooks can hold. It vouches for what the user put there before the agent first worked, and for nothing that
+    the agent may have put there or changed since.
+    """
+    if not assignment.hooks.trust_now or begun.journal.run > 1:
+        return False
+    began = next((row["result"]["pins"] for row in begun.journal.all_rows() if row["kind"] == BASE), None)
+    return began is None or (HOOKS_FILE in began and not tampered(began, root))
 
 
 class Told:

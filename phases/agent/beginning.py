@@ -60,10 +60,8 @@ class Begun(NamedTuple):
 
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
-        rows = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
-        written = {path for result in rows for path in result["files"]}
-        there = [path for path in self.write if path in self.before and path not in written]
-        return [path for path in there if _digest(workspace, path) == self.before[path]]
+        begun = {"write": self.write, "before": self.before}
+        return untouched_in(begun, self.journal.all_rows(), workspace)
 
 
 def begin(
@@ -114,6 +112,14 @@ def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
     planned = [row["path"] for row in plan["file_structure"]]
     first = [path for path in plan["implementation_strategy"] if path in planned]
     return tuple(dict.fromkeys([*first, *planned]))
+
+
+def untouched_in(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) -> list[str]:
+    """Files that work was to change and did not come to: written by no tool, and as they were. `begun` is of its header."""
+    before = begun.get("before", {})
+    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
+    there = [path for path in begun.get("write", ()) if path in before and path not in written]
+    return [path for path in there if _digest(workspace, path) == before[path]]
 
 
 def _decided(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
@@ -167,7 +173,7 @@ def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
     if not rows or (RULES in {model, *givers} and {model, *givers} != {RULES}) or not os.path.isdir(root):
         return None
     workspace, planned = Workspace(root), order_of(work.plan)
-    owed = _owed(rows, workspace)
+    owed = set(untouched_in(rows[0].get("begun", {}), rows, workspace))
     kept = [path for path in planned if path not in owed and not fault_of(workspace, path)]
     remove: Sequence[str] = ()
     if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
@@ -187,15 +193,6 @@ def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
         "before": {path: digest for path, digest in digests.items() if digest},
         "remove": list(remove),
     }
-
-
-def _owed(rows: Rows, workspace: Workspace) -> set[str]:
-    """Files that the work before was to change and did not come to."""
-    begun = rows[0].get("begun", {})
-    before = begun.get("before", {})
-    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
-    there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return {path for path in there if _digest(workspace, path) == before[path]}
 
 
 def _accepted_as_it_is(rows: Rows, workspace: Workspace) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from phases.agent.acceptance.manifest import tree_digest
-from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, INCOMPLETE, STATUS, STUCK
+from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, INCOMPLETE, STATUS, STUCK
 from phases.agent.acceptance.subagents import subagents_in
 from phases.agent.acceptance.todos import plan_todos, todo_rows
 from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
@@ -120,7 +120,7 @@ def prepared(
 ) -> tuple[Run, Acceptance]:
     """Everything that the loop works with; nothing is asked or done yet."""
     notes, planned, root = Notes(), begun.planned, assignment.places.workspace
-    acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model.name)
+    acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model)
     workspace, todo_list = Workspace(root, tuple(acceptance.mounted.pins)), Todos(plan_todos(assignment.plan))
 
     def tools(notes: Notes) -> list[Tool]:
@@ -194,10 +194,14 @@ def _in_report(ending: Ending) -> str:
 def _checked_again(ending: Ending, run: Run, workspace: Workspace, commands: Commands) -> Ending:
     """A verdict is about one tree in one sandbox. If either is another by now (a hand edit, say), it is taken anew."""
     taken = ending.verification
-    if taken["tree_sha256"] == tree_digest(workspace) and taken["sandbox"] == commands.box.kind:
+    same_box = (
+        taken["sandbox"] == commands.box.kind or ending.stop_reason == HOOK_TAMPERED
+    )  # then nothing was run in one
+    if taken["tree_sha256"] == tree_digest(workspace) and same_box:
         return ending
     verdict = run.chain.again(claim_of(run, "the work as it is now", 0))
     if verdict["stop"] and STATUS[verdict["stop"]] == INCOMPLETE:
         raise Incomplete(f"{verdict['stop']}: {' '.join(verdict['detail'].split())[:400]}", stop_reason=verdict["stop"])
-    reason = ACCEPTED if verdict["block"] is None else verdict["stop"] or EXHAUSTED
+    refused = verdict["stop"] or (HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED)
+    reason = ACCEPTED if verdict["block"] is None else refused
     return Ending(reason, ending.turns, verdict["verification"], verdict["block"] or "")

@@ -120,7 +120,9 @@ class Ledger:
                 header, *rows = recorded_rows(path)
                 self.recover(
                     (
-                        Call(header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]),
+                        Call(
+                            header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]
+                        ),
                         row["result"]["model"],
                         reply_from_json(row["result"]),
                     )

@@ -223,5 +223,5 @@ def _faulty_store(contracts: Contracts) -> str:
 
 
 def _of_the_file(repo: Discovered) -> str:
-    reason = repo.reason.partition("; look with: ")[0]
+    reason = repo.reason
     return f"{HOOKS_FILE} of the workspace is {repo.state}" + (f": {reason}" if reason else "")

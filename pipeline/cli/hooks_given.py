@@ -28,7 +28,6 @@ from phases.agent.acceptance.points import BEFORE_TOOL, SESSION_END, SESSION_STA
 from phases.agent.acceptance.subagents import task_id_of
 from phases.agent.acceptance.todos import applied, plan_todos, summary_of
 from phases.agent.beginning import order_of
-from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.files import sha256
 
 Row = Mapping[str, Any]
@@ -63,15 +62,6 @@ def occasion_of(hook: Hook, rows: Sequence[Row], run: RunFacts) -> Occasion | No
         if _watches(hook, call["name"], failed=row["result"]["failed"]):
             return Occasion(hook.point, partial(_body, run=run, call=call, row=row), call["name"], call["id"])
     return None
-
-
-def untouched(workspace: Workspace, rows: Sequence[Row]) -> list[str]:
-    """Files that the work was to change, were written by no tool, and are as they were."""
-    begun = rows[0].get("begun", {}) if rows else {}
-    before = begun.get("before", {})
-    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
-    there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return [path for path in there if _digest(workspace, path) == before[path]]
 
 
 def _body(hook: Hook, run: RunFacts, call: Row, row: Row) -> dict[str, Any]:
@@ -112,10 +102,3 @@ def _todo_summary(plan: Row | None, rows: Sequence[Row]) -> dict[str, int]:
         if call["name"] == _TODOS and not row["result"]["failed"]:
             todos = applied(todos, call["arguments"], row["key"]["turn"])
     return summary_of(todos)
-
-
-def _digest(workspace: Workspace, path: str) -> str:
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""

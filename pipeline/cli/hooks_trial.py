@@ -19,7 +19,7 @@ from phases.agent.acceptance.manifest import Manifests, changes
 from phases.agent.acceptance.payload import RunFacts
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.assignment import Places, places_in
-from phases.agent.beginning import order_of
+from phases.agent.beginning import order_of, untouched_in
 from phases.agent.commands import Commands
 from phases.agent.journal import recorded_rows
 from phases.agent.models.providers import PROVIDERS
@@ -27,7 +27,7 @@ from phases.agent.sandbox.commands import Box, kind_of_sandbox
 from phases.agent.sandbox.installs import environment_in
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.workspace import Workspace
-from pipeline.cli.hooks_given import ending_of, occasion_of, untouched
+from pipeline.cli.hooks_given import ending_of, occasion_of
 from pipeline.errors import UsageError
 from pipeline.files import make_folder
 
@@ -133,7 +133,8 @@ def _elsewhere(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -
 def _check(trial: Trial, rows: Sequence[Row], workspace: Workspace, commands: Commands) -> dict[str, Any]:
     if trial.plan is None:
         raise UsageError(f"task {trial.id} has no plan yet, and the built-in check goes by it")
-    return check_code(workspace, dict(trial.plan), commands, untouched(workspace, rows))
+    untouched = untouched_in(rows[0].get("begun", {}), rows, workspace) if rows else []
+    return check_code(workspace, dict(trial.plan), commands, untouched)
 
 
 def _box(trial: Trial) -> Box:

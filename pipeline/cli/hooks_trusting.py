@@ -16,7 +16,7 @@ from pipeline.contract import Contracts
 from pipeline.errors import UsageError
 
 _PREFIX = 12
-_SHOWN_APART = ("id", "point", "kind", "params")
+_SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
 
 

@@ -284,7 +284,7 @@ def test_show_writes_nothing_and_shows_all_that_would_be_vouched_for(command: Co
         '  new         one: command at accept_gate, with your own rights, env_allow ["API_KEY"]',
         "              | sh ci/check.sh",
         "              | sh ci/later.sh",
-        "  new         two: command at accept_gate, in the sandbox, sandbox true",
+        "  new         two: command at accept_gate, in the sandbox",
         "              | true",
         "Files that decide with them:",
         f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}",
@@ -460,9 +460,16 @@ def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
 def test_a_trial_leaves_the_journal_and_the_logs_of_runs_alone(command: Command) -> None:
     own(command, item("check", "echo words"))
     task = command.task("paper")
-    before = {name: (task / name).read_bytes() for name in ("journal.jsonl", "hooks/events.jsonl", "state.json")}
+    (task / "before_command").mkdir()
+    (task / "before_command" / "taken.json").write_text("the tree that a run goes back to")
+
+    def files() -> dict[str, bytes]:
+        found = (path for path in task.rglob("*") if path.is_file() and path.parent.name != "tried")
+        return {str(path): path.read_bytes() for path in found if path.name != ".lock"}
+
+    before = files()
     ended = command("hooks", "test", "paper", "check", "--json")
-    assert {name: (task / name).read_bytes() for name in before} == before
+    assert files() == before
     log = Path(ended.json()["log"])
     assert log.parent == task / "hooks" / "tried"
     assert "words" in log.read_text()
@@ -488,6 +495,20 @@ def test_the_built_in_check_can_be_tried_and_leaves_nothing_behind(command: Comm
     assert gone in blocked.out
 
 
+def test_the_built_in_check_knows_from_the_journal_what_was_to_be_changed(command: Command) -> None:
+    path = command.task("paper") / "journal.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    planned = command.document("paper", "implementation.json")["planned"][0]
+    rows[0]["begun"] |= {"write": [planned], "before": {planned: _sha256(workspace(command) / planned)}}
+    for row in rows:
+        if row["kind"] == "result":
+            row["result"]["files"] = {}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    blocked = command("hooks", "test", "paper", "code")
+    assert blocked.code == 1, blocked.err
+    assert f"{planned} is as it was, and the plan changed it" in blocked.out
+
+
 @pytest.mark.skipif(not probe().usable, reason="no sandbox holds on this machine")
 def test_a_hook_in_the_sandbox_is_tried_there(command: Command) -> None:
     outside = command.folder / "outside"
@@ -506,6 +527,8 @@ def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(co
         item("watch", f"cat > {given}; echo never >&2; exit 2", "before_tool_call", matcher="Write|Edit"),
         item("after", f"cat > {given}", "after_tool_result", matcher="Write"),
         item("other", "true", "after_tool_result", matcher="Glob"),
+        item("failed", "true", "after_tool_failure"),
+        item("ended", "true", "subagent_stop"),
         item("begin", f"cat > {given}", "session_start"),
     )
     blocked = command("hooks", "test", "paper", "watch")
@@ -517,9 +540,33 @@ def test_a_hook_on_tools_is_tried_on_the_last_call_that_it_would_have_watched(co
     assert json.loads(given.read_text())["tool_response"]["is_error"] is False
     assert command("hooks", "test", "paper", "begin").code == 0
     assert json.loads(given.read_text())["source"] == "startup"
-    refused = command("hooks", "test", "paper", "other")
-    assert refused.code == 2
-    assert "task paper has no call of a tool on record that it would watch" in refused.complaints[0]
+    for name in ("other", "failed", "ended"):
+        refused = command("hooks", "test", "paper", name)
+        assert refused.code == 2
+        assert "task paper has no call of a tool on record that it would watch" in refused.complaints[0]
+
+
+def test_a_failed_sub_agent_on_record_is_what_hooks_on_failures_and_sub_agents_are_tried_on(command: Command) -> None:
+    path, given = command.task("paper") / "journal.jsonl", command.folder / "given.json"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    reply = next(row for row in rows if row["kind"] == "reply" and row["result"]["calls"])
+    result = next(row for row in rows if row["kind"] == "result")
+    call = {"id": "c1", "name": "Task", "arguments": {"prompt": "look around"}}
+    reply = {**reply, "key": {**reply["key"], "turn": 99}, "result": {**reply["result"], "calls": [call]}}
+    failed = {**result["result"], "failed": True, "text": "found nothing"}
+    rows += [reply, {**result, "key": {"turn": 99, "call": "c1"}, "result": failed}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    own(
+        command,
+        item("failed", f"cat > {given}", "after_tool_failure"),
+        item("ended", f"cat > {given}", "subagent_stop"),
+    )
+    assert command("hooks", "test", "paper", "failed").code == 0
+    told = json.loads(given.read_text())
+    assert (told["tool_name"], told["tool_input"], told["error"]) == ("Task", call["arguments"], "found nothing")
+    assert command("hooks", "test", "paper", "ended").code == 0
+    told = json.loads(given.read_text())
+    assert (told["hook_event_name"], told["state"], told["turn_id"]) == ("SubagentStop", "failed", "99")
 
 
 def test_hooks_that_a_run_would_not_use_are_not_tried(command: Command) -> None:

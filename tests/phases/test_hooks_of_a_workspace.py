@@ -20,7 +20,7 @@ from pipeline.errors import Incomplete, Paused
 from pipeline.files import sha256
 from pipeline.plain_yaml import dump_yaml
 from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, tree, write
-from tests.hooks import events, feedback_in, item, mounting, names_of, script
+from tests.hooks import events, feedback_in, item, mounting, names_of
 
 PLAN = small_plan("a.py")
 CODE = 'def meet() -> int:\n    """R1, section 1, page 1."""\n    return 4\n'

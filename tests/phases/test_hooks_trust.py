@@ -35,7 +35,7 @@ AT = "2026-01-31T12:00:00.000Z"
 TESTS = {"id": "tests", "point": "accept_gate", "kind": "command", "params": {"command": "sh ci/check.sh"}}
 LINT = {"id": "lint", "point": "accept_gate", "kind": "command", "params": {"command": "ruff check ."}}
 check = partial(CONTRACTS.breach, CONTRACTS.schema("trusted-workspaces.json"))
-LOOK = "; look with: pipeline hooks trust --show, then: pipeline hooks trust"
+LOOK = ""
 
 
 def parse(data: bytes) -> Any:

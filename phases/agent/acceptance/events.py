@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -25,14 +24,19 @@ class Events:
     """The event log of one task."""
 
     def __init__(
-        self, folder: str, in_place: Callable[[], None] = lambda: None, clock: Callable[[], float] = time.time
+        self,
+        folder: str,
+        in_place: Callable[[], None] = lambda: None,
+        clean: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self._folder, self._in_place, self._clock = folder, in_place, clock
+        """`clean` takes out what may be in no file."""
+        self._folder, self._in_place, self._clean = folder, in_place, clean
 
     def emit(self, event: str, **fields: Any) -> None:
         """Adds one line. Texts are cut at 4 KiB."""
-        at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        cut = {name: value[:_LONGEST] if isinstance(value, str) else value for name, value in fields.items()}
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        kept = self._clean(fields)
+        cut = {name: value[:_LONGEST] if isinstance(value, str) else value for name, value in kept.items()}
         with contextlib.suppress(StorageError, OSError):
             self._in_place()
             make_folder(self._folder)

@@ -19,7 +19,7 @@ from phases.agent.acceptance.payload import RunFacts, payload_bytes, variables_f
 from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
 from phases.agent.acceptance.process import Ran
 from phases.agent.commands import Commands
-from pipeline.files import make_folder
+from pipeline.files import make_folder, read_bytes, write_durable
 
 
 class Occasion(NamedTuple):
@@ -40,6 +40,8 @@ class Outside(NamedTuple):
     """`hooks` in the task folder: logs lie there."""
     environment: Mapping[str, str]
     secret_names: Sequence[str]
+    clean: Callable[[str], str] = lambda text: text
+    """Takes out of a text what may be in no file."""
 
 
 class Executor:
@@ -95,7 +97,17 @@ class Executor:
             tuple(self._outside.secret_names),
             variables_for(hook, self._run),
         )
-        return run_command(hook, payload_bytes(body), place)
+        result = run_command(hook, payload_bytes(body), place)
+        self._clean_log(log)
+        return result
+
+    def _clean_log(self, path: str) -> None:
+        """A hook may print what it finds in the workspace, and a key may have got there."""
+        if not path or not os.path.isfile(path):
+            return
+        text = read_bytes(path).decode("utf-8", "surrogateescape")
+        if (clean := self._outside.clean(text)) != text:
+            write_durable(path, clean.encode("utf-8", "surrogateescape"))
 
     def _boxed(self, hook: Hook) -> Result:
         """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""

@@ -104,6 +104,8 @@ def _as_a_writer(hook: Hook, result: Result, wrote: list[str], *, last: bool) ->
 
 
 def _fact(hook: Hook, result: Result) -> str:
+    if result.status == PASS:
+        return ""
     if hook.source == INTERNAL:
         return "The built-in check of the code does not pass."
     if result.timed_out:

@@ -51,8 +51,9 @@ class Mounted(NamedTuple):
     """Why nothing can be verified, or empty."""
 
 
-def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = ()) -> Mounted:
-    """What there is at the start. `planned` files are the agent's to write, whatever hook names them.
+def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = (), *, trust_now: bool = False) -> Mounted:
+    """What there is at the start. `planned` files are the agent's to write, whatever hook names them;
+    `trust_now`: the user vouches for what stands there.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """
@@ -65,7 +66,7 @@ def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = ())
         os.path.join(setting.own_folder, STORE) if setting.own_folder else "",
         setting.parse,
         setting.check_store,
-        trust_now=setting.trust_now,
+        trust_now=trust_now,
     )
     if options.get("enabled") is False:
         repo = repo._replace(state="none", hooks=(), pins={})

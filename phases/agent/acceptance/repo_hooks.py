@@ -18,7 +18,6 @@ from pipeline.files import sha256
 HOOKS_FILE = ".pipeline/hooks.yaml"
 LARGEST_HOOKS_FILE = 256 * 1024
 NO_HOOKS, UNTRUSTED, TRUSTED, MODIFIED, INVALID = "none", "untrusted", "trusted", "modified", "invalid"
-_LOOK = "look with: pipeline hooks trust --show, then: pipeline hooks trust"
 Parse = Callable[[bytes], Mapping[str, Any]]
 """The checked value of a hooks.yaml. Raises PipelineError."""
 
@@ -64,7 +63,7 @@ def discover(workspace: str, store_path: str, parse: Parse, check: Check, *, tru
     entry = None if trust_now else store.entry(workspace)
     found = _found(workspace, parse, entry, trust_now=trust_now)
     if found.state == UNTRUSTED:
-        found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}; {_LOOK}")
+        found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}")
     return found._replace(store_fault="" if store.missing or found.state == NO_HOOKS else store.fault)
 
 
@@ -107,7 +106,7 @@ def _found(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, tru
 def _lost(entry: Mapping[str, Any], why: str) -> Discovered:
     """What the user counts on is gone, or spoiled: that is told as a change, not as a workspace without hooks."""
     skipped = tuple(Skipped(name, "it was trusted, and is not there any more") for name in entry["hooks"])
-    return Discovered(MODIFIED, reason=f"{why}; {_LOOK}", skipped=skipped)
+    return Discovered(MODIFIED, reason=f"{why}", skipped=skipped)
 
 
 def _bytes(workspace: str) -> bytes:
@@ -159,7 +158,7 @@ def _compared(file: _File, entry: Mapping[str, Any], workspace: str) -> Discover
     if same and not skipped:
         return Discovered(TRUSTED, tuple(hooks), pins=pins, was_trusted=True)
     told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are as they were"
-    reason = f"{HOOKS_FILE} is not as it was trusted ({told}); {_LOOK}" if not same else f"{told}; {_LOOK}"
+    reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else f"{told}"
     return Discovered(MODIFIED, tuple(hooks), reason, tuple(skipped), pins, was_trusted=same)
 
 
