@@ -24,3 +24,4 @@ bench: setup ## the figures of docs/benchmarks.md
 	@.venv/bin/python benchmarks/runner/bench.py
 	@.venv/bin/python benchmarks/reader/bench.py
 	@.venv/bin/python benchmarks/agent/bench.py
+	@.venv/bin/python benchmarks/acceptance/bench.py

@@ -32,6 +32,7 @@ from pipeline.store import TaskStore
 def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
     """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
     settings = settings_from(flags)
+    own_hooks()  # raises for hooks that no run could use
     named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
     if named:
         graph = discover(settings.phases)

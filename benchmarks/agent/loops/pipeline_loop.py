@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 
 from canned import OUTPUT, TEXT, TURNS, Clock
 
+from phases.agent.accepting import acceptance_of
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment, places_in
 from phases.agent.beginning import Begun
@@ -20,9 +21,10 @@ from phases.agent.hands import Hands, Watched
 from phases.agent.journal import Journal
 from phases.agent.kernel_setting import wanted
 from phases.agent.ledger import Ledger
-from phases.agent.loop import Run, work
+from phases.agent.loop import work
 from phases.agent.memory import Memory
 from phases.agent.model import Check, Reply, Request, ToolCall
+from phases.agent.run import Run, Todos
 from phases.agent.sandbox.commands import NONE, Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervising import supervise
@@ -41,6 +43,9 @@ PLAN = {
     "implementation_strategy": [],
     "validation_approach": {"verify_commands": ["true"], "experiments": []},
 }
+
+
+ACCEPTED = {"block": None, "stop": "", "lines": [], "verification": {"verified": True, "commands": []}}
 
 
 class Canned:
@@ -82,8 +87,9 @@ def main() -> None:
     begun = Begun(journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
     memory = Memory(PLAN, begun, hands.schemas)
     watched = supervise(work_in, begun, memory, ledger, lambda text: None)
-    verdict = {"block": None, "verification": {"verified": None, "commands": []}}
-    work(Run(conversation, memory, hands, lambda turn: verdict, watched, 10**6))
+    acceptance = acceptance_of(work_in, begun, workspace, commands, model)
+    chain = type("Accepting", (), {"begin": acceptance.chain.begin, "same": 0, "judge": lambda self, claim: ACCEPTED})()
+    work(Run(conversation, memory, hands, chain, acceptance.tool_hooks, watched, 10**6, 3, Todos()))
     CLOCK.tell()
 
 
