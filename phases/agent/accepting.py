@@ -49,9 +49,13 @@ def acceptance_of(
     places = assignment.places
     root = os.path.realpath(places.workspace)
     task = os.path.basename(os.path.dirname(places.workspace))
-    hooks = mounted(assignment.hooks, root, begun.planned, trust_now=_may_trust_now(assignment, begun, root))
     clean = partial(redacted_value, secrets=model.secrets)
     events = Events(places.hooks, assignment.in_place, clean)
+    try:
+        hooks = mounted(assignment.hooks, root, begun.planned, trust_now=_may_trust_now(assignment, begun, root))
+    except Incomplete as error:
+        events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
+        raise
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)

@@ -64,7 +64,10 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
     restore(begun.journal, workspace)  # before anybody looks at the files
-    run, acceptance = prepared(assignment, model, ledger, begun, commands)
+    try:
+        run, acceptance = prepared(assignment, model, ledger, begun, commands)
+    except Incomplete as error:
+        raise _with_files(error, assignment, workspace) from error
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
     run.say, run.keep_ending = assignment.tell, partial(keep_ending, places)
     acceptance.executor.doing = partial(_doing, assignment, workspace, run, progress)
@@ -103,16 +106,21 @@ def _worked(run: Run, assignment: Assignment, workspace: Workspace, commands: Co
     try:
         return _checked_again(work(run), run, workspace, commands)
     except (Paused, Incomplete) as error:
-        done, total, _ = files_done(workspace, assignment.plan)
         run.supervised.close(error.stop_reason, str(error))
-        told = f"{done} of {total} files written; {error}"
-        if isinstance(error, Paused):
-            raise Paused(told, stop_reason=error.stop_reason) from error
-        report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
-        raise Incomplete(told, stop_reason=error.stop_reason, report=report) from error
+        raise _with_files(error, assignment, workspace) from error
     except PhaseError as error:
         run.supervised.close("error", str(error))
         raise
+
+
+def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
+    """The same, with what is written so far."""
+    done, total, _ = files_done(workspace, assignment.plan)
+    told = f"{done} of {total} files written; {error}"
+    if isinstance(error, Paused):
+        return Paused(told, stop_reason=error.stop_reason)
+    report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
+    return Incomplete(told, stop_reason=error.stop_reason, report=report)
 
 
 def prepared(

@@ -38,7 +38,9 @@ def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
     lines += _spent(report)
     lines += _not_done(store, report)
-    return [*lines, "", "Next:", *(f"  {command:<34} {what}" for command, what in _next(store, report))]
+    rows = _next(store, report)
+    width = max(len(command) for command, _ in rows) + 1
+    return [*lines, "", "Next:", *(f"  {command:<{width}} {what}" for command, what in rows)]
 
 
 def _spent(report: dict[str, Any]) -> list[str]:
@@ -106,7 +108,11 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         *(_of_acceptance(name, pipeline, report) if report["status"] == "incomplete" else []),
         (f"{pipeline} show {name} plan", "read the plan"),
-        (f"{pipeline} trace {name}", "which requirement is where in the code"),
+        *(
+            [(f"{pipeline} trace {name}", "which requirement is where in the code")]
+            if store.exists("traceability.json")
+            else []
+        ),
         (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
     ]
 

@@ -45,7 +45,7 @@ def report(there: Ground) -> Any:
     return json.loads((there.task / "report.json").read_bytes())
 
 
-def assert_ended(there: Ground, ended: Ended, status: str, code: int, *, verified: bool | None) -> None:
+def assert_ended(there: Ground, ended: Ended, status: str, code: int, *, verified: bool) -> None:
     """The code, the screen, the report and `status` say the same."""
     assert ended.code == code, ended.out + ended.err
     assert "Traceback" not in ended.err
@@ -111,7 +111,9 @@ def test_work_that_is_refused_to_the_end_is_incomplete_and_is_not_paid_for_again
 @pytest.mark.parametrize(
     ("command", "reason", "words"),
     [
-        pytest.param("test -e $HOME/go || exec no-such-command", "verification_error", "user:tests", id="a broken hook"),
+        pytest.param(
+            "test -e $HOME/go || exec no-such-command", "verification_error", "user:tests", id="a broken hook"
+        ),
         pytest.param(
             """test -e $HOME/go || echo '{"continue": false, "stopReason": "out of GPUs"}'""",
             "hook_stopped",
@@ -130,6 +132,7 @@ def test_what_only_the_user_can_mend_is_incomplete_and_goes_on_when_it_is_mended
     assert stop_reason(there) == reason
     assert_said(ended, reason, words, "pipeline resume paper")
     assert "pipeline show paper acceptance" in ended.out
+    assert "pipeline trace paper" not in ended.out, "there is nothing to trace yet"
     assert f"The run stopped here ({reason}: {words}" in there.call("show", "paper", "acceptance").out
     again = there.call("resume", "paper")
     assert_ended(there, again, "incomplete", 3, verified=False)
@@ -161,17 +164,23 @@ def test_a_required_todo_that_failed_is_an_error(tmp_path: Path) -> None:
     ]
     there = ground(tmp_path, *todos)
     ended = there.call()
-    assert_ended(there, ended, "error", 1, verified=report(there)["verified"])
+    assert_ended(there, ended, "error", 1, verified=True)
     assert "required_todo_failed" in report(there)["reason"]
     assert "gpu" in report(there)["reason"]
 
 
-def test_an_exam_that_the_agent_edits_is_incomplete(tmp_path: Path) -> None:
+def test_an_exam_that_the_agent_edits_is_incomplete_until_its_owner_restores_it(tmp_path: Path) -> None:
     there = _with_hooks_of_the_workspace(tmp_path, [("Bash", {"command": f"echo '# more' >> {HOOKS}"})])
+    path = there.task / "generate_code" / HOOKS
+    trusted = path.read_bytes()
     assert there.call("hooks", "trust", "paper", "--yes").code == 0
     assert_ended(there, there.call("resume", "paper"), "incomplete", 3, verified=False)
     assert stop_reason(there) == "hook_tampered"
     assert HOOKS in there.call("show", "paper", "acceptance").out
+    calls = report(there)["usage"]["calls"]
+    path.write_bytes(trusted)
+    assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
+    assert (ran(there), report(there)["usage"]["calls"]) == (1, calls)
 
 
 # Before the first call
@@ -192,12 +201,15 @@ def ran(there: Ground) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def test_hooks_of_a_workspace_run_once_they_are_trusted_and_a_run_can_be_told_not_to_begin_before(tmp_path: Path) -> None:
+def test_hooks_of_a_workspace_run_once_they_are_trusted_and_a_run_can_be_told_not_to_begin_before(
+    tmp_path: Path,
+) -> None:
     there = _with_hooks_of_the_workspace(tmp_path)
     configure(there, on_untrusted="stop")
     ended = there.call("resume", "paper")
     assert_ended(there, ended, "incomplete", 3, verified=False)
     assert_said(ended, "not trusted", "pipeline hooks list", "pipeline hooks trust")
+    assert stop_reason(there) == "hook_config_invalid"
     assert [row for row in _journal(there) if row["kind"] == "reply"] == []
     assert there.call("hooks", "trust", "paper", "--yes").code == 0
     assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
@@ -228,7 +240,30 @@ def test_trusted_hooks_that_cannot_be_used_are_incomplete_before_anything_is_ask
     ended = there.call("resume", "paper", "--trust-hooks")
     assert_ended(there, ended, "incomplete", 3, verified=False)
     assert_said(ended, "cannot be used", "'later'", "pipeline hooks trust")
+    assert stop_reason(there) == "hook_config_invalid"
     assert [row for row in _journal(there) if row["kind"] == "reply"] == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"settings": {"trust_hooks": "yes"}}, id="a setting"),
+        pytest.param({"runtime": {"hooks": {"items": [item("mine", "touch $HOME/ran", when="always")]}}}, id="runtime"),
+        pytest.param({"trust_hooks": "yes"}, id="a key of its own"),
+    ],
+)
+def test_a_task_says_nothing_of_hooks_whatever_it_says(said: dict[str, Any], tmp_path: Path) -> None:
+    """Somebody else may have made it: either what it says does nothing, or the task is refused."""
+    there = _with_hooks_of_the_workspace(tmp_path)
+    path = there.task / "task.json"
+    task = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**task, **said, "settings": {**task["settings"], **said.get("settings", {})}}))
+    (there.task / "config.yaml").write_bytes(dump_yaml({"trust_hooks": "yes", **said}))
+    (there.tasks / "config.yaml").write_bytes(dump_yaml({"trust_hooks": "yes", **said}))
+    ended = there.call("resume", "paper")
+    assert ended.code in (0, 1), ended.err
+    assert ended.code == 0 or ended.complaints[0].startswith("pipeline: task.json at $")
+    assert (ran(there), (there.home / "ran").exists()) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -271,17 +306,15 @@ def test_hooks_that_cannot_be_used_are_a_usage_error_before_anything_is_made(
 
 def test_the_screen_says_which_hook_refuses_why_and_how_many_attempts_are_left(tmp_path: Path) -> None:
     there = ground(tmp_path, DONE, MENDS)
-    configure(there, item("tests", "test -e better.txt || { seq 1 30; echo 'FAILED test_loss' >&2; exit 1; }"))
+    configure(there, item("tests", "test -e better.txt || { seq 1 30; echo FAILED $((40 + 2)); exit 1; }"))
     ended = there.call()
     assert_ended(there, ended, "completed", 0, verified=True)
     lines = [line.split("implement", 1)[1].strip() for line in ended.err.splitlines() if " implement " in line]
     first = lines.index("not accepted (attempt 1 of 4): user:tests: exited with code 1; 3 attempts are left")
-    assert lines[first + 1 : first + 7] == ["26", "27", "28", "29", "30", "FAILED test_loss"] or (
-        "30" in lines[first + 1 : first + 7]
-    )
+    assert lines[first + 1 : first + 7] == ["26", "27", "28", "29", "30", "FAILED 42"]
     assert len([line for line in lines if line.startswith("not accepted")]) == 1
     shown = there.call("show", "paper", "acceptance").out
-    for part in ("Attempt 1, turn 2: not accepted by user:tests", "FAILED test_loss", "hooks/1-user-tests.log"):
+    for part in ("Attempt 1, turn 2: not accepted by user:tests", "FAILED 42", "hooks/1-user-tests.log"):
         assert part in shown
     assert "Attempt 2" in shown
 

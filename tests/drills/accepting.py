@@ -91,18 +91,34 @@ class Bench:
             self.write(name, text)
         self.configure(**others)
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str, folder: Path | None = None) -> None:
         """The script of a hook."""
         tells = _TELLS.replace("@bench@", str(self.folder)).replace("@litter@", _LITTER)
-        script(self.folder, f"{name}.sh", tells + text + "\n")
+        script(folder or self.folder, f"{name}.sh", tells + text + "\n")
 
-    def configure(self, **others: str | None) -> None:
-        """The user's setting: these hooks, and `others` with the text of their scripts; None takes a hook out."""
+    @property
+    def inside(self) -> Path:
+        """Where scripts lie in the workspace that are the user's."""
+        return self.ground.task / "generate_code" / ".pipeline"
+
+    def move_in(self, name: str) -> None:
+        """Has a hook that is there use a script in the workspace."""
+        self.write(name, _SCRIPTS[name], self.inside)
+        self.configure(name)
+
+    def configure(self, within: str = "", /, **others: str | None) -> None:
+        """The user's setting: these hooks, and `others` with the text of their scripts; None takes a hook out.
+
+        `within`: the one whose script lies in the workspace.
+        """
         for name, text in others.items():
             if text is not None:
                 self.write(name, text)
         names = [name for name in {**_SCRIPTS, **others} if others.get(name, "") is not None]
-        items = [item(name, str(self.folder / f"{name}.sh"), **_FIELDS.get(name, {})) for name in names]
+        commands = {name: str(self.folder / f"{name}.sh") for name in names}
+        if within:
+            commands[within] = f"sh .pipeline/{within}.sh"
+        items = [item(name, command, **_FIELDS.get(name, {})) for name, command in commands.items()]
         path = self.ground.home / ".config" / "pipeline" / "config.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"runtime": {"hooks": {"items": items}}}))

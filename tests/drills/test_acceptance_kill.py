@@ -312,15 +312,18 @@ def test_a_hand_edit_after_two_kills_is_not_taken_back_to_what_an_earlier_check_
         pytest.param(Cut(At("hook", FIRST, "user:tidy", 1)), id="when other hooks have been asked"),
     ],
 )
-def test_a_script_that_is_edited_after_a_kill_is_not_run_and_is_named(whole: Whole, cut: Cut) -> None:
+def test_a_script_in_the_workspace_that_is_edited_after_a_kill_is_not_run_and_is_named(whole: Whole, cut: Cut) -> None:
+    """The agent may have done it: a command of it can write there."""
     bench = whole.bench
-    _cut_off(whole, cut)
+    _cut_off(whole, Cut(At("base", 0), BEFORE))
+    bench.move_in("tests")
+    assert _gone(whole, cut).code == KILLED
     before = bench.runs()
-    bench.write("tests", "exit 0")
+    bench.write("tests", "exit 0", bench.inside)
     ended = bench.ground.call()
     assert ended.code == INCOMPLETE, last_words(ended)
     assert [name for name, _ in bench.runs() - before if name not in ("guard", "style")] == []
-    path = str(bench.folder / "tests.sh")
+    path = ".pipeline/tests.sh"
     assert [row["files"] for row in events(bench.ground.task) if row["event"] == "hook_tampered"] == [[path]] * 4
     refused = [row["result"] for row in bench.of_kind("verdict")]
     assert [row["tampered"] for row in refused] == [True] * 4
@@ -344,6 +347,30 @@ def test_a_hook_that_the_user_takes_out_after_a_kill_is_not_asked_and_not_waited
         (FIRST, 2, "accepted"),
     ]
     assert _walked_again(bench) == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "turn"),
+    [
+        pytest.param("tests", FIRST, id="at the gate"),
+        pytest.param("guard", 3, id="before a call"),
+        pytest.param("style", 5, id="after a call", marks=pytest.mark.drill),
+    ],
+)
+def test_the_litter_of_a_hook_that_was_killed_is_taken_back_though_the_user_takes_the_hook_out(
+    whole: Whole, hook: str, turn: int
+) -> None:
+    bench = whole.bench
+    _afresh(bench)
+    _killed_in(bench, hook, turn)
+    bench.configure(**{hook: None})
+    ended = bench.ground.call()
+    assert ended.code == 0, last_words(ended)
+    code = bench.ground.task / "generate_code"
+    assert not (code / "litter.txt").exists()
+    assert "# cut off" not in (code / "decay.py").read_text()
+    assert (code / "log.txt").read_text() == "one\ntwo\n"
+    assert bench.runs()[hook, turn] == 1
 
 
 @pytest.mark.parametrize(
@@ -437,7 +464,7 @@ def _cut_off(whole: Whole, cut: Cut) -> None:
     """From a fresh start to that moment."""
     _afresh(whole.bench)
     assert _gone(whole, cut).code == KILLED
-    assert len(whole.bench.rows()) == whole.lines[cut.row]
+    assert len(whole.bench.rows()) == whole.lines[cut.row] - (cut.moment == BEFORE)
 
 
 def _afresh(bench: Bench) -> None:

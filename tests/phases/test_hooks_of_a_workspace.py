@@ -20,7 +20,7 @@ from pipeline.errors import Incomplete, Paused
 from pipeline.files import sha256
 from pipeline.plain_yaml import dump_yaml
 from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, tree, write
-from tests.hooks import events, feedback_in, item, mounting, names_of
+from tests.hooks import events, feedback_in, item, mounting, names_of, script
 
 PLAN = small_plan("a.py")
 CODE = 'def meet() -> int:\n    """R1, section 1, page 1."""\n    return 4\n'
@@ -173,7 +173,9 @@ def _relative(path: Path) -> None:
 STORES: list[Any] = [
     pytest.param(lambda path: path.write_text(""), "it is empty", id="empty"),
     pytest.param(lambda path: path.write_text('{"version": 2,'), "not JSON", id="no JSON"),
-    pytest.param(lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"),
+    pytest.param(
+        lambda path: path.write_text('{"version": 1, "workspaces": []}'), "its version is not 2", id="version 1"
+    ),
     pytest.param(lambda path: path.write_text('{"version": 2}'), "'workspaces' is a required", id="without workspaces"),
     pytest.param(_relative, "is no absolute path", id="a relative workspace"),
     pytest.param(lambda path: path.chmod(0o602), "everybody may write to it", id="everybody may write"),
@@ -249,7 +251,9 @@ EDITS: list[Any] = [
     pytest.param(f"rm {SCRIPT}", SCRIPT, id="the script is deleted"),
     pytest.param(f"rm -f {HOOKS_FILE}", HOOKS_FILE, id="the hooks file is deleted"),
     pytest.param(f"mv {SCRIPT} b.sh; ln -s ../b.sh {SCRIPT}", SCRIPT, id="the script is a link to itself"),
-    pytest.param("mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"),
+    pytest.param(
+        "mv .pipeline x; cp -r x .pipeline; echo '# more' >> .pipeline/hooks.yaml", HOOKS_FILE, id="the folder"
+    ),
 ]
 
 
@@ -276,7 +280,10 @@ def test_an_exam_that_the_agent_edits_is_not_held_and_nothing_is_accepted(
 def test_an_exam_that_is_restored_is_held_and_can_be_passed(place: Place) -> None:
     """Scenario 43: restored."""
     place.trust()
-    away, back = f"cp -r .pipeline kept; echo 'exit 0' > {SCRIPT}; echo >> {HOOKS_FILE}", "cp kept/* .pipeline; rm -r kept"
+    away, back = (
+        f"cp -r .pipeline kept; echo 'exit 0' > {SCRIPT}; echo >> {HOOKS_FILE}",
+        "cp kept/* .pipeline; rm -r kept",
+    )
     model = says(write("a.py", CODE), bash(away), DONE, bash(back, "b2"), DONE)
     ended = place.made(model)
     assert (ended["status"], ended["stop_reason"], place.runs) == ("completed", "accepted", 1)
@@ -341,6 +348,20 @@ def test_a_hook_that_the_agent_itself_puts_there_is_never_run(place: Place) -> N
 
 
 @needs_a_sandbox
+def test_a_hook_that_the_agent_left_is_not_run_when_the_work_begins_anew(place: Place) -> None:
+    """The folder of hooks goes along with the workspace, and the agent of the run before could write to it."""
+    items = f"[{{id: mine, point: session_start, kind: command, params: {{command: 'touch {place.ran}'}}}}]"
+    plant = bash(f"echo 'hooks: {{items: {items}}}' > {HOOKS_FILE}".replace("'touch", "touch").replace("ran'}", "ran}"))
+    hooks = place.setting(trust_now=True)
+    place.made(says(write("a.py", CODE), plant), hooks)
+    assert b"session_start" in place.file.read_bytes()
+    other = Scripted(_another)
+    other.name = "another"
+    ended = place.made(other, hooks, plan=small_plan("b.py"), digest="2" * 64)
+    assert (ended["turns"], place.ran.exists()) == (2, False)
+
+
+@needs_a_sandbox
 def test_what_the_user_trusts_anew_between_two_starts_is_the_exam_from_then_on(place: Place) -> None:
     place.trust()
     model = says(write("a.py", CODE), bash("true"))
@@ -350,6 +371,57 @@ def test_what_the_user_trusts_anew_between_two_starts_is_the_exam_from_then_on(p
     place.trust()
     ended = place.made(model)
     assert (ended["stop_reason"], place.ran.read_text()) == ("accepted", "better\n")
+
+
+def test_an_exam_that_is_edited_by_code_that_another_hook_runs_is_not_passed(place: Place) -> None:
+    """Tests are the agent's own code, and a hook that may write runs them: the edit comes between two hooks."""
+    place.script.write_text(f"echo run >> {place.ran}; exit 1\n")
+    place.trust()
+    evil = f"open({SCRIPT!r}, 'w').write('echo evil >> {place.ran}')\n"
+    model = says(write("a.py", CODE), write("evil.py", evil, "w2"))
+    ended = place.made(model, place.setting(item("tests", "python3 evil.py", allow_writes=True)))
+    assert (ended["status"], ended["stop_reason"], ended["verification"]["verified"]) == (
+        "incomplete",
+        "hook_tampered",
+        False,
+    )
+    assert not place.ran.exists(), "what was edited is not run"
+
+
+@needs_a_sandbox
+def test_a_script_that_the_user_gives_another_name_and_trusts_is_missed_by_nobody(place: Place) -> None:
+    place.trust()
+    model = says(write("a.py", CODE), bash("true"))
+    with pytest.raises(Paused):
+        place.made(model, max_turns=2)
+    os.rename(place.script, place.script.with_name("other.sh"))
+    place.write(item("checks", "sh .pipeline/other.sh"))
+    place.trust()
+    ended = place.made(model)
+    assert (ended["stop_reason"], place.runs, ended["attempts"][0]["tampered"]) == ("accepted", 1, [])
+
+
+@needs_a_sandbox
+def test_a_script_of_the_user_that_is_mended_while_the_run_stands_still_is_no_edited_exam(place: Place) -> None:
+    """It lies outside, where the agent cannot write: a hook that broke is mended and asked again, and nothing is lost."""
+    place.file.unlink()
+    hooks = place.setting(item("mine", script(place.folder / "home", "check.sh", "exec no-such-command\n")))
+    model = says(write("a.py", CODE))
+    with pytest.raises(Incomplete, match="verification_error"):
+        place.made(model, hooks)
+    script(place.folder / "home", "check.sh", f"echo run >> {place.ran}\n")
+    ended = place.made(model, hooks)
+    assert (ended["stop_reason"], place.runs, model.asked) == ("accepted", 1, 2)
+
+
+def test_a_script_of_the_user_that_changes_while_it_is_asked_is_an_edited_exam(place: Place) -> None:
+    """Whoever does it: within one start nobody can have looked at it."""
+    place.file.unlink()
+    path = place.folder / "home" / "check.sh"
+    command = script(path.parent, path.name, f"echo run >> {place.ran}; echo '# more' >> {path}; exit 1\n")
+    ended = place.made(says(write("a.py", CODE)), place.setting(item("mine", command)))
+    assert (ended["stop_reason"], place.runs) == ("hook_tampered", 1)
+    assert ended["attempts"][1]["tampered"] == [str(path)]
 
 
 @pytest.mark.parametrize(
@@ -390,7 +462,7 @@ def test_trusted_hooks_that_cannot_be_used_stop_the_run_before_the_model_is_aske
     with pytest.raises(Incomplete, match=r"the trusted hooks of the workspace cannot be used: .*'later'") as caught:
         place.made(model)
     assert (caught.value.stop_reason, caught.value.exit_code, model.asked) == ("hook_config_invalid", 3, 0)
-    with pytest.raises(HookConfigError, match="nothing is trusted: .*'later'"):
+    with pytest.raises(HookConfigError, match=r"nothing is trusted: .*'later'"):
         place.trust()
     place.write(item("checks", f"sh {SCRIPT}"))
     place.trust()
@@ -444,7 +516,9 @@ def test_nothing_in_the_folder_of_a_task_mounts_or_trusts_a_hook(place: Place) -
         (folder / "config.yaml").write_bytes(dump_yaml(own))
     for folder in (place.task, place.task / ".pipeline"):
         (folder / "hooks.yaml").write_bytes(dump_yaml(own["runtime"]))
-    (place.task / "task.json").write_text(json.dumps({"runtime": own["runtime"], "settings": {"trust_hooks": "yes", **own}}))
+    (place.task / "task.json").write_text(
+        json.dumps({"runtime": own["runtime"], "settings": {"trust_hooks": "yes", **own}})
+    )
     ended = place.made(says(write("a.py", CODE)))
     assert (ended["stop_reason"], asked(ended), place.ran.exists()) == ("accepted", ["internal:code"], False)
 
@@ -453,7 +527,7 @@ def test_nothing_in_the_folder_of_a_task_mounts_or_trusts_a_hook(place: Place) -
 def test_the_users_hooks_stay_in_the_workspace_when_the_work_begins_anew(place: Place) -> None:
     place.trust()
     place.made(says(write("a.py", CODE), bash("echo x > left.txt")))
-    other = Scripted(lambda request: _another(request))
+    other = Scripted(_another)
     other.name = "another"
     ended = place.made(other, plan=small_plan("b.py"), digest="2" * 64)
     assert (ended["stop_reason"], place.runs) == ("accepted", 2)

@@ -45,7 +45,9 @@ needs_pytest = pytest.mark.skipif(not os.path.exists(f"{BIN}/pytest"), reason="p
 needs_pre_commit = pytest.mark.skipif(
     not (os.path.exists(f"{BIN}/pre-commit") and shutil.which("git")), reason="pre-commit or git is not on this machine"
 )
-needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="jq is not on this machine, and these scripts read with it")
+needs_jq = pytest.mark.skipif(
+    not shutil.which("jq"), reason="jq is not on this machine, and these scripts read with it"
+)
 needs_bash = pytest.mark.skipif(not shutil.which("bash"), reason="bash is not on this machine")
 
 
@@ -53,7 +55,9 @@ def environment(folder: Path) -> dict[str, str]:
     return {"PATH": f"{BIN}:{PATH['PATH']}", "HOME": str(folder), "LANG": "C.UTF-8"}
 
 
-def made(task: Path, model: Scripted, *items: dict[str, Any], plan: dict[str, Any] = PLAN, **more: Any) -> dict[str, Any]:
+def made(
+    task: Path, model: Scripted, *items: dict[str, Any], plan: dict[str, Any] = PLAN, **more: Any
+) -> dict[str, Any]:
     """implementation.json of a run with these hooks, with its attempts."""
     documents = carry_out(task, model, plan, hooks=mounting(*items, environment=environment(task.parent), **more))
     return {**documents["implementation"], "attempts": documents["acceptance"]["attempts"]}

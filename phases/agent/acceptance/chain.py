@@ -4,6 +4,7 @@ cut off goes on in the middle of it, and a hook that gave its verdict on a tree 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +25,9 @@ from phases.agent.acceptance.mounted import Mounted
 from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
 from phases.agent.acceptance.pins import tampered
 from phases.agent.acceptance.points import ACCEPT_GATE
+from phases.agent.acceptance.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.todos import summary_of
+from phases.agent.sandbox.commands import OFF
 
 BASE, LOOK, HOOK, VERDICT = "base", "look", "hook", "verdict"
 """Kinds of journal rows: the workspace at the start, at a claim, what a hook said, and the decision."""
@@ -114,14 +117,12 @@ class Chain:
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         ran = any(not row.get("skipped") for row in rows)
         changed = ran and found.changed
-        odd = list(tampered({**self.mounted.pins, **self._pins, **self.mounted.trusted}, self.hooks.workspace.root))
+        odd = self._tampered()
         hooks = [
             hook.key
             for hook in fitting(self.mounted.hooks, ACCEPT_GATE)
             if not odd and (changed or hook.when == ALWAYS)
         ]
-        if odd:
-            self.events.emit("hook_tampered", files=odd)
         return {
             "changed": changed,
             "touched": changed or any(row["touched"] or row["files"] for row in rows),
@@ -132,6 +133,16 @@ class Chain:
             "hooks": hooks,
             "tampered": odd,
         }
+
+    def _exam(self) -> dict[str, str]:
+        """What must be as it is said here: as the run began, but for what the user vouched for since, or only he can write."""
+        now, trusted, boxed = self.mounted.pins, self.mounted.trusted, self.hooks.commands.box.kind != OFF
+        kept = {
+            path: was
+            for path, was in self._pins.items()
+            if (path in now or HOOKS_FILE not in trusted) and not (boxed and os.path.isabs(path))
+        }
+        return {**now, **kept, **trusted}
 
     def _outcomes(
         self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
@@ -145,14 +156,27 @@ class Chain:
                     raise Moved
                 step = {**key, "hook": name, "round": number}
                 seen = tree if replayed else ""
-                row = self.journal.once(HOOK, step, partial(self.hooks.ask, step, facts, seen))
+                row = self.journal.once(HOOK, step, partial(self._asked, step, facts, seen))
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
-                if row["fail_fast"] and row["status"] != PASS:
+                if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
                     break
+            if any(row["tampered"] for row in outcomes.values()):
+                break
             if not any(row["wrote"] and row["status"] == PASS for row in outcomes.values()):
                 break
         return outcomes
+
+    def _asked(self, step: Mapping[str, Any], facts: EndingFacts, seen: str) -> dict[str, Any]:
+        """What a hook said, and which files of the exam are not what they were then: tests run code of the agent."""
+        row = self.hooks.ask(step, facts, seen)
+        return {**row, "tampered": self._tampered()}
+
+    def _tampered(self) -> list[str]:
+        odd = list(tampered(self._exam(), self.hooks.workspace.root))
+        if odd:
+            self.events.emit("hook_tampered", files=odd)
+        return odd
 
     def _facts(self, claim: Claim, look: Mapping[str, Any]) -> EndingFacts:
         return EndingFacts(
@@ -185,7 +209,8 @@ class Chain:
     ) -> dict[str, Any]:
         if again and self.hooks.now().sha256 != tree:
             raise Moved
-        standing = Standing(tree, tree == self._refused_tree, look["tampered"], self.mounted.doubt)
+        odd = sorted({*look["tampered"], *(path for row in outcomes.values() for path in row["tampered"])})
+        standing = Standing(tree, tree == self._refused_tree, odd, self.mounted.doubt)
         decision = decide(claim, outcomes, standing)
         gate = decision["gate"] or {}
         self.events.emit(

@@ -20,6 +20,7 @@ def attempts_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
         if row["kind"] == "look":
             attempts.append(_begun(key, result))
         elif row["kind"] == "hook" and attempts:
+            attempts[-1]["tampered"] = sorted({*attempts[-1]["tampered"], *result["tampered"]})
             attempts[-1]["hooks"] = [*_other(attempts[-1]["hooks"], key["hook"]), _hook(key, result)]
         elif row["kind"] == "verdict" and attempts:
             attempts[-1].update(_decided(result))
