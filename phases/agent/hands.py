@@ -52,6 +52,12 @@ class Hands:
         answer = self._box.answer(call, again=again)
         return {**answer, "files": self._changed(answer["touched"])}
 
+    def begin(self, step: str, *, again: bool, hooked: bool) -> None:
+        """Before a call, and before hooks around it: what is cut off is done again, all of it, on the tree that is there now."""
+        self._watched.commands.step = step
+        if again or hooked:
+            self._watched.commands.begin()
+
     def may_change(self, call: ToolCall) -> bool:
         """Whether doing a call may have changed something."""
         return not self._box.reads_only(call.name)

@@ -138,9 +138,11 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
     told: list[str] = []
     for index, call in enumerate(reply.calls):
         fact, refused = run.supervised.refusal(call)
-        do = partial(run.hands.act, call, f"{turn}-{index}", again=journal.cut_here)
+        step, again = f"{turn}-{index}", journal.cut_here
+        begin = partial(run.hands.begin, step, again=again, hooked=run.tool_hooks.are_there_for(call))
+        do = partial(run.hands.act, call, step, again=again)
         durable = not refused and run.hands.may_change(call)
-        done = partial(kept_back, refused) if refused else partial(run.tool_hooks.around, call, turn, do)
+        done = partial(kept_back, refused) if refused else partial(run.tool_hooks.around, call, turn, do, begin)
         key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
         result = journal.once("result", key, done, durable=durable)
         run.hands.settled(result)

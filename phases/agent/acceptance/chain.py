@@ -93,7 +93,8 @@ class Chain:
 
     def again(self, claim: Claim) -> dict[str, Any]:
         """The decision on the workspace as it is now, after the end: nothing of it is recorded."""
-        other = replace(self, journal=_Unrecorded(self.journal.all_rows()), _looks={})
+        # Not under the name of a look on record: what that began with is no tree to go back to.
+        other = replace(self, journal=_Unrecorded(self.journal.all_rows()), _looks={claim.turn: -1})
         other.begin_from(self._start, self._pins)
         return other.judge(claim)
 
@@ -118,11 +119,6 @@ class Chain:
         ran = any(not row.get("skipped") for row in rows)
         changed = ran and found.changed
         odd = self._tampered()
-        hooks = [
-            hook.key
-            for hook in fitting(self.mounted.hooks, ACCEPT_GATE)
-            if not odd and (changed or hook.when == ALWAYS)
-        ]
         return {
             "changed": changed,
             "touched": changed or any(row["touched"] or row["files"] for row in rows),
@@ -130,9 +126,17 @@ class Chain:
             "head": head.sha256,
             "files": [list(row) for row in found.files] if ran else [],
             "truncated": found.truncated,
-            "hooks": hooks,
+            "hooks": [] if odd else self._due(changed=changed),
             "tampered": odd,
         }
+
+    def _due(self, *, changed: bool) -> list[str]:
+        return [hook.key for hook in fitting(self.mounted.hooks, ACCEPT_GATE) if changed or hook.when == ALWAYS]
+
+    def _holds(self, look: Mapping[str, Any]) -> bool:
+        """Whether the same hooks are due as when the run was cut off, with the same scripts."""
+        odd = list(tampered(self._exam(), self.hooks.workspace.root))
+        return (([] if odd else self._due(changed=look["changed"])), odd) == (look["hooks"], look["tampered"])
 
     def _exam(self) -> dict[str, str]:
         """What must be as it is said here: as the run began, but for what the user vouched for since, or only he can write."""
@@ -148,7 +152,7 @@ class Chain:
         self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
     ) -> dict[str, dict[str, Any]]:
         """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
-        facts, tree = self._facts(claim, look), look["head"]
+        facts, tree, holds = self._facts(claim, look), look["head"], partial(self._holds, look)
         for number in range(1, MOST_ROUNDS + 1):
             outcomes: dict[str, dict[str, Any]] = {}
             for name in look["hooks"]:
@@ -156,7 +160,7 @@ class Chain:
                     raise Moved
                 step = {**key, "hook": name, "round": number}
                 seen = tree if replayed else ""
-                row = self.journal.once(HOOK, step, partial(self._asked, step, facts, seen))
+                row = self.journal.once(HOOK, step, partial(self._asked, step, facts, seen, holds))
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
                 if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
@@ -167,9 +171,11 @@ class Chain:
                 break
         return outcomes
 
-    def _asked(self, step: Mapping[str, Any], facts: EndingFacts, seen: str) -> dict[str, Any]:
+    def _asked(
+        self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool]
+    ) -> dict[str, Any]:
         """What a hook said, and which files of the exam are not what they were then: tests run code of the agent."""
-        row = self.hooks.ask(step, facts, seen)
+        row = self.hooks.ask(step, facts, seen, holds)
         return {**row, "tampered": self._tampered()}
 
     def _tampered(self) -> list[str]:
@@ -207,9 +213,10 @@ class Chain:
     def _decided(
         self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], tree: str, *, again: bool
     ) -> dict[str, Any]:
-        if again and self.hooks.now().sha256 != tree:
+        edited = {path for row in outcomes.values() for path in row["tampered"]}
+        if again and not (self.hooks.now().sha256 == tree and (edited or self._holds(look))):
             raise Moved
-        odd = sorted({*look["tampered"], *(path for row in outcomes.values() for path in row["tampered"])})
+        odd = sorted({*look["tampered"], *edited})
         standing = Standing(tree, tree == self._refused_tree, odd, self.mounted.doubt)
         decision = decide(claim, outcomes, standing)
         gate = decision["gate"] or {}

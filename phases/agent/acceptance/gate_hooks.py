@@ -43,8 +43,11 @@ class GateHooks:
         """The workspace as it is."""
         return self.manifests.take(self.workspace)
 
-    def ask(self, step: Mapping[str, Any], facts: EndingFacts, seen: str) -> dict[str, Any]:
-        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start.
+    def ask(
+        self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool] = lambda: True
+    ) -> dict[str, Any]:
+        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
+        `holds`: whether what that start decided about hooks is still so.
 
         Raises Moved.
         """
@@ -52,7 +55,7 @@ class GateHooks:
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
         self.commands.begin()
         before = self.now()
-        if hook is None or (seen and before.sha256 != seen):
+        if hook is None or (seen and not (before.sha256 == seen and holds())):
             self.commands.settled()
             raise Moved
         occasion = Occasion(ACCEPT_GATE, partial(stop_input, run=self.run, ending=facts), attempt=facts.attempt)

@@ -32,6 +32,7 @@ from phases.agent.model import ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
 _SUBAGENT = "Task"
+_AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
 Row = dict[str, Any]
 
 
@@ -47,8 +48,13 @@ class ToolHooks(NamedTuple):
     show: Callable[[str], None] = lambda text: None
     """Tells the user something."""
 
-    def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
+    def are_there_for(self, call: ToolCall) -> bool:
+        """Whether a call has hooks around it."""
+        return any(fitting(self.hooks, point, call.name) for point in _AROUND)
+
+    def around(self, call: ToolCall, turn: int, do: Callable[[], Row], begin: Callable[[], None]) -> Row:
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        begin()
         said = self._ask(BEFORE_TOOL, call, turn, None)
         stops = [(hook, result) for hook, result in said if result.status == STOP]
         blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
