@@ -87,7 +87,6 @@ def test_two_runs_give_the_same_documents(mode: str, kind: str, tmp_path: Path) 
                          "implementation.json", "kernel/supervisor-events.jsonl", "hooks/events.jsonl"}  # fmt: skip
 
 
-
 def test_a_redo_gives_the_same_documents_again(tmp_path: Path) -> None:
     command = Command(tmp_path)
     source = paper(tmp_path)

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.chain import BASE, Chain
-from phases.agent.acceptance.code_check import check_code
+from phases.agent.acceptance.checks.code_check import check_code
+from phases.agent.acceptance.checks.manifest import Manifests
+from phases.agent.acceptance.configuration.pins import tampered
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.executor import Executor, Outside
 from phases.agent.acceptance.gate_hooks import GateHooks
-from phases.agent.acceptance.manifest import Manifests
 from phases.agent.acceptance.mounted import Mounted, mounted
 from phases.agent.acceptance.payload import RunFacts
-from phases.agent.acceptance.pins import tampered
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
 from phases.agent.acceptance.subagents import subagents_in
 from phases.agent.acceptance.tool_hooks import ToolHooks

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.manifest import tree_digest
-from phases.agent.acceptance.written import fault_of
+from phases.agent.acceptance.checks.manifest import tree_digest
+from phases.agent.acceptance.checks.written import fault_of
 from phases.agent.assignment import Assignment, Places
 from phases.agent.copies import bring_along, keep_a_copy
 from phases.agent.hands import interfaces_of

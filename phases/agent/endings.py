@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.manifest import Manifests
+from phases.agent.acceptance.checks.manifest import Manifests
 from phases.agent.assignment import Places
 from phases.agent.copies import keep_a_copy
 from phases.agent.sandbox.tree import LARGEST_TREE, Unkept, names_of, opened_root, remove

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.written import fault_of
+from phases.agent.acceptance.checks.written import fault_of
 from phases.agent.commands import Commands
 from phases.agent.explore import Explorers
 from phases.agent.interfaces import interface_of

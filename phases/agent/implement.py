@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, INCOMPLETE, STATUS, STUCK
 from phases.agent.acceptance.subagents import subagents_in
-from phases.agent.acceptance.todos import plan_todos, todo_rows
+from phases.agent.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment

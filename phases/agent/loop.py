@@ -16,7 +16,7 @@ from phases.agent.acceptance.stop_reasons import (
     TODO_FAILED,
     TODO_WAITING,
 )
-from phases.agent.acceptance.todos import applied
+from phases.agent.acceptance.todo_list.todos import applied
 from phases.agent.claims import WAITED, claim_of, halt, verdict_on
 from phases.agent.hands import kept_back
 from phases.agent.model import OK, Reply, ToolCall

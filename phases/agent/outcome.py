@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.agent.acceptance.checks.written import file_problems
 from phases.agent.acceptance.stop_reasons import ACCEPTED, COMPLETED, INCOMPLETE, STATUS, WARNING
 from phases.agent.acceptance.story import attempts_of
-from phases.agent.acceptance.todos import refused_changes
-from phases.agent.acceptance.written import file_problems
+from phases.agent.acceptance.todo_list.todos import refused_changes
 from phases.agent.run import Ending
 from phases.agent.workspace import Workspace
 from pipeline.formats import Markdown, compose_markdown

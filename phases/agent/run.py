@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phases.agent.acceptance.chain import Chain
-from phases.agent.acceptance.todos import Todo
+from phases.agent.acceptance.todo_list.todos import Todo
 from phases.agent.acceptance.tool_hooks import ToolHooks
 from phases.agent.asking import Conversation
 from phases.agent.hands import Hands

@@ -85,7 +85,7 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper --show
     pipeline hooks trust paper
     """
-    from phases.agent.acceptance.repo_hooks import HOOKS_FILE
+    from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
     from pipeline.cli.hooks_trusting import as_json as json_of
     from pipeline.cli.hooks_trusting import lines_of_offer, offer_of, write_offer
     from pipeline.cli.reviewer import person

@@ -7,12 +7,9 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configured import hooks_from, problems_of
-from phases.agent.acceptance.hook import REPO, USER, Hook
-from phases.agent.acceptance.mounted import CODE, STORE
-from phases.agent.acceptance.points import POINTS
-from phases.agent.acceptance.refused import faults_of
-from phases.agent.acceptance.repo_hooks import (
+from phases.agent.acceptance.configuration.configured import hooks_from, problems_of
+from phases.agent.acceptance.configuration.refused import faults_of
+from phases.agent.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
     LARGEST_HOOKS_FILE,
@@ -23,7 +20,10 @@ from phases.agent.acceptance.repo_hooks import (
     Discovered,
     discover,
 )
-from phases.agent.acceptance.trust import read_store
+from phases.agent.acceptance.configuration.trust import read_store
+from phases.agent.acceptance.hook import REPO, USER, Hook
+from phases.agent.acceptance.mounted import CODE, STORE
+from phases.agent.acceptance.points import POINTS
 from phases.agent.tools.shown import one_line
 from phases.agent.workspace import Workspace
 from pipeline.cli.own import config_folder, settings_file

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from phases.agent.acceptance.chain import BASE
+from phases.agent.acceptance.checks.manifest import Manifest, changes, manifest_from_json
 from phases.agent.acceptance.executor import Occasion
 from phases.agent.acceptance.hook import Hook
-from phases.agent.acceptance.manifest import Manifest, changes, manifest_from_json
 from phases.agent.acceptance.payload import (
     EndingFacts,
     FileChange,
@@ -26,7 +26,7 @@ from phases.agent.acceptance.payload import (
 )
 from phases.agent.acceptance.points import BEFORE_TOOL, SESSION_END, SESSION_START, SUBAGENT_STOP, TOOL_FAILED
 from phases.agent.acceptance.subagents import task_id_of
-from phases.agent.acceptance.todos import applied, plan_todos, summary_of
+from phases.agent.acceptance.todo_list.todos import applied, plan_todos, summary_of
 from phases.agent.beginning import order_of
 from pipeline.files import sha256
 

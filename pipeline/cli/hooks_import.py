@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configured import problems_of
+from phases.agent.acceptance.configuration.configured import problems_of
+from phases.agent.acceptance.configuration.imported import import_hooks
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.hook import REPO, USER
-from phases.agent.acceptance.imported import import_hooks
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE
 from pipeline.cli.console import printable
 from pipeline.cli.own import settings_file
 from pipeline.errors import FormatError, UsageError

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.code_check import check_code
+from phases.agent.acceptance.checks.code_check import check_code
+from phases.agent.acceptance.checks.manifest import Manifests, changes
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.executor import Executor, Outside
 from phases.agent.acceptance.gate_hooks import GateHooks
 from phases.agent.acceptance.hook import Hook
-from phases.agent.acceptance.manifest import Manifests, changes
 from phases.agent.acceptance.payload import RunFacts
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.assignment import Places, places_in

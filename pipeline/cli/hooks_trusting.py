@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.agent.acceptance.configuration.pins import ABSENT
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for
+from phases.agent.acceptance.configuration.trust import read_store, write_trust
 from phases.agent.acceptance.hook import COMMAND
-from phases.agent.acceptance.pins import ABSENT
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE, entry_for
-from phases.agent.acceptance.trust import read_store, write_trust
 from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
 from pipeline.contract import Contracts
 from pipeline.errors import UsageError

@@ -27,8 +27,7 @@ def own_hooks() -> dict[str, Any]:
     runtime = user_hooks(where)
     if not runtime:
         return {}
-    from phases.agent.acceptance.configured import HookConfigError, hooks_from
-
+    from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from
     from phases.agent.acceptance.hook import USER
 
     contracts = Contracts()

@@ -245,9 +245,7 @@ def test_a_hook_may_end_the_run_whatever_the_others_say_and_the_next_start_asks_
     )
     hooks = mounting(item("no", "exit 1"), item("stop", stop))
     model = says(write("a.py", CODE))
-    with pytest.raises(
-        Incomplete, match=r"hook_stopped: user:stop: out of GPUs.*pipeline resume task"
-    ) as caught:
+    with pytest.raises(Incomplete, match=r"hook_stopped: user:stop: out of GPUs.*pipeline resume task") as caught:
         made(tmp_path / "task", model, hooks)
     assert (caught.value.exit_code, model.asked) == (3, 2)
     (tmp_path / "go").touch()

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.bindings import bindings_of
-from phases.agent.acceptance.code_check import MOST_NAMED, check_code
-from phases.agent.acceptance.entry_script import command_for, entry_script
-from phases.agent.acceptance.imports import MOST_PROBLEMS, import_problems
-from phases.agent.acceptance.manifest import tree_digest
+from phases.agent.acceptance.checks.bindings import bindings_of
+from phases.agent.acceptance.checks.code_check import MOST_NAMED, check_code
+from phases.agent.acceptance.checks.entry_script import command_for, entry_script
+from phases.agent.acceptance.checks.imports import MOST_PROBLEMS, import_problems
+from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.commands import Commands
 from phases.agent.sandbox.commands import NONE, Box, kind_of_sandbox
 from phases.agent.sandbox.snapshots import Snapshot

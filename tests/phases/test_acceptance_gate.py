@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from phases.agent.acceptance.gate import CONTINUED, CONVERGENCE, FAILED, NONE_FAILED, OUTPUT, gate
 from phases.agent.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, STATUS, TODO_FAILED, TODO_WAITING
-from phases.agent.acceptance.todo import BLOCKED_REASONS, STATUSES, WAITS, Todo
+from phases.agent.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES, WAITS, Todo
 from tests.strategies import QUICK
 
 EMPTY_HINT = "You gave no visible reply just now; continue the task and give a clear result."

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.ignored import Ignored
-from phases.agent.acceptance.manifest import (
+from phases.agent.acceptance.checks.ignored import Ignored
+from phases.agent.acceptance.checks.manifest import (
     MOST_FILES,
     MOST_LISTED,
     Changes,

@@ -13,10 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.agent.acceptance.gate import gate
-from phases.agent.acceptance.todo import BLOCKED_REASONS, FINAL, NEXT, STATUSES, Todo, TodoError, is_superseded
-from phases.agent.acceptance.todo_fields import ALIASES
-from phases.agent.acceptance.todo_rules import protected_ids
-from phases.agent.acceptance.todos import ACTIONS, applied, plan_todos, refused_changes, summary_of, todo_rows
+from phases.agent.acceptance.todo_list.todo import (
+    BLOCKED_REASONS,
+    FINAL,
+    NEXT,
+    STATUSES,
+    Todo,
+    TodoError,
+    is_superseded,
+)
+from phases.agent.acceptance.todo_list.todo_fields import ALIASES
+from phases.agent.acceptance.todo_list.todo_rules import protected_ids
+from phases.agent.acceptance.todo_list.todos import ACTIONS, applied, plan_todos, refused_changes, summary_of, todo_rows
 from phases.agent.model import ToolCall
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Toolbox

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.configured import HookConfigError, hooks_from, problems_of
+from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from, problems_of
 from phases.agent.acceptance.hook import REPO, USER, Hook
 from phases.agent.acceptance.points import POINTS
 from pipeline.contract import Contracts

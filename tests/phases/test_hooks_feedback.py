@@ -19,7 +19,7 @@ from phases.agent.acceptance.feedback import (
 )
 from phases.agent.acceptance.gate import CONTINUED, Check, Report, gate
 from phases.agent.acceptance.stop_reasons import ACCEPT_CONTINUE
-from phases.agent.acceptance.todo import Todo
+from phases.agent.acceptance.todo_list.todo import Todo
 from tests.strategies import QUICK
 
 FAILED = Reason(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.configured import HookConfigError, hooks_from
+from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from
+from phases.agent.acceptance.configuration.imported import Imported, import_hooks
 from phases.agent.acceptance.hook import USER
-from phases.agent.acceptance.imported import Imported, import_hooks
 from phases.agent.acceptance.points import POINTS
 from pipeline.contract import Contracts
 from pipeline.plain_yaml import dump_yaml

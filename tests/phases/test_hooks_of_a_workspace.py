@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from phases.agent.acceptance.configured import HookConfigError
+from phases.agent.acceptance.configuration.configured import HookConfigError
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for
+from phases.agent.acceptance.configuration.trust import write_trust
 from phases.agent.acceptance.mounted import STORE, HookSetting
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE, entry_for
-from phases.agent.acceptance.trust import write_trust
 from phases.agent.model import Reply, Request
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.errors import Incomplete, Paused

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.clean import cleaned, harmless
+from phases.agent.acceptance.commands.clean import cleaned, harmless
+from phases.agent.acceptance.commands.outputs import MOST_KEPT, MOST_LOGGED
+from phases.agent.acceptance.commands.process import Launch, Ran, run_process
+from phases.agent.acceptance.commands.variables import dropped_names, environment_of
 from phases.agent.acceptance.hook import COMMAND, USER, Hook
-from phases.agent.acceptance.outputs import MOST_KEPT, MOST_LOGGED
 from phases.agent.acceptance.points import ACCEPT_GATE
-from phases.agent.acceptance.process import Launch, Ran, run_process
-from phases.agent.acceptance.variables import dropped_names, environment_of
 from phases.agent.tools.shown import escaped
 from pipeline.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, descriptors, left_behind, soak
@@ -183,7 +183,7 @@ def test_a_log_that_cannot_be_written_changes_no_verdict_and_nothing_else(tmp_pa
 def test_a_log_that_cannot_grow_changes_no_verdict(tmp_path: Path) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from phases.agent.acceptance.process import *;"
+        "from phases.agent.acceptance.commands.process import *;"
         "r = run_process(Launch(('/bin/sh', '-c', 'yes | head -c 90000; exit 3'), '/', {}, b'', 60, sys.argv[1]));"
         "print(r.exit_code, len(r.stdout), r.notes)"
     )
@@ -281,7 +281,7 @@ def test_a_killed_runner_leaves_no_process_of_its_hook(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     script = "setsid sleep 999 & sleep 999 & echo ready; kill -KILL $RUNNER; sleep 999"
     code = (
-        "import os, sys; from phases.agent.acceptance.process import *;"
+        "import os, sys; from phases.agent.acceptance.commands.process import *;"
         "run_process(Launch(('/bin/sh', '-c', 'exec >alive; ' + sys.argv[1]), sys.argv[2],"
         " {**os.environ, 'RUNNER': str(os.getpid())}, b'', 60))"
     )

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.agent.acceptance.answers import answer_of
-from phases.agent.acceptance.clean import cleaned
-from phases.agent.acceptance.command_hooks import Place, run_command
+from phases.agent.acceptance.commands.answers import answer_of
+from phases.agent.acceptance.commands.clean import cleaned
+from phases.agent.acceptance.commands.command_hooks import Place, run_command
+from phases.agent.acceptance.commands.process import Ran
 from phases.agent.acceptance.hook import AUTO, BLOCK, CLAUDE, COMMAND, FAILED, PASS, STOP, STRICT, USER, Hook, Result
 from phases.agent.acceptance.payload import EndingFacts, FileChange, RunFacts, payload_bytes, stop_input, variables_for
 from phases.agent.acceptance.points import ACCEPT_GATE, AFTER_TOOL, BEFORE_TOOL, POINTS, SESSION_END, SESSION_START
-from phases.agent.acceptance.process import Ran
 from tests.papers import HANGS
 from tests.strategies import NASTY, QUICK
 

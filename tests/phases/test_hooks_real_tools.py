@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.acceptance.imported import import_hooks
+from phases.agent.acceptance.configuration.imported import import_hooks
 from phases.agent.model import Reply
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.plain_yaml import dump_yaml

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from phases.agent.acceptance.configured import HookConfigError
-from phases.agent.acceptance.hook import REPO, Hook
-from phases.agent.acceptance.pins import ABSENT, UNREADABLE, digest_of_item, scripts_in, tampered
-from phases.agent.acceptance.repo_hooks import (
+from phases.agent.acceptance.configuration.configured import HookConfigError
+from phases.agent.acceptance.configuration.pins import ABSENT, UNREADABLE, digest_of_item, scripts_in, tampered
+from phases.agent.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
     MODIFIED,
@@ -25,7 +24,8 @@ from phases.agent.acceptance.repo_hooks import (
     discover,
     entry_for,
 )  # fmt: skip
-from phases.agent.acceptance.trust import TrustRefused, read_store, write_trust
+from phases.agent.acceptance.configuration.trust import TrustRefused, read_store, write_trust
+from phases.agent.acceptance.hook import REPO, Hook
 from pipeline.contract import Contracts
 from pipeline.files import sha256
 from pipeline.plain_yaml import dump_yaml

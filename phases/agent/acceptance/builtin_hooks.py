@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-from phases.agent.acceptance.clean import cleaned
+from phases.agent.acceptance.commands.clean import cleaned
 from phases.agent.acceptance.hook import BLOCK, FAILED, PASS, Hook, Result
 from phases.agent.acceptance.points import ACCEPT_GATE
 

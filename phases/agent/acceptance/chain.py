@@ -10,23 +10,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from phases.agent.acceptance.decision import Claim, Standing, decide
-from phases.agent.acceptance.events import Events
-from phases.agent.acceptance.executor import fitting
-from phases.agent.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
-from phases.agent.acceptance.hook import ALWAYS, PASS
-from phases.agent.acceptance.manifest import (
+from phases.agent.acceptance.checks.manifest import (
     Manifest,
     changes,
     manifest_from_json,
     manifest_to_json,
 )
+from phases.agent.acceptance.configuration.pins import tampered
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
+from phases.agent.acceptance.decision import Claim, Standing, decide
+from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.executor import fitting
+from phases.agent.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
+from phases.agent.acceptance.hook import ALWAYS, PASS
 from phases.agent.acceptance.mounted import Mounted
 from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
-from phases.agent.acceptance.pins import tampered
 from phases.agent.acceptance.points import ACCEPT_GATE
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE
-from phases.agent.acceptance.todos import summary_of
+from phases.agent.acceptance.todo_list.todos import summary_of
 from phases.agent.sandbox.commands import OFF
 
 BASE, LOOK, HOOK, VERDICT = "base", "look", "hook", "verdict"

@@ -10,7 +10,7 @@ from phases.agent.acceptance.gate import Report, gate
 from phases.agent.acceptance.hook import BLOCK, FAILED, INTERNAL, PASS, STOP
 from phases.agent.acceptance.points import FAIL_CLOSED
 from phases.agent.acceptance.stop_reasons import HOOK_STOPPED, TODO_FAILED, TODO_WAITING, VERIFICATION_ERROR
-from phases.agent.acceptance.todos import Todo
+from phases.agent.acceptance.todo_list.todos import Todo
 
 _TAMPERED = "acceptance"
 Outcome = Mapping[str, Any]

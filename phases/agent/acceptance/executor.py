@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.answers import answer_of
 from phases.agent.acceptance.builtin_hooks import run_builtin
-from phases.agent.acceptance.command_hooks import Place, run_command
+from phases.agent.acceptance.commands.answers import answer_of
+from phases.agent.acceptance.commands.command_hooks import Place, run_command
+from phases.agent.acceptance.commands.process import Ran
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.hook import BLOCK, BUILTIN, FAILED, HTTP, Hook, Result, downgraded
 from phases.agent.acceptance.http_hooks import observe
 from phases.agent.acceptance.payload import RunFacts, payload_bytes, variables_for
 from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
-from phases.agent.acceptance.process import Ran
 from phases.agent.commands import Commands
 from pipeline.files import make_folder, read_bytes, write_durable
 

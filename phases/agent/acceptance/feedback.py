@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple, Protocol
 
-from phases.agent.acceptance.clean import cleaned, harmless, head_of, shortened
+from phases.agent.acceptance.commands.clean import cleaned, harmless, head_of, shortened
 
 LARGEST = 8 * 1024
 """Bytes of the whole block."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from phases.agent.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, TODO_FAILED, TODO_WAITING
-from phases.agent.acceptance.todo import Todo, failed_required
+from phases.agent.acceptance.todo_list.todo import Todo, failed_required
 from phases.agent.tools.shown import escaped, one_line
 
 CONTINUED, FAILED = "continued", "failed"

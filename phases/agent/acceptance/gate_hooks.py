@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from phases.agent.acceptance.checks.manifest import Manifest, Manifests, changes
 from phases.agent.acceptance.executor import Executor, Occasion
 from phases.agent.acceptance.hook import BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, Result
-from phases.agent.acceptance.manifest import Manifest, Manifests, changes
 from phases.agent.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.commands import Commands

@@ -16,7 +16,7 @@ from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
-from phases.agent.acceptance.clean import cleaned
+from phases.agent.acceptance.commands.clean import cleaned
 from phases.agent.acceptance.hook import FAILED, HTTP, PASS, Hook, Result
 from phases.agent.acceptance.payload import RunFacts, payload_bytes
 

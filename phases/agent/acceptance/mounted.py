@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configured import hooks_from
+from phases.agent.acceptance.configuration.configured import hooks_from
+from phases.agent.acceptance.configuration.pins import scripts_in
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, Discovered, discover
 from phases.agent.acceptance.hook import ALWAYS, BUILTIN, INTERNAL, STRICT, USER, Hook
-from phases.agent.acceptance.pins import scripts_in
 from phases.agent.acceptance.points import ACCEPT_GATE
-from phases.agent.acceptance.repo_hooks import HOOKS_FILE, Discovered, discover
 from phases.agent.acceptance.stop_reasons import CONFIG_INVALID
 from pipeline.errors import Incomplete
 

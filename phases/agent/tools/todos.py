@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from phases.agent.acceptance.todo import BLOCKED_REASONS, STATUSES
-from phases.agent.acceptance.todo_fields import (
+from phases.agent.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES
+from phases.agent.acceptance.todo_list.todo_fields import (
     ALIASES,
     EXECUTORS,
     LONGEST,
@@ -15,7 +15,7 @@ from phases.agent.acceptance.todo_fields import (
     MOST_PRIORITY,
     MOST_TODOS,
 )
-from phases.agent.acceptance.todos import ACTIONS, Todo, TodoError, applied
+from phases.agent.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, applied
 from phases.agent.tools.shown import one_line
 from phases.agent.tools.tool import Tool, ToolError, closed
 

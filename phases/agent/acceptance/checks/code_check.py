@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.agent.acceptance.entry_script import command_for, entry_script
-from phases.agent.acceptance.imports import Modules, import_problems
-from phases.agent.acceptance.manifest import tree_digest
-from phases.agent.acceptance.written import file_problems
+from phases.agent.acceptance.checks.entry_script import command_for, entry_script
+from phases.agent.acceptance.checks.imports import Modules, import_problems
+from phases.agent.acceptance.checks.manifest import tree_digest
+from phases.agent.acceptance.checks.written import file_problems
 from phases.agent.commands import Commands
 from phases.agent.sandbox.commands import NONE, probe
 from phases.agent.tools import syntax

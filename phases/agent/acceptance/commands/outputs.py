@@ -6,7 +6,7 @@ import os
 import stat
 from typing import IO
 
-from phases.agent.acceptance.clean import head_of, left_out, tail_of
+from phases.agent.acceptance.commands.clean import head_of, left_out, tail_of
 
 MOST_KEPT = 65_536
 """Bytes of each stream that are kept: the first quarter, and the last three."""

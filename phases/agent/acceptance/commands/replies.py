@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from phases.agent.acceptance.clean import cleaned
+from phases.agent.acceptance.commands.clean import cleaned
+from phases.agent.acceptance.commands.process import Ran
 from phases.agent.acceptance.hook import BLOCK, CLAUDE, FAILED, PASS, STOP, Hook, Result
 from phases.agent.acceptance.points import BEFORE_TOOL, Point
-from phases.agent.acceptance.process import Ran
 
 MOST_TEXT = 8192
 """Bytes of any one text."""

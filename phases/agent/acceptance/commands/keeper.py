@@ -23,7 +23,7 @@ GRACE = 2.0
 TELLS_PID, TELLS_EXIT, TELLS_SIGNAL, TELLS_TIMEOUT, TELLS_FAULT = b"pid", b"exit", b"signal", b"timeout", b"fault"
 """What stands on the line, with a number or words behind it, and a line end: what came of the command comes last."""
 START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from phases.agent.acceptance.keeper import main; "
+    "import sys; sys.path.insert(0, sys.argv[1]); from phases.agent.acceptance.commands.keeper import main; "
     "raise SystemExit(main(int(sys.argv[2])))"
 )
 """What `python -I -S -c` is given, with the folder of the packages and the descriptor of the line."""

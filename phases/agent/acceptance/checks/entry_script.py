@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from phases.agent.acceptance.bindings import Bindings
-from phases.agent.acceptance.imports import Modules
+from phases.agent.acceptance.checks.bindings import Bindings
+from phases.agent.acceptance.checks.imports import Modules
 
 _PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
 _MAIN = "__main__.py"

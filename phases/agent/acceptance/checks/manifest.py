@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.ignored import LONGEST_GITIGNORE, Ignored
+from phases.agent.acceptance.checks.ignored import LONGEST_GITIGNORE, Ignored
 from phases.agent.names import is_path
 from phases.agent.walk import FOLDER, LINK, OPENS_A_FOLDER, REGULAR, Entry, walk
 from phases.agent.workspace import Workspace

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from phases.agent.acceptance.bindings import STAR, Bindings, Import, bindings_of
+from phases.agent.acceptance.checks.bindings import STAR, Bindings, Import, bindings_of
 
 MOST_PROBLEMS = 20
 _MOST_PARTS = 32

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.foreign import DIALECTS, GEMINI, Dialect
+from phases.agent.acceptance.configuration.foreign import DIALECTS, GEMINI, Dialect
+from phases.agent.acceptance.configuration.refused import LONGEST_SECONDS
+from phases.agent.acceptance.configuration.refused_params import quoted
 from phases.agent.acceptance.hook import CLAUDE, COMMAND, HTTP
 from phases.agent.acceptance.points import SESSION_END
-from phases.agent.acceptance.refused import LONGEST_SECONDS
-from phases.agent.acceptance.refused_params import quoted
 
 Row = str | tuple[str, dict[str, Any]]
 """A line for what was not translated, or a place and the item that stands there."""

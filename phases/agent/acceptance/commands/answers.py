@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 
-from phases.agent.acceptance.clean import cleaned
+from phases.agent.acceptance.commands.clean import cleaned
+from phases.agent.acceptance.commands.process import Ran
+from phases.agent.acceptance.commands.replies import MOST_TEXT, reply_of, said
 from phases.agent.acceptance.hook import AUTO, BLOCK, CLAUDE, FAILED, PASS, STRICT, Hook, Result
 from phases.agent.acceptance.points import Point
-from phases.agent.acceptance.process import Ran
-from phases.agent.acceptance.replies import MOST_TEXT, reply_of, said
 
 HOOK_FAILED = "hook_failed"
 _NOT_EXECUTABLE, _NOT_FOUND, _BLOCKS = 126, 127, 2

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from phases.agent.acceptance.configuration.refused_params import TOOL_POINTS, Fault, faults_of_params, quoted
 from phases.agent.acceptance.hook import BUILTIN, CLAUDE, COMMAND, HTTP, INTERNAL, REPO
 from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
-from phases.agent.acceptance.refused_params import TOOL_POINTS, Fault, faults_of_params, quoted
 
 LONGEST_SECONDS = 3600
 OFFERED = tuple(point.name for point in POINTS.values() if point.mountable and point.fires)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configured import HookConfigError, hooks_from
+from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from
+from phases.agent.acceptance.configuration.pins import UNREADABLE, Pins, digest_of_item, scripts_in
+from phases.agent.acceptance.configuration.trust import Check, read_store
 from phases.agent.acceptance.hook import REPO, Hook
-from phases.agent.acceptance.pins import UNREADABLE, Pins, digest_of_item, scripts_in
-from phases.agent.acceptance.trust import Check, read_store
 from phases.agent.workspace import Workspace, WorkspaceError
 from pipeline.errors import PipelineError
 from pipeline.files import sha256

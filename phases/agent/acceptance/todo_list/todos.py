@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.acceptance.todo import (
+from phases.agent.acceptance.todo_list.todo import (
     BLOCKED,
     BLOCKED_REASONS,
     COMPLETED,
@@ -27,7 +27,7 @@ from phases.agent.acceptance.todo import (
     failed_required,
     settled,
 )
-from phases.agent.acceptance.todo_fields import (
+from phases.agent.acceptance.todo_list.todo_fields import (
     LONGEST,
     MOST_TODOS,
     check_size,
@@ -36,7 +36,7 @@ from phases.agent.acceptance.todo_fields import (
     status_of,
     text_of,
 )
-from phases.agent.acceptance.todo_rules import check_list
+from phases.agent.acceptance.todo_list.todo_rules import check_list
 from phases.agent.tools.shown import one_line
 from pipeline.errors import PhaseError
 

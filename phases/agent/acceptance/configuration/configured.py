@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from phases.agent.acceptance.configuration.refused import faults_of
 from phases.agent.acceptance.hook import BUILTIN, CLAUDE, HTTP, STRICT, USER, WORKSPACE_CHANGED, Hook
 from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_OPEN, POINTS, Point
-from phases.agent.acceptance.refused import faults_of
 from pipeline.errors import PipelineError
 
 

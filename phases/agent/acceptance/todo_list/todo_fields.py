@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from phases.agent.acceptance.todo import AGENT, BLOCKED_REASONS, INVALID, LIMIT, STATUSES, SUBAGENT, TodoError
+from phases.agent.acceptance.todo_list.todo import AGENT, BLOCKED_REASONS, INVALID, LIMIT, STATUSES, SUBAGENT, TodoError
 from phases.agent.tools.shown import one_line
 
 MOST_TODOS = MOST_ENTRIES = 64

@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping
 from typing import IO, NamedTuple
 
-from phases.agent.acceptance import keeper
-from phases.agent.acceptance.outputs import Kept, Log
+from phases.agent.acceptance.commands import keeper
+from phases.agent.acceptance.commands.outputs import Kept, Log
 from phases.agent.sandbox.kin import kin_of
 
 _PIECE = 65_536
@@ -24,7 +24,7 @@ _PATIENCE = 10.0
 """Seconds that the keeper gets for its own part, before it is given up."""
 _LEFT = "a process of it may be left: the one that watches over them was stopped, or had not the right to end it"
 _LONGEST_WAIT = 3600.0
-_PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
+_PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 5)[0]
 _DECIDED = (keeper.TELLS_FAULT, keeper.TELLS_TIMEOUT, keeper.TELLS_EXIT, keeper.TELLS_SIGNAL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from phases.agent.acceptance.todo import (
+from phases.agent.acceptance.todo_list.todo import (
     CANCELED,
     COMPLETED,
     CYCLE,
@@ -22,7 +22,7 @@ from phases.agent.acceptance.todo import (
     TodoError,
     is_superseded,
 )
-from phases.agent.acceptance.todo_fields import MOST_TODOS
+from phases.agent.acceptance.todo_list.todo_fields import MOST_TODOS
 from phases.agent.tools.shown import one_line
 
 

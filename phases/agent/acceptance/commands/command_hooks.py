@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from phases.agent.acceptance.answers import answer_of
-from phases.agent.acceptance.clean import cleaned
+from phases.agent.acceptance.commands.answers import answer_of
+from phases.agent.acceptance.commands.clean import cleaned
+from phases.agent.acceptance.commands.process import Launch, run_process
+from phases.agent.acceptance.commands.variables import dropped_names, environment_of
 from phases.agent.acceptance.hook import FAILED, Hook, Result
 from phases.agent.acceptance.points import POINTS
-from phases.agent.acceptance.process import Launch, run_process
-from phases.agent.acceptance.variables import dropped_names, environment_of
 
 _SHELL = "/bin/sh"
 _LONGEST_HEADING = 8192
