@@ -189,7 +189,7 @@ def _write(path: str) -> tuple[str, dict[str, Any]]:
 _MENDED = {"file_path": "decay.py", "old_string": "BETA * before\n", "new_string": "BETA * weight\n"}
 SAID = (
     ("plan", 1, _turn(json.dumps(PLAN))),
-    ("implement", 1, _turn("A list first.", ("TodoWrite", {"todos": [{"content": "all", "status": "in_progress"}]}))),
+    ("implement", 1, _turn("A list first.", ("TodoWrite", {"todos": [{"content": "all", "status": "completed"}]}))),
     ("implement", 2, _turn("", _write("config.py"))),
     ("implement", 3, _turn("", _write("decay.py"))),
     ("implement", 4, _turn("Two at once.", _write("data.py"), _write("tests/__init__.py"))),

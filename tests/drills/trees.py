@@ -13,7 +13,7 @@ from pipeline.contract import BUILT_IN, Contracts
 from pipeline.state import read_state
 from tests.drills.ground import Ground
 
-_PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl")
+_PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl", "events.jsonl")
 _VOLATILE = "(volatile)"
 _EVENTS = "supervisor-events.jsonl"
 _OF_A_RESUME = "checkpoint_resumed"
