@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.chain import BASE, Chain
+from phases.agent.acceptance.chain import Chain
 from phases.agent.acceptance.checks.code_check import check_code
 from phases.agent.acceptance.checks.manifest import Manifests
 from phases.agent.acceptance.configuration.pins import tampered
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, TRUSTED
 from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.exam import Exam, Past, exam_of, past_of
 from phases.agent.acceptance.executor import Executor, Outside
 from phases.agent.acceptance.gate_hooks import GateHooks
 from phases.agent.acceptance.mounted import Mounted, mounted
@@ -39,6 +41,7 @@ class Acceptance(NamedTuple):
     tool_hooks: ToolHooks
     events: Events
     mounted: Mounted
+    exam: Exam
     executor: Executor
 
 
@@ -51,31 +54,51 @@ def acceptance_of(
     task = os.path.basename(os.path.dirname(places.workspace))
     clean = partial(redacted_value, secrets=model.secrets)
     events = Events(places.hooks, assignment.in_place, clean)
+    past = past_of(begun.journal.begun, begun.journal.all_rows())
     try:
-        hooks = mounted(assignment.hooks, root, begun.planned, trust_now=_may_trust_now(assignment, begun, root))
+        hooks = mounted(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
+        exam = exam_of(hooks, past, begun.planned, root)
+        _refuse_another_exam(exam, task)
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)
+    executor.exam = exam
     check = partial(_check, workspace, assignment.plan, commands, begun)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
-    chain = Chain(begun.journal, gate_hooks, hooks, events)
+    chain = Chain(begun.journal, gate_hooks, exam, events, hooks.doubt or _doubt(hooks, past))
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
     )
-    return Acceptance(chain, tool_hooks, events, hooks, executor)
+    return Acceptance(chain, tool_hooks, events, hooks, exam, executor)
 
 
-def _may_trust_now(assignment: Assignment, begun: Begun, root: str) -> bool:
+def _may_trust_now(assignment: Assignment, begun: Begun, past: Past, root: str) -> bool:
     """Whether --trust-hooks can hold. It vouches for what the user put there before the agent first worked, and for nothing that
     the agent may have put there or changed since.
     """
-    if not assignment.hooks.trust_now or begun.journal.run > 1:
+    if not assignment.hooks.trust_now or not begun.journal.begun.get("first"):
         return False
-    began = next((row["result"]["pins"] for row in begun.journal.all_rows() if row["kind"] == BASE), None)
-    return began is None or (HOOKS_FILE in began and not tampered(began, root))
+    return past.files is None or (HOOKS_FILE in past.pins and not tampered(past.pins, root))
+
+
+def _refuse_another_exam(exam: Exam, task: str) -> None:
+    """What was changed before this start is for the user to look at: the agent may have done it, and so may he."""
+    if odd := exam.odd():
+        raise Incomplete(
+            f"{HOOK_TAMPERED}: {', '.join(odd)} decides about acceptance, and is not what it was: restore it, or if you changed "
+            f"it yourself: pipeline hooks trust {shlex.quote(task)}",
+            stop_reason=HOOK_TAMPERED,
+        )
+
+
+def _doubt(hooks: Mounted, past: Past) -> str:
+    """Checks with which the work began, and which are not asked now, leave it unverified."""
+    if HOOKS_FILE not in past.pins or hooks.repo.state == TRUSTED:
+        return ""
+    return f"the hooks of the workspace with which the work began are not run now ({hooks.repo.state}: {hooks.repo.reason})"
 
 
 class Told:
@@ -94,9 +117,9 @@ class Told:
 def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[Told]:
     """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
     told, tools, emit = Told(), acceptance.tool_hooks, acceptance.events.emit
-    _tell_of_hooks(acceptance, tell)
-    tools.at_start(resumed=resumed)
     try:
+        _tell_of_hooks(acceptance, tell)
+        tools.at_start(resumed=resumed)
         yield told
     except (Interrupted, KeyboardInterrupt):
         told.reason = "user_interrupt"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.acceptance.checks.written import fault_of
+from phases.agent.acceptance.exam import pins_in
 from phases.agent.assignment import Assignment, Places
 from phases.agent.copies import bring_along, keep_a_copy
 from phases.agent.hands import interfaces_of
@@ -80,7 +81,14 @@ def begin(
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
     hand = RULES if model.name == RULES else "model"
     supervisor, _ = wanted(work)
-    fixed = {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor}
+    fixed = {
+        "packages": list(installed),
+        "window": model.window,
+        "hand": hand,
+        "supervisor": supervisor,
+        "first": run == 1,
+        "pins": dict(pins_in(places.journal)),
+    }
     planned = order_of(work.plan)
     coming = places.journal + _NEXT
     work.in_place()

@@ -29,8 +29,10 @@ def verdict_on(run: Run, text: str, continues: int) -> dict[str, Any]:
         halt(run, verdict["stop"], verdict["detail"])
 
 
-def claim_of(run: Run, text: str, continues: int) -> Claim:
-    return Claim(run.conversation.turn, text, run.todo_list.todos, continues, run.most_continues, tuple(run.recent))
+def claim_of(run: Run, text: str, continues: int, *, claimed: bool = True) -> Claim:
+    """What the chain is asked. `claimed` is False where it is to look at the work though nobody says that it is done."""
+    turn, todos, recent = run.conversation.turn, run.todo_list.todos, tuple(run.recent)
+    return Claim(turn, text, todos, continues, run.most_continues, recent, claimed)
 
 
 def halt(run: Run, stop_reason: str, detail: str) -> None:
@@ -41,7 +43,6 @@ def halt(run: Run, stop_reason: str, detail: str) -> None:
     journal.once("stop", key, lambda: {"stop_reason": stop_reason, "detail": detail})
     if not was_stopped:
         raise Incomplete(
-            f"{stop_reason}: {' '.join(detail.split())[:400]}; when that is mended, go on with: "
-            f"pipeline resume {run.conversation.ledger.task}",
+            f"{stop_reason}: {' '.join(detail.split())[:400]}; when that is mended, resume the task",
             stop_reason=stop_reason,
         )

@@ -129,7 +129,7 @@ def prepared(
     """Everything that the loop works with; nothing is asked or done yet."""
     notes, planned, root = Notes(), begun.planned, assignment.places.workspace
     acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model)
-    workspace, todo_list = Workspace(root, tuple(acceptance.mounted.pins)), Todos(plan_todos(assignment.plan))
+    workspace, todo_list = Workspace(root, tuple(acceptance.exam.must)), Todos(plan_todos(assignment.plan))
 
     def tools(notes: Notes) -> list[Tool]:
         return [*file_tools(workspace, notes), *search_tools(workspace)]

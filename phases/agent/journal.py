@@ -199,18 +199,19 @@ _WANTED: dict[str, dict[str, Any]] = {
     "result": {"turn": int, "call": str, "failed": bool, "text": str, "touched": list, "seen": dict},
     "base": {"turn": int, "manifest": dict, "pins": dict},
     "look": {
-        "turn": int, "look": int, "base": str, "head": str, "hooks": list, "tampered": list, "changed": bool, "touched": bool,
-        "files": list, "truncated": bool,
+        "turn": int, "look": int, "base": str, "head": str, "claimed": bool, "whole": bool, "hooks": list, "tampered": list,
+        "changed": bool, "touched": bool, "files": list, "truncated": bool,
     },
     "hook": {
-        "turn": int, "look": int, "hook": str, "status": str, "tree": str, "source": str, "policy": str, "ran": bool, "fact": str,
-        "reason": str, "context": str, "notes": list, "log": str, "wrote": list, "tampered": list,
+        "turn": int, "look": int, "hook": str, "status": str, "tree": str, "source": str, "policy": str, "ran": bool, "kind": str,
+        "fact": str, "reason": str, "context": str, "notes": list, "log": str, "wrote": list, "tampered": list,
     },
     "verdict": {
         "turn": int, "look": int, "verification": dict, "stop": str, "source": str, "detail": str, "most": int, "feedback": str,
         "lines": list, "tampered": bool,
     },
     "ending": {"turn": int, "stop_reason": str},
+    "pins": {"turn": int, "pins": dict},
     "window": {"turn": int, "window": int},
     "facts": {"turn": int},
     "snapshot": {"turn": int, "disk": dict},

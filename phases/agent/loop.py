@@ -10,7 +10,6 @@ from typing import Any
 from phases.agent.acceptance.stop_reasons import (
     ACCEPTED,
     EXHAUSTED,
-    HOOK_STOPPED,
     HOOK_TAMPERED,
     STUCK,
     TODO_FAILED,
@@ -91,7 +90,7 @@ def _of_repeats(run: Run, repeated: int) -> Ending | None:
         return _ended(
             run,
             STUCK,
-            run.chain.judge(claim_of(run, "", 0)),
+            run.chain.judge(claim_of(run, "", 0, claimed=False)),
             f"the same call with the same result {repeated} times in a row",
         )
     if repeated >= _TOLD and not watched:
@@ -108,7 +107,7 @@ def _ask(run: Run) -> Reply:
             f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
             stop_reason="budget_rounds",
         )
-    while _widened(run) or run.supervised.took_in(turns + 1):
+    while _widened(run) or run.chain.took_in(turns + 1) or run.supervised.took_in(turns + 1):
         continue
     aside = run.supervised.before()
     if run.deadline is not None and time.monotonic() > run.deadline:
@@ -153,7 +152,7 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         run.recent = [*run.recent, (call.name, bool(result["failed"]))][-_MOST_RECENT:]
         told += result.get("hooks_say", ())
         if result.get("stopped"):
-            halt(run, HOOK_STOPPED, result["stopped"])
+            halt(run, result["stop_reason"], result["stopped"])
         results.append([call.name, dict(call.arguments), "" if refused else result["text"]])
         words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()

@@ -81,6 +81,8 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
     """Vouch for the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
 
+    Scripts in the workspace that your own hooks name are vouched for along with them.
+
     \b
     pipeline hooks trust paper --show
     pipeline hooks trust paper
@@ -101,7 +103,7 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
             "so with: --yes"
         )
     if not as_json:
-        say(f"{near(workspace)}/{HOOKS_FILE}:")
+        say(f"{near(workspace)}/{HOOKS_FILE}:" if offer.has_file else f"{near(workspace)} has no {HOOKS_FILE}:")
         for line in lines_of_offer(offer):
             say(line)
     if offer.fault:

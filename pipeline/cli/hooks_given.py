@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.chain import BASE
 from phases.agent.acceptance.checks.manifest import Manifest, changes, manifest_from_json
+from phases.agent.acceptance.exam import BASE
 from phases.agent.acceptance.executor import Occasion
 from phases.agent.acceptance.hook import Hook
 from phases.agent.acceptance.payload import (

@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.agent.acceptance.configuration.configured import hooks_from
 from phases.agent.acceptance.configuration.pins import ABSENT
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for, user_scripts
 from phases.agent.acceptance.configuration.trust import read_store, write_trust
-from phases.agent.acceptance.hook import COMMAND
+from phases.agent.acceptance.hook import COMMAND, USER, Hook
 from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
+from pipeline.cli.own import own_hooks, settings_file
 from pipeline.contract import Contracts
 from pipeline.errors import UsageError
 
@@ -31,51 +33,59 @@ class Offer(NamedTuple):
     """Id -> new, changed, as trusted or gone."""
     scripts: Mapping[str, str]
     """Path -> the same."""
+    user_scripts: Mapping[str, str]
+    """The same, of scripts in the workspace that the user's own hooks name."""
     fault: str
     """Why the store takes nothing, or empty."""
 
     @property
     def nothing_new(self) -> bool:
         """All of it is trusted, as it is."""
-        return set(self.hooks.values()) | set(self.scripts.values()) <= {SAME}
+        return {*self.hooks.values(), *self.scripts.values(), *self.user_scripts.values()} <= {SAME}
+
+    @property
+    def has_file(self) -> bool:
+        """There is a hooks file."""
+        return bool(self.entry["hooks_file_sha256"])
 
 
 def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
     """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
-    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
+    own = _own()
+    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)) and not user_scripts(workspace, own):
         raise UsageError(
-            f"there is nothing to trust: the workspace has no {HOOKS_FILE}; write {workspace}/{HOOKS_FILE} first"
+            f"there is nothing to trust: the workspace has no {HOOKS_FILE}, and no script that a hook of your own names; "
+            f"write {workspace}/{HOOKS_FILE} first"
         )
-    parse, seen = parse_hooks(contracts), []
+    parse, seen = parse_hooks(contracts), [{"hooks": {}}]
 
     def noted(data: bytes) -> dict[str, Any]:
         seen.append(parse(data))
         return seen[-1]
 
-    entry = entry_for(workspace, noted, at, by)
+    entry = entry_for(workspace, noted, at, by, own)
     store = read_store(store_path(), check_store(contracts))
     before = store.entry(workspace) or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
-    hooks, scripts = _marks(entry["hooks"], before["hooks"]), _marks(entry["scripts"], before["scripts"])
+    hooks, scripts, named = (_marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts"))
     if before["hooks_file_sha256"] not in ("", entry["hooks_file_sha256"]):
-        scripts = {HOOKS_FILE: CHANGED, **scripts}
+        scripts = {HOOKS_FILE: CHANGED if entry["hooks_file_sha256"] else GONE, **scripts}
     items = seen[-1]["hooks"].get("items", ())
-    return Offer(entry, tuple(items), hooks, scripts, "" if store.missing else store.fault)
+    return Offer(entry, tuple(items), hooks, scripts, named, "" if store.missing else store.fault)
 
 
 def lines_of_offer(offer: Offer) -> Iterator[str]:
     """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
-    if not offer.items:
+    if offer.has_file and not offer.items:
         yield f"  {HOOKS_FILE} has no hooks"
     for item in offer.items:
         yield f"  {offer.hooks[item['id']]:<11} {item['id']}: {', '.join(_facts(item))}"
         for line in what_runs(item.get("params", {})).splitlines():
             yield f"{' ' * 14}| {line}"
     yield from (f"  {GONE:<11} {name}" for name, mark in offer.hooks.items() if mark == GONE)
-    if offer.scripts:
-        yield "Files that decide with them:"
     pinned = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
-    for path, mark in offer.scripts.items():
-        yield f"  {mark:<11} {_named(path)}  {_digest(pinned.get(path), gone=mark == GONE)}"
+    yield from _files("Files that decide with them:", offer.scripts, pinned)
+    theirs = offer.entry.get("user_scripts", {})
+    yield from _files(f"Scripts of your own hooks ({settings_file()}):", offer.user_scripts, theirs)
 
 
 def write_offer(contracts: Contracts, workspace: str, offer: Offer) -> None:
@@ -88,9 +98,27 @@ def as_json(offer: Offer) -> dict[str, Any]:
     return {
         "hooks_file_sha256": offer.entry["hooks_file_sha256"],
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
-        "scripts": [{"path": p, "change": mark, "sha256": offer.entry["scripts"].get(p)} for p, mark in offer.scripts.items()],
+        "scripts": _rows(offer.scripts, offer.entry["scripts"]),
+        "user_scripts": _rows(offer.user_scripts, offer.entry.get("user_scripts", {})),
         "gone": [name for name, mark in offer.hooks.items() if mark == GONE],
     }  # fmt: skip
+
+
+def _own() -> tuple[Hook, ...]:
+    """The hooks of the user that are to run. Raises UsageError for a file that is not right."""
+    own = own_hooks()
+    return hooks_from(own["hooks"], USER, settings_file()) if own else ()
+
+
+def _files(title: str, marks: Mapping[str, str], pinned: Mapping[str, str]) -> Iterator[str]:
+    if marks:
+        yield title
+    for path, mark in marks.items():
+        yield f"  {mark:<11} {_named(path)}  {_digest(pinned.get(path), gone=mark == GONE)}"
+
+
+def _rows(marks: Mapping[str, str], pinned: Mapping[str, str]) -> list[dict[str, str | None]]:
+    return [{"path": path, "change": mark, "sha256": pinned.get(path)} for path, mark in marks.items()]
 
 
 def _marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:

@@ -350,12 +350,50 @@ def test_what_changed_since_it_was_trusted_is_marked(command: Command) -> None:
 def test_there_must_be_something_to_trust(command: Command) -> None:
     refused = command("hooks", "trust", "paper", "--yes")
     assert refused.code == 2
-    assert "there is nothing to trust: the workspace has no .pipeline/hooks.yaml" in refused.complaints[0]
+    assert (
+        "there is nothing to trust: the workspace has no .pipeline/hooks.yaml, and no script that a hook of your own names"
+        in refused.complaints[0]
+    )
     shutil.rmtree(workspace(command))
     for arguments in (["trust", "paper"], ["test", "paper", "code"]):
         refused = command("hooks", *arguments)
         assert refused.code == 2
         assert "task paper has no workspace yet: phase 09 makes it" in refused.complaints[0]
+
+
+def test_scripts_that_the_user_s_own_hooks_name_can_be_vouched_for_where_the_workspace_has_no_hooks(
+    command: Command,
+) -> None:
+    path = script(command, "exit 0")
+    settings = own(command, item("mine", "sh ci/check.sh"), item("off", "sh ci/off.sh", enabled=False))
+    shown = command("hooks", "trust", "paper", "--show")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.splitlines() == [
+        "tasks/paper/generate_code has no .pipeline/hooks.yaml:",
+        f"Scripts of your own hooks ({settings}):",
+        f"  new         ci/check.sh  sha256 {_sha256(path)[:12]}",
+    ]
+    assert not store(command).exists()
+    trust(command)
+    entry = json.loads(store(command).read_bytes())["workspaces"][str(workspace(command).resolve())]
+    assert (entry["hooks_file_sha256"], entry["user_scripts"]) == ("", {"ci/check.sh": _sha256(path)})
+    assert command("hooks", "trust", "paper").err == "all of that is trusted already\n"
+    script(command, "exit 1")
+    changed = command("hooks", "trust", "paper", "--show", "--json").json()
+    assert changed["user_scripts"] == [{"path": "ci/check.sh", "change": "changed", "sha256": _sha256(path)}]
+    assert states(command("hooks", "list", "--json"))["user:mine"] == "user"
+
+
+def test_scripts_of_the_user_s_own_hooks_are_vouched_for_along_with_the_hooks_of_the_workspace(command: Command) -> None:
+    script(command, "exit 0")
+    own(command, item("mine", "sh ci/check.sh"))
+    path = repo(command, item("theirs", "ruff check ."))
+    trust(command)
+    assert states(command("hooks", "list", "--json"))["repo:theirs"] == "trusted"
+    path.unlink()
+    shown = command("hooks", "trust", "paper", "--show")
+    rows = [line.split()[:2] for line in shown.out.splitlines() if line.startswith("  ")]
+    assert rows == [["gone", "theirs"], ["gone", ".pipeline/hooks.yaml"], ["as", "trusted"]]
 
 
 def test_an_invalid_file_is_not_trusted(command: Command) -> None:

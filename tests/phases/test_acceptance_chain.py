@@ -17,7 +17,7 @@ from phases.agent.acceptance.mounted import HookSetting
 from phases.agent.model import Reply, Request
 from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.errors import Incomplete, Interrupted, Paused
-from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, tree, write
+from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
 from tests.hooks import events, feedback_in, item, mounting, names_of, script
 from tests.papers import HANGS
 
@@ -58,19 +58,24 @@ def runs(folder: Path) -> int:
 # A. the chain
 
 
-def test_where_no_tool_ran_no_mounted_hook_runs_and_the_work_is_accepted(tmp_path: Path) -> None:
-    """Scenario 1: the code is there from before, and the model only says hi. What ships is asked all the same."""
+def test_where_nothing_was_changed_no_mounted_hook_runs_and_the_work_is_accepted(tmp_path: Path) -> None:
+    """Scenario 1: a plan without files, and a model that only says hi. What ships is asked all the same."""
     bench, task = tmp_path / "bench", tmp_path / "task"
-    plan = small_plan("a.py")
-    made(task, says(write("a.py", CODE)), mounting(), plan)
-    (task / "plan_versions").mkdir()
-    (task / "plan_versions" / f"{'1' * 16}.txt").write_bytes(
-        CONTRACTS.serialise("initial_plan.txt", plan, writer="a test")
-    )
-    model = says(Reply("ok", "hi"))
-    ended = made(task, model, mounting(item("tests", counted(bench, "exit 2"))), plan, digest="2" * 64)
-    assert (model.asked, runs(bench), ended["stop_reason"]) == (1, 0, "accepted")
+    ended = made(task, says(Reply("ok", "hi")), mounting(item("tests", counted(bench, "exit 2"))), small_plan())
+    assert (runs(bench), ended["stop_reason"]) == (0, "accepted")
     assert [row["hook"] for row in ended["attempts"][0]["hooks"]] == ["internal:code"]
+
+
+def test_code_that_hooks_refused_is_not_accepted_by_another_model_that_does_nothing(tmp_path: Path) -> None:
+    """What stood there when a run began was accepted by nobody: the hooks are asked about it, however little was done."""
+    bench, task = tmp_path / "bench", tmp_path / "task"
+    hooks = mounting(item("tests", counted(bench, "exit 1")))
+    assert made(task, says(write("a.py", CODE)), hooks)["stop_reason"] == "accept_continue_exhausted"
+    before, other = runs(bench), says(Reply("ok", "fine as it is"))
+    other.name = "another"
+    ended = made(task, other, hooks)
+    assert (ended["stop_reason"], ended["verification"]["verified"]) == ("accept_continue_exhausted", False)
+    assert runs(bench) == before + 4
 
 
 def test_a_run_that_only_read_runs_no_mounted_hook(tmp_path: Path) -> None:
@@ -245,7 +250,9 @@ def test_a_hook_may_end_the_run_whatever_the_others_say_and_the_next_start_asks_
     )
     hooks = mounting(item("no", "exit 1"), item("stop", stop))
     model = says(write("a.py", CODE))
-    with pytest.raises(Incomplete, match=r"hook_stopped: user:stop: out of GPUs.*pipeline resume task") as caught:
+    with pytest.raises(
+        Incomplete, match=r"hook_stopped: user:stop: out of GPUs; when that is mended, resume the task"
+    ) as caught:
         made(tmp_path / "task", model, hooks)
     assert (caught.value.exit_code, model.asked) == (3, 2)
     (tmp_path / "go").touch()

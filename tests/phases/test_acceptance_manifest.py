@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.agent.acceptance.checks import manifest
 from phases.agent.acceptance.checks.ignored import Ignored
 from phases.agent.acceptance.checks.manifest import (
-    MOST_FILES,
+    MOST_KEPT,
     MOST_LISTED,
     Changes,
     Manifest,
@@ -162,18 +163,44 @@ def test_the_digest_of_a_tree_that_cannot_be_read_is_refused(tmp_path: Path) -> 
         tree_digest(Workspace(str(tmp_path / "gone")))
 
 
-def test_more_files_than_are_looked_at_count_as_a_change_and_none_of_them_as_deleted(root: Path) -> None:
+def test_more_files_than_are_looked_at_count_as_a_change_and_none_of_them_as_deleted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = MOST_LISTED + 20
+    monkeypatch.setattr(manifest, "MOST_FILES", most)
     base = taken(root)
     (root / "a").mkdir()
-    for number in range(MOST_FILES):
+    for number in range(most):
         (root / "a" / str(number)).touch()
     head = taken(root)
-    assert (head.truncated, len(head.files)) == (True, MOST_FILES)
+    assert (head.truncated, len(head.files)) == (True, most)
     found = changes(base, head)
     assert (found.changed, len(found.files), found.truncated) == (True, MOST_LISTED, True)
-    assert found.left_out == MOST_FILES - MOST_LISTED
+    assert found.left_out == most - MOST_LISTED
     assert {change for _, change in found.files} == {"added"}, "a.py comes behind, and was not met"
     assert changes(head, head) == Changes(True, truncated=True)
+
+
+def test_behind_more_files_than_a_journal_keeps_a_change_is_still_seen(root: Path) -> None:
+    (root / "a").mkdir()
+    for number in range(MOST_KEPT):
+        (root / "a" / str(number)).touch()
+    base = taken(root)
+    assert (base.truncated, base.sha256) == (False, tree_digest(Workspace(str(root))))
+    assert changes(base, taken(root)) == UNCHANGED
+    (root / "net" / "model.py").write_text("class Other: ...\n")
+    head = taken(root)
+    assert changes(base, head) == Changes(True, (("net/model.py", "modified"),))
+    assert head.sha256 == tree_digest(Workspace(str(root)))
+
+
+def test_a_journal_keeps_so_many_paths_and_takes_the_others_for_changed() -> None:
+    whole = Manifest({f"{number:06}": "0" for number in range(MOST_KEPT)}, "1")
+    assert manifest_from_json(manifest_to_json(whole)) == whole
+    more = Manifest({**whole.files, "x.py": "0"}, "1")
+    kept = manifest_from_json(manifest_to_json(more))
+    assert (kept.files, kept.truncated, kept.sha256) == (whole.files, True, more.sha256)
+    assert changes(kept, more) == Changes(True, truncated=True), "nobody can say what was not kept"
 
 
 # What is known is not read again

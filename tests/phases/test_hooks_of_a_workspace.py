@@ -303,14 +303,15 @@ def test_a_script_of_the_users_own_hook_in_the_workspace_is_part_of_the_exam(tmp
 @needs_a_sandbox
 @pytest.mark.parametrize(("command", "named"), EDITS)
 def test_a_pause_does_not_make_an_edited_exam_good(command: str, named: str, place: Place) -> None:
-    """Scenario 43, with a break after the edit: what a later start finds is not what was trusted."""
+    """Scenario 43, with a break after the edit: a later start asks the user before it asks the model."""
     place.trust()
     model = says(write("a.py", CODE), bash(command))
     with pytest.raises(Paused):
         place.made(model, max_turns=2)
-    ended = place.made(model)
-    assert (ended["status"], ended["stop_reason"], place.runs) == ("incomplete", "hook_tampered", 0)
-    assert ended["attempts"][0]["tampered"] == [named]
+    for _ in range(2):
+        with pytest.raises(Incomplete, match=f"{named}.* decides about acceptance, and is not what it was") as caught:
+            place.made(model)
+        assert (caught.value.stop_reason, place.runs, model.asked) == ("hook_tampered", 0, 2)
 
 
 @needs_a_sandbox
@@ -323,9 +324,9 @@ def test_a_pause_does_not_make_an_edited_exam_good_where_every_start_trusts_what
     model = says(write("a.py", CODE), bash(command))
     with pytest.raises(Paused):
         place.made(model, hooks, max_turns=2)
-    ended = place.made(model, hooks)
-    assert (ended["status"], ended["stop_reason"], place.runs) == ("incomplete", "hook_tampered", 0)
-    assert named in ended["attempts"][0]["tampered"]
+    with pytest.raises(Incomplete, match=f"{named}.* decides about acceptance") as caught:
+        place.made(model, hooks)
+    assert (caught.value.stop_reason, place.runs, model.asked) == ("hook_tampered", 0, 2)
 
 
 @needs_a_sandbox

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from phases.agent.acceptance.configuration.configured import HookConfigError
-from phases.agent.acceptance.configuration.pins import ABSENT, UNREADABLE, digest_of_item, scripts_in, tampered
+from phases.agent.acceptance.configuration.pins import (
+    ABSENT,
+    UNREADABLE,
+    digest_of_item,
+    names_in,
+    scripts_in,
+    tampered,
+)
 from phases.agent.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
@@ -25,7 +32,7 @@ from phases.agent.acceptance.configuration.repo_hooks import (
     entry_for,
 )  # fmt: skip
 from phases.agent.acceptance.configuration.trust import TrustRefused, read_store, write_trust
-from phases.agent.acceptance.hook import REPO, Hook
+from phases.agent.acceptance.hook import REPO, USER, Hook
 from pipeline.contract import Contracts
 from pipeline.files import sha256
 from pipeline.plain_yaml import dump_yaml
@@ -553,7 +560,99 @@ def test_a_link_to_nowhere_is_no_file_that_is_not_there_yet(place: Place) -> Non
 
 
 def test_a_builtin_names_no_files() -> None:
-    assert scripts_in(Hook("a", REPO, "accept_gate", "builtin", params={"path": "ci/check.sh"}), "/") == {}
+    builtin = Hook("a", REPO, "accept_gate", "builtin", params={"path": "ci/check.sh"})
+    assert (scripts_in(builtin, "/"), names_in(builtin, "/")) == ({}, ())
+
+
+WAYS = ["ci/../ci/check.sh", "./ci//check.sh", "cd ci && sh ./check.sh", "cd ci/sub; sh ../check.sh", "${PWD}/ci/./check.sh"]
+
+
+@pytest.mark.parametrize("line", WAYS)
+def test_a_script_has_one_name_whatever_the_way_to_it_is_and_whether_it_is_there(place: Place, line: str) -> None:
+    assert scripts_in(command(line), str(place.root)) == {"ci/check.sh": sha256(b"true\n")}
+    assert names_in(command(line), str(place.root)) == ("ci/check.sh",)
+    place.script.unlink()
+    assert scripts_in(command(line), str(place.root)) == {"ci/check.sh": ABSENT}
+    assert names_in(command(line), str(place.root)) == ("ci/check.sh",)
+
+
+def test_a_way_that_steps_back_out_of_a_link_leads_to_a_file_that_nobody_vouches_for(place: Place) -> None:
+    (place.root / "else" / "where").mkdir(parents=True)
+    (place.root / "out").symlink_to("else/where")
+    (place.root / "top.sh").write_text("true")
+    for line in ("sh out/../top.sh", "cd out; sh ../top.sh"):
+        assert scripts_in(command(line), str(place.root)) == {"top.sh": UNREADABLE}
+        assert names_in(command(line), str(place.root)) == ("top.sh",)
+
+
+def test_only_what_is_run_or_has_the_suffix_of_a_script_is_named_as_one_and_nothing_outside(
+    place: Place, tmp_path: Path
+) -> None:
+    (place.root / "ci" / "rules.toml").write_text("")
+    line = f"ci/run --config ci/rules.toml new.py sh {tmp_path}/else.sh ../out.sh; sh ci/check.sh; ci/run"
+    assert names_in(command(line), str(place.root)) == ("ci/run", "new.py", "ci/check.sh")
+    assert set(scripts_in(command(line), str(place.root))) == {"ci/run", "ci/rules.toml", "new.py", "ci/check.sh"}
+
+
+# Scripts of the user's own hooks
+
+
+def own(line: str) -> Hook:
+    return Hook("a", USER, "accept_gate", params={"command": line})
+
+
+def vouched(place: Place, *hooks: Hook) -> dict[str, Any]:
+    entry = entry_for(str(place.root), parse, AT, "cli", hooks)
+    write_trust(str(place.store), str(place.root), entry, check)
+    return entry
+
+
+def test_scripts_that_hooks_of_the_user_name_are_vouched_for_without_a_hooks_file(place: Place) -> None:
+    place.file.unlink()
+    entry = vouched(place, own("sh ci/check.sh; sh .pipeline/more.sh; sh ci/later.sh"), own("ruff check ."))
+    scripts = {"ci/check.sh": sha256(b"true\n"), ".pipeline/more.sh": ABSENT}
+    assert entry == {
+        "hooks_file_sha256": "", "scripts": {}, "hooks": {}, "user_scripts": scripts, "trusted_at": AT, "by": "cli"
+    }  # fmt: skip
+    assert place.discover() == Discovered(NO_HOOKS, user_scripts=scripts)
+
+
+def test_an_entry_without_a_hooks_file_trusts_none_that_comes_later(place: Place) -> None:
+    data = place.file.read_bytes()
+    place.file.unlink()
+    vouched(place, own("sh ci/check.sh"))
+    for later in (data, b"", b"hooks: ["):
+        place.file.write_bytes(later)
+        found = place.discover()
+        assert (found.state, ids(found), found.was_trusted) == (UNTRUSTED if later == data else INVALID, [], False)
+        assert set(found.user_scripts) == {"ci/check.sh"}
+    place.file.write_bytes(data)
+    assert place.discover().reason == "its hooks are not trusted"
+
+
+@pytest.mark.parametrize("change", [row[0] for row in CHANGES], ids=[row[0].__name__.replace("_", " ") for row in CHANGES])
+def test_what_the_user_vouched_for_of_his_own_hooks_is_told_whatever_became_of_the_hooks_file(
+    place: Place, change: Callable[[Place], None]
+) -> None:
+    vouched(place, own("sh ci/check.sh"))
+    assert place.discover().state == TRUSTED
+    change(place)
+    for found in (place.discover(), place.discover(trust_now=True)):
+        assert found.user_scripts == {"ci/check.sh": sha256(b"true\n")}
+
+
+def test_a_store_that_is_not_sound_vouches_for_no_script(place: Place) -> None:
+    vouched(place, own("sh ci/check.sh"))
+    place.store.chmod(0o666)
+    assert place.discover().user_scripts == {}
+
+
+def test_a_script_of_the_user_s_own_hook_that_is_a_link_is_not_vouched_for(place: Place) -> None:
+    place.file.unlink()
+    put_a_link_for_the_script(place)
+    with pytest.raises(HookConfigError) as caught:
+        vouched(place, own("sh ci/check.sh"))
+    assert str(caught.value).startswith("nothing is trusted: ci/check.sh, which a hook runs, cannot be read safely")
 
 
 # Edited during the run

@@ -4,7 +4,6 @@ cut off goes on in the middle of it, and a hook that gave its verdict on a tree 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,21 +15,19 @@ from phases.agent.acceptance.checks.manifest import (
     manifest_from_json,
     manifest_to_json,
 )
-from phases.agent.acceptance.configuration.pins import tampered
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
 from phases.agent.acceptance.decision import Claim, Standing, decide
 from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.exam import BASE, PINS, Exam
 from phases.agent.acceptance.executor import fitting
 from phases.agent.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
-from phases.agent.acceptance.hook import ALWAYS, PASS
-from phases.agent.acceptance.mounted import Mounted
+from phases.agent.acceptance.hook import ALWAYS, INTERNAL, PASS
 from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.acceptance.todo_list.todos import summary_of
-from phases.agent.sandbox.commands import OFF
+from phases.agent.workspace import CONTROL
 
-BASE, LOOK, HOOK, VERDICT = "base", "look", "hook", "verdict"
-"""Kinds of journal rows: the workspace at the start, at a claim, what a hook said, and the decision."""
+LOOK, HOOK, VERDICT = "look", "hook", "verdict"
+"""Kinds of journal rows: the workspace at a claim, what a hook said, and the decision."""
 
 
 class Steps(Protocol):
@@ -64,8 +61,10 @@ class Chain:
 
     journal: Steps
     hooks: GateHooks
-    mounted: Mounted
+    exam: Exam
     events: Events
+    doubt: str = ""
+    """Why nothing can be verified, or empty."""
     _looks: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: LastBlock | None = None
@@ -74,15 +73,26 @@ class Chain:
 
     def begin(self) -> None:
         """Takes down what the workspace holds before anything is done."""
+        began = not self.journal.replaying
         row = self.journal.once(BASE, {"turn": 0}, self._base)
-        self.begin_from(manifest_from_json(row["manifest"]), row["pins"])
+        self._new = {} if began else dict(self.exam.new)
+        self.begin_from(manifest_from_json(row["manifest"]))
+
+    def took_in(self, turn: int) -> bool:
+        """Takes down files that came to be part of the exam since; False where there are none."""
+        journal = self.journal
+        if journal.next_kind != PINS and (journal.replaying or not self._new):
+            return False
+        journal.once(PINS, {"turn": turn}, lambda: {"pins": dict(self._new)})
+        self._new = {}
+        return True
 
     def judge(self, claim: Claim) -> dict[str, Any]:
         """The decision on a claim."""
         while True:
             key = self._next_look(claim.turn)
             replayed = self.journal.replaying
-            look = self.journal.once(LOOK, key, self._look)
+            look = self.journal.once(LOOK, key, partial(self._look, claim))
             try:
                 outcomes = self._outcomes(claim, look, key, replayed=replayed)
                 verdict = self._verdict(claim, look, outcomes, key, replayed=replayed)
@@ -95,58 +105,53 @@ class Chain:
         """The decision on the workspace as it is now, after the end: nothing of it is recorded."""
         # Not under the name of a look on record: what that began with is no tree to go back to.
         other = replace(self, journal=_Unrecorded(self.journal.all_rows()), _looks={claim.turn: -1})
-        other.begin_from(self._start, self._pins)
+        other.begin_from(self._start)
         return other.judge(claim)
 
-    def begin_from(self, start: Manifest, pins: Mapping[str, str]) -> None:
+    def begin_from(self, start: Manifest) -> None:
         """Takes what another took down."""
-        self._start, self._pins = start, dict(pins)
+        self._start = start
 
     def _base(self) -> dict[str, Any]:
         return {
             "manifest": manifest_to_json(self.hooks.now()),
-            "pins": dict(self.mounted.pins),
+            "pins": dict(self.exam.new),
         }
 
     def _next_look(self, turn: int) -> dict[str, int]:
         self._looks[turn] = self._looks.get(turn, 0) + 1
         return {"turn": turn, "look": self._looks[turn]}
 
-    def _look(self) -> dict[str, Any]:
+    def _look(self, claim: Claim) -> dict[str, Any]:
         head = self.hooks.now()
         found = changes(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
-        ran = any(not row.get("skipped") for row in rows)
-        changed = ran and found.changed
+        began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
+        changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
         odd = self._tampered()
         return {
+            "claimed": claim.claimed,
             "changed": changed,
             "touched": changed or any(row["touched"] or row["files"] for row in rows),
             "base": self._start.sha256,
             "head": head.sha256,
-            "files": [list(row) for row in found.files] if ran else [],
+            "whole": not head.truncated,
+            "files": [list(row) for row in found.files],
             "truncated": found.truncated,
-            "hooks": [] if odd else self._due(changed=changed),
+            "hooks": [] if odd else self._due(claimed=claim.claimed, changed=changed),
             "tampered": odd,
         }
 
-    def _due(self, *, changed: bool) -> list[str]:
-        return [hook.key for hook in fitting(self.mounted.hooks, ACCEPT_GATE) if changed or hook.when == ALWAYS]
+    def _due(self, *, claimed: bool, changed: bool) -> list[str]:
+        """The hooks that are asked: of work that nobody claims to be done, what ships alone."""
+        hooks = fitting(self.hooks.hooks, ACCEPT_GATE)
+        return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
     def _holds(self, look: Mapping[str, Any]) -> bool:
         """Whether the same hooks are due as when the run was cut off, with the same scripts."""
-        odd = list(tampered(self._exam(), self.hooks.workspace.root))
-        return (([] if odd else self._due(changed=look["changed"])), odd) == (look["hooks"], look["tampered"])
-
-    def _exam(self) -> dict[str, str]:
-        """What must be as it is said here: as the run began, but for what the user vouched for since, or only he can write."""
-        now, trusted, boxed = self.mounted.pins, self.mounted.trusted, self.hooks.commands.box.kind != OFF
-        kept = {
-            path: was
-            for path, was in self._pins.items()
-            if (path in now or HOOKS_FILE not in trusted) and not (boxed and os.path.isabs(path))
-        }
-        return {**now, **kept, **trusted}
+        odd = self.exam.odd()
+        due = [] if odd else self._due(claimed=look["claimed"], changed=look["changed"])
+        return (due, odd) == (look["hooks"], look["tampered"])
 
     def _outcomes(
         self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
@@ -179,7 +184,7 @@ class Chain:
         return {**row, "tampered": self._tampered()}
 
     def _tampered(self) -> list[str]:
-        odd = list(tampered(self._exam(), self.hooks.workspace.root))
+        odd = self.exam.odd()
         if odd:
             self.events.emit("hook_tampered", files=odd)
         return odd
@@ -217,7 +222,7 @@ class Chain:
         if again and not (self.hooks.now().sha256 == tree and (edited or self._holds(look))):
             raise Moved
         odd = sorted({*look["tampered"], *edited})
-        standing = Standing(tree, tree == self._refused_tree, odd, self.mounted.doubt)
+        standing = Standing(tree, tree == self._refused_tree, odd, self._doubt(look))
         decision = decide(claim, outcomes, standing)
         gate = decision["gate"] or {}
         self.events.emit(
@@ -231,6 +236,11 @@ class Chain:
             verified=decision["verification"]["verified"],
         )
         return decision
+
+    def _doubt(self, look: Mapping[str, Any]) -> str:
+        if not look["claimed"]:
+            return "nobody claimed that it is done"
+        return self.doubt if look["whole"] else "the workspace could not be looked at as a whole"
 
     def _remember(self, verdict: Mapping[str, Any]) -> None:
         if verdict["block"] is None or verdict["stop"]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from phases.agent.acceptance.feedback import Reason, Rejection, block_lines, feedback, gate_rejection_text
 from phases.agent.acceptance.gate import Report, gate
-from phases.agent.acceptance.hook import BLOCK, FAILED, INTERNAL, PASS, STOP
+from phases.agent.acceptance.hook import BLOCK, FAILED, HTTP, INTERNAL, PASS, STOP
 from phases.agent.acceptance.points import FAIL_CLOSED
 from phases.agent.acceptance.stop_reasons import HOOK_STOPPED, TODO_FAILED, TODO_WAITING, VERIFICATION_ERROR
 from phases.agent.acceptance.todo_list.todos import Todo
@@ -29,6 +29,8 @@ class Claim(NamedTuple):
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
+    claimed: bool = True
+    """False where nobody says that it is done, and it is looked at all the same."""
 
 
 class Standing(NamedTuple):
@@ -84,7 +86,8 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
     mute = {key: row["reason"] or "; ".join(row["notes"]) for key, row in outcomes.items() if _mute(row)}
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
-    doubt = [standing.doubt] if standing.doubt else []
+    edited = f"files that decide about it were changed: {', '.join(standing.tampered)}" if standing.tampered else ""
+    doubt = list(filter(None, [standing.doubt, edited]))
     why = [*doubt, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
     return {
         "verified": not why,
@@ -96,6 +99,11 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
 
 
 def _mute(row: Outcome) -> bool:
+    """Whether a hook that should have said something did not. One that only observes has nothing to say."""
+    return row["kind"] != HTTP and _is_broken(row)
+
+
+def _is_broken(row: Outcome) -> bool:
     return row["status"] == FAILED or any(note.startswith("hook_failed") for note in row["notes"])
 
 
@@ -135,7 +143,8 @@ def _refused(
 
 
 def _reason_of(key: str, row: Outcome) -> Reason:
-    return Reason(key, row["fact"], row["reason"], row["log"])
+    ours = f"hook {key} exited with code "  # it printed nothing, and the fact says the same
+    return Reason(key, row["fact"], "" if row["reason"].startswith(ours) else row["reason"], row["log"])
 
 
 def _tamper_reasons(standing: Standing) -> tuple[Reason, ...]:
@@ -144,7 +153,7 @@ def _tamper_reasons(standing: Standing) -> tuple[Reason, ...]:
         Reason(
             _TAMPERED,
             f"Files that decide about acceptance were changed during the run: {names}. Restore them to what they were; until "
-            "then no check is run and nothing is accepted.",
+            "then no check is run and nothing is accepted. (Whoever changed them himself: pipeline hooks trust.)",
             "",
             "",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -14,12 +15,15 @@ from phases.agent.acceptance.commands.answers import answer_of
 from phases.agent.acceptance.commands.command_hooks import Place, run_command
 from phases.agent.acceptance.commands.process import Ran
 from phases.agent.acceptance.events import Events
-from phases.agent.acceptance.hook import BLOCK, BUILTIN, FAILED, HTTP, Hook, Result, downgraded
+from phases.agent.acceptance.exam import Exam
+from phases.agent.acceptance.hook import BLOCK, BUILTIN, COMMAND, FAILED, HTTP, STOP, Hook, Result, downgraded
 from phases.agent.acceptance.http_hooks import observe
 from phases.agent.acceptance.payload import RunFacts, payload_bytes, variables_for
-from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
+from phases.agent.acceptance.points import ACCEPT_GATE, BEFORE_TOOL, FAIL_CLOSED, POINTS
 from phases.agent.commands import Commands
 from pipeline.files import make_folder, read_bytes, write_durable
+
+TAMPERED = "files that decide about acceptance were changed during the run"
 
 
 class Occasion(NamedTuple):
@@ -49,6 +53,8 @@ class Executor:
 
     def __init__(self, run: RunFacts, outside: Outside, events: Events, commands: Commands) -> None:
         self._run, self._outside, self._events, self._commands = run, outside, events, commands
+        self.exam: Exam | None = None
+        """What must be as it was before a hook is run."""
         self.doing: Callable[[str], None] = lambda what: None
         """Told what is being done; it need not stay on the screen."""
 
@@ -59,8 +65,8 @@ class Executor:
         self._events.emit("hook_started", **who)
         if occasion.point == ACCEPT_GATE:
             self.doing(f"asks {hook.key} …")
-        result = own() if own else self._tried(hook, occasion)
-        if not own and occasion.point == ACCEPT_GATE and result.status == FAILED:
+        result = own() if own else self._unfit(hook, occasion) or self._tried(hook, occasion)
+        if not own and occasion.point == ACCEPT_GATE and result.status == FAILED and not self._unfit(hook, occasion):
             result = self._tried(hook, occasion)
         result = _by_policy(hook, occasion.point, result)
         result = downgraded(result, occasion.point)._replace(seconds=round(time.monotonic() - started, 3))
@@ -76,6 +82,18 @@ class Executor:
         """Where the whole output of a hook at the gate goes, as a path in the task."""
         name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
         return f"{os.path.basename(self._outside.folder)}/{name}"
+
+    def _unfit(self, hook: Hook, occasion: Occasion) -> Result | None:
+        """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
+        if hook.kind != COMMAND or self.exam is None:
+            return None
+        if odd := self.exam.odd_of(hook):
+            self._events.emit("hook_tampered", files=odd, **_who(hook, occasion))
+            status = STOP if occasion.point == BEFORE_TOOL else FAILED
+            return Result(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,))
+        if missing := self.exam.missing_of(hook):
+            return Result(FAILED, f"its script {', '.join(missing)} is not there; write it, then: pipeline hooks trust")
+        return None
 
     def _tried(self, hook: Hook, occasion: Occasion) -> Result:
         body = occasion.body(hook)
@@ -111,7 +129,7 @@ class Executor:
 
     def _boxed(self, hook: Hook) -> Result:
         """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
-        finished = self._commands.run(hook.command, int(hook.seconds))
+        finished = self._commands.run(hook.command, math.ceil(hook.seconds))
         timed_out = bool(finished.limit and finished.limit.startswith("time"))
         fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
         ran = Ran(finished.exit_code, None, timed_out, fault, finished.output.encode("utf-8", "replace"), b"", 0.0)

@@ -55,7 +55,7 @@ class GateHooks:
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
         self.commands.begin()
         before = self.now()
-        if hook is None or (seen and not (before.sha256 == seen and holds())):
+        if hook is None or (seen and not (before.sha256 == seen and not before.truncated and holds())):
             self.commands.settled()
             raise Moved
         occasion = Occasion(ACCEPT_GATE, partial(stop_input, run=self.run, ending=facts), attempt=facts.attempt)
@@ -88,6 +88,7 @@ def _row(hook: Hook, result: Result) -> dict[str, Any]:
         **said,
         "notes": list(result.notes),
         "source": hook.source,
+        "kind": hook.kind,
         "ran": hook.kind == COMMAND,
         "fact": _fact(hook, result),
         "policy": hook.failure_policy,
@@ -111,6 +112,8 @@ def _fact(hook: Hook, result: Result) -> str:
         return ""
     if hook.source == INTERNAL:
         return "The built-in check of the code does not pass."
+    if result.status == FAILED and result.exit_code is None and not result.timed_out:
+        return f"The hook {hook.key} gave no verdict."
     if result.timed_out:
         return f"The command `{hook.command}` was stopped after {hook.seconds:g} s."
     if result.exit_code:

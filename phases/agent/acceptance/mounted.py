@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configuration.configured import hooks_from
-from phases.agent.acceptance.configuration.pins import scripts_in
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, Discovered, discover
+from phases.agent.acceptance.configuration.pins import ABSENT, names_in, scripts_in
+from phases.agent.acceptance.configuration.repo_hooks import (
+    MODIFIED,
+    NO_HOOKS,
+    TRUSTED,
+    Discovered,
+    discover,
+)
 from phases.agent.acceptance.hook import ALWAYS, BUILTIN, INTERNAL, STRICT, USER, Hook
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.acceptance.stop_reasons import CONFIG_INVALID
@@ -42,45 +48,35 @@ class Mounted(NamedTuple):
 
     hooks: tuple[Hook, ...]
     """In the order in which they run."""
-    pins: Mapping[str, str]
-    """Path -> sha256 of the files that decide about acceptance, as they are now."""
-    trusted: Mapping[str, str]
-    """Those of them that the user vouches for as they are now."""
     repo: Discovered
+    named: Mapping[str, str]
+    """Scripts that the user's own hooks name: path -> sha256 as they are now, empty for one that is not there."""
+    vouched: Mapping[str, str]
+    """What the user says that scripts and the hooks file of the workspace must be."""
     doubt: str
     """Why nothing can be verified, or empty."""
 
 
-def mounted(setting: HookSetting, workspace: str, planned: Collection[str] = (), *, trust_now: bool = False) -> Mounted:
-    """What there is at the start. `planned` files are the agent's to write, whatever hook names them;
-    `trust_now`: the user vouches for what stands there.
+def mounted(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> Mounted:
+    """What there is at the start. `trust_now`: the user vouches for what stands there.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """
-    own = hooks_from(setting.own["hooks"], USER, os.path.join(setting.own_folder, "config.yaml")) if setting.own else ()
     options = setting.own.get("hooks", {})
-    if options.get("user_hooks_enabled") is False:
-        own = ()
-    repo = discover(
-        workspace,
-        os.path.join(setting.own_folder, STORE) if setting.own_folder else "",
-        setting.parse,
-        setting.check_store,
-        trust_now=trust_now,
-    )
+    on = options.get("user_hooks_enabled") is not False
+    where = os.path.join(setting.own_folder, "config.yaml")
+    own = hooks_from(setting.own["hooks"], USER, where) if setting.own and on else ()
+    store = os.path.join(setting.own_folder, STORE) if setting.own_folder else ""
+    repo = discover(workspace, store, setting.parse, setting.check_store, trust_now=trust_now)
     if options.get("enabled") is False:
-        repo = repo._replace(state="none", hooks=(), pins={})
+        repo = repo._replace(state=NO_HOOKS, hooks=(), pins={})
     _refuse(repo, stops=options.get("on_untrusted") == "stop")
-    named = {path: digest for hook in own for path, digest in scripts_in(hook, workspace).items()}
-    pins = {path: digest for path, digest in named.items() if digest and path not in planned}
-    pins |= {path: digest for path, digest in repo.pins.items() if path == HOOKS_FILE or path not in planned}
-    doubt = (
-        f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
-        if repo.state == "modified"
-        else ""
-    )
-    trusted = {path: pins[path] for path in repo.pins if path in pins} if repo.state == "trusted" else {}
-    return Mounted((CODE, *own, *repo.hooks), pins, trusted, repo, doubt)
+    named = {path: ABSENT for hook in own for path in names_in(hook, workspace)}
+    for hook in own:
+        named.update(scripts_in(hook, workspace))
+    vouched = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
+    told = f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
+    return Mounted((CODE, *own, *repo.hooks), repo, named, vouched, told if repo.state == MODIFIED else "")
 
 
 def _refuse(repo: Discovered, *, stops: bool) -> None:

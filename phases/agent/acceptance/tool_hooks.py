@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.events import Events
-from phases.agent.acceptance.executor import Executor, Occasion, fitting
+from phases.agent.acceptance.executor import TAMPERED, Executor, Occasion, fitting
 from phases.agent.acceptance.hook import BLOCK, STOP, Hook, Result
 from phases.agent.acceptance.payload import (
     Response,
@@ -27,6 +27,7 @@ from phases.agent.acceptance.points import (
     SUBAGENT_STOP,
     TOOL_FAILED,
 )
+from phases.agent.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
 from phases.agent.acceptance.subagents import SubAgents, events_of
 from phases.agent.model import ToolCall
 
@@ -125,9 +126,16 @@ def _refused(hook: Hook, result: Result) -> Row:
 
 def _with(row: Row, said: list[tuple[Hook, Result]]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
-    stops = [f"{hook.key}: {result.reason}" for hook, result in said if result.status == STOP]
+    stops = [
+        {
+            "stopped": f"{hook.key}: {result.reason}",
+            "stop_reason": HOOK_TAMPERED if TAMPERED in result.notes else HOOK_STOPPED,
+        }
+        for hook, result in said
+        if result.status == STOP
+    ]
     return {
         **row,
         **({"hooks_say": contexts} if contexts else {}),
-        **({"stopped": stops[0]} if stops else {}),
+        **(stops[0] if stops else {}),
     }

@@ -42,7 +42,7 @@ def _parsed(source: str) -> ast.Module | str:
     try:
         with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
             warnings.simplefilter("ignore")
-            return ast.parse(source)
+            return ast.parse(source.removeprefix("\ufeff"))  # the mark of an editor, which Python passes over
     except SyntaxError as error:
         line = (error.text or "").strip()
         return f"line {error.lineno or 1}, column {error.offset or 1}: {error.msg}" + (

@@ -10,6 +10,8 @@ from phases.agent.tools.syntax import tree_of
 
 STAR = "*"
 _MOST_STARS, _MOST_IMPORTS = 64, 2000
+_SPREAD = frozenset({"global_enum", "_convert_", "_convert"})
+"""What gives a module the members of an enumeration for names of its own."""
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Walked = tuple[ast.AST, bool, bool]
@@ -81,6 +83,7 @@ class _Reader:
             names = tuple(alias.name for alias in node.names)
             self._imports.append(Import(node.lineno, node.level, node.module or "", names, optional))
             self._opaque = self._opaque or (node.module == "sys" and "modules" in names)
+            self._opaque = self._opaque or (node.module == "enum" and not _SPREAD.isdisjoint(names))
         elif isinstance(node, ast.Global):
             self._names.update(node.names)
         elif isinstance(node, ast.Call | ast.Attribute):
@@ -129,7 +132,8 @@ def _bound(node: ast.AST) -> Iterable[str]:
 def _reaches_names(node: ast.Call | ast.Attribute) -> bool:
     """Whether this is a way to the names of a module as a mapping, or to the module as a value."""
     if isinstance(node, ast.Attribute):
-        return node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id == "sys"
+        return node.attr in _SPREAD or (
+            node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id == "sys"
     called = node.func.id if isinstance(node.func, ast.Name) else ""
     return called in ("globals", "exec") or (called in ("vars", "locals") and not node.args)
 

@@ -19,7 +19,9 @@ from pipeline.errors import StorageError
 from pipeline.files import failure, sha256
 
 ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
-MOST_FILES = 20_000
+MOST_FILES = 200_000
+MOST_KEPT = 20_000
+"""Paths in the journal: a row of more would be as large as all the others."""
 MOST_LISTED = 500
 MOST_BYTES = 8 * 2**30
 """What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
@@ -103,11 +105,12 @@ def changes(base: Manifest, head: Manifest, rules: Manifest | None = None, *, pl
 
 
 def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
-    """A manifest as a journal keeps it."""
+    """A manifest as a journal keeps it: of very many files, some, and nobody can say that the others are as they were."""
+    kept = sorted(manifest.files)[:MOST_KEPT]
     return {
-        "files": dict(manifest.files),
+        "files": {path: manifest.files[path] for path in kept},
         "sha256": manifest.sha256,
-        "truncated": manifest.truncated,
+        "truncated": manifest.truncated or len(kept) < len(manifest.files),
         "gitignores": dict(manifest.gitignores),
     }
 

@@ -1,7 +1,7 @@
 """Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
 
 Not covered: what a named file calls in its turn (a Makefile, the tests that pytest finds), words that a shell makes at run time
-(`*.sh`, `$NAME`, `~`), links outside the workspace, and what lies under the folders of the system.
+(`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace, and what lies under the folders of the system.
 """
 
 from __future__ import annotations
@@ -41,18 +41,21 @@ _DEEPEST = 3
 
 def scripts_in(hook: Hook, workspace: str) -> dict[str, str]:
     """The files that the command of a hook names, as they are now. Folders and mere words are none."""
-    if hook.kind != COMMAND:
-        return {}
-    args = hook.params.get("args")
-    commands = [shlex.join(map(str, args))] if args else [str(hook.params.get("command", ""))]
     found: dict[str, str] = {}
-    for word, runs in _paths(commands[0], ".", _DEEPEST):
-        path = _placed(word, workspace)
-        digest = _digest(path, workspace) if path else ABSENT
-        is_script = runs or word.endswith(_SUFFIXES)
-        if digest or (path and is_script and not os.path.isabs(path)):
+    for path, is_script, word in _named(hook, workspace):
+        digest = UNREADABLE if _strays(word, path, workspace) else _digest(path, workspace)
+        if digest or (is_script and not os.path.isabs(path)):
             found[path] = digest
     return found
+
+
+def names_in(hook: Hook, workspace: str) -> tuple[str, ...]:
+    """The paths in the workspace that the command of a hook names as scripts, spelled as `scripts_in` does.
+
+    What stands there, if anything, plays no part in it.
+    """
+    named = (path for path, is_script, _ in _named(hook, workspace) if is_script and not os.path.isabs(path))
+    return tuple(dict.fromkeys(named))
 
 
 def tampered(pins: Pins, workspace: str) -> tuple[str, ...]:
@@ -63,6 +66,24 @@ def tampered(pins: Pins, workspace: str) -> tuple[str, ...]:
 def digest_of_item(item: Mapping[str, Any]) -> str:
     """The sha256 of a hook as it is written, whatever the order of its keys."""
     return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
+
+
+def _named(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str]]:
+    """The paths that a command names, as they are pinned, each with whether it is named as a script, and as it is written."""
+    if hook.kind != COMMAND:
+        return
+    args = hook.params.get("args")
+    command = shlex.join(map(str, args)) if args else str(hook.params.get("command", ""))
+    for word, runs in _paths(command, ".", _DEEPEST):
+        path = _placed(word, workspace)
+        if path:
+            yield path, runs or path.endswith(_SUFFIXES), word
+
+
+def _strays(word: str, path: str, workspace: str) -> bool:
+    """A word like `ci/../run.sh` leads elsewhere than it reads: `ci` is a link, and what it is in is another folder."""
+    folders = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
+    return ".." in word.split("/") and len(set(map(os.path.realpath, folders))) > 1
 
 
 def _paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool]]:

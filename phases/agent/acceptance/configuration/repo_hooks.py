@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from pipeline.errors import PipelineError
 from pipeline.files import sha256
 
 HOOKS_FILE = ".pipeline/hooks.yaml"
+_OURS = ".pipeline/"
 LARGEST_HOOKS_FILE = 256 * 1024
 NO_HOOKS, UNTRUSTED, TRUSTED, MODIFIED, INVALID = "none", "untrusted", "trusted", "modified", "invalid"
 Parse = Callable[[bytes], Mapping[str, Any]]
@@ -45,6 +46,8 @@ class Discovered(NamedTuple):
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
     """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
+    user_scripts: Mapping[str, str] = MappingProxyType({})
+    """Scripts in the workspace that hooks of the user name, as the user vouched for them, whatever the hooks file is."""
 
 
 class _File(NamedTuple):
@@ -60,16 +63,41 @@ def discover(workspace: str, store_path: str, parse: Parse, check: Check, *, tru
     """The hooks of a workspace that run. `trust_now`: what is there now is trusted, for this run."""
     workspace = os.path.realpath(workspace)  # once: a link that is turned elsewhere meanwhile changes nothing
     store = read_store(store_path, check)
-    entry = None if trust_now else store.entry(workspace)
+    known = store.entry(workspace) or {}
+    # an entry for the user's own scripts alone says nothing of a hooks file
+    entry = known if known.get("hooks_file_sha256") and not trust_now else None
     found = _found(workspace, parse, entry, trust_now=trust_now)
     if found.state == UNTRUSTED:
         found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}")
-    return found._replace(store_fault="" if store.missing or found.state == NO_HOOKS else store.fault)
+    fault = "" if store.missing or found.state == NO_HOOKS else store.fault
+    return found._replace(store_fault=fault, user_scripts=known.get("user_scripts", {}))
 
 
-def entry_for(workspace: str, parse: Parse, at: str, by: str) -> dict[str, Any]:
-    """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted."""
+def entry_for(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
+    """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted.
+
+    `own`: the hooks of the user. Where they name scripts of the workspace, it need not have hooks itself.
+    """
     workspace = os.path.realpath(workspace)
+    theirs = user_scripts(workspace, own)
+    if theirs and not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
+        said: dict[str, Any] = {"hooks_file_sha256": "", "scripts": {}, "hooks": {}}
+    else:
+        said = _said(workspace, parse)
+    if words := _unreadable({**said["scripts"], **theirs}):
+        raise HookConfigError(f"nothing is trusted: {words}")
+    return {**said, **({"user_scripts": theirs} if theirs else {}), "trusted_at": at, "by": by}
+
+
+def user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
+    """The scripts in a workspace that hooks of the user name. One that is to stay away counts where no agent writes."""
+    named = {path: digest for hook in own for path, digest in scripts_in(hook, workspace).items()}
+    kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
+    return {path: named[path] for path in kept}
+
+
+def _said(workspace: str, parse: Parse) -> dict[str, Any]:
+    """What an entry says of the hooks file and its scripts."""
     try:
         file = _file(_bytes(workspace), parse)
     except PipelineError as error:
@@ -77,10 +105,8 @@ def entry_for(workspace: str, parse: Parse, at: str, by: str) -> dict[str, Any]:
     scripts: dict[str, str] = {}
     for hook in file.hooks:
         scripts.update(scripts_in(hook, workspace))
-    if words := _unreadable(scripts):
-        raise HookConfigError(f"nothing is trusted: {words}")
     items = {name: digest_of_item(item) for name, item in file.items.items()}
-    return {"hooks_file_sha256": file.sha256, "scripts": scripts, "hooks": items, "trusted_at": at, "by": by}
+    return {"hooks_file_sha256": file.sha256, "scripts": scripts, "hooks": items}
 
 
 def _found(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> Discovered:
