@@ -13,7 +13,7 @@ from phases.agent.acceptance.chain import Chain
 from phases.agent.acceptance.checks.code_check import check_code
 from phases.agent.acceptance.checks.manifest import Manifests
 from phases.agent.acceptance.configuration.pins import tampered
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, TRUSTED
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.exam import Exam, Past, exam_of, past_of
 from phases.agent.acceptance.executor import Executor, Outside
@@ -62,6 +62,10 @@ def acceptance_of(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
+    if assignment.hooks.trust_now and hooks.repo.state not in (TRUSTED, NO_HOOKS):
+        assignment.tell(
+            "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
+        )
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)
@@ -106,6 +110,8 @@ class Told:
 
     def __init__(self) -> None:
         self.reason, self.detail = "fatal_error", ""
+        self.said: list[str] = []
+        """What hooks said for the model when the run began."""
 
     def ended_by(self, ending: Ending) -> Ending:
         """The run came to an ending of its own."""
@@ -119,7 +125,7 @@ def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resume
     told, tools, emit = Told(), acceptance.tool_hooks, acceptance.events.emit
     try:
         _tell_of_hooks(acceptance, tell)
-        tools.at_start(resumed=resumed)
+        told.said = tools.at_start(resumed=resumed)
         yield told
     except (Interrupted, KeyboardInterrupt):
         told.reason = "user_interrupt"

@@ -79,20 +79,11 @@ def begin(
     `clean` takes out of the journal what may be in no file.
     """
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
-    hand = RULES if model.name == RULES else "model"
-    supervisor, _ = wanted(work)
-    fixed = {
-        "packages": list(installed),
-        "window": model.window,
-        "hand": hand,
-        "supervisor": supervisor,
-        "first": run == 1,
-        "pins": dict(pins_in(places.journal)),
-    }
+    fixed = {**_fixed(work, model, installed), "first": run == 1, "pins": dict(pins_in(places.journal))}
     planned = order_of(work.plan)
     coming = places.journal + _NEXT
     work.in_place()
-    decided = _decided(coming, header, hand)
+    decided = _decided(coming, header, fixed["hand"])
     if decided is None:
         _forget(work, coming)
         if not goes_on(places.journal, header, lambda rows: _same_hand(rows, model.name)) or _is_nobodys(places):
@@ -107,12 +98,19 @@ def begin(
     make_folder(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
     told = journal.begun
-    if not told.keys() >= {*_everything(()), *fixed}:
+    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
     write, packages = tuple(told["write"]), tuple(told["packages"])
     return Begun(journal, planned, write, told["kept"], told["before"], packages, told["window"])
+
+
+def _fixed(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
+    """What stays as it was at the beginning."""
+    hand = RULES if model.name == RULES else "model"
+    supervisor, _ = wanted(work)
+    return {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor}
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:

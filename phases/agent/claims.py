@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from phases.agent.acceptance.decision import Claim
-from phases.agent.acceptance.stop_reasons import TODO_FAILED, TODO_WAITING
-from phases.agent.run import Run
+from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, TODO_WAITING
+from phases.agent.run import Ending, Run
 from pipeline.errors import Incomplete
 
 WAITED = (
@@ -22,11 +23,32 @@ def verdict_on(run: Run, text: str, continues: int) -> dict[str, Any]:
         replaying = run.conversation.journal.replaying
         verdict = run.chain.judge(claim_of(run, text, continues))
         if not replaying:
-            for line in verdict["lines"]:
+            for line in [*verdict["messages"], *verdict["lines"]]:
                 run.say(line)
         if verdict["stop"] in ("", TODO_FAILED, TODO_WAITING):
             return verdict
         halt(run, verdict["stop"], verdict["detail"])
+
+
+def judged_again(run: Run, ending: Ending, holds: Callable[[Ending], bool]) -> Ending:
+    """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
+    journal = run.conversation.journal
+    while journal.replaying or not holds(ending):
+        verdict = verdict_on(run, "the work as it is now", run.most_continues)
+        if verdict["stop"] == TODO_WAITING:
+            halt(run, TODO_WAITING, verdict["detail"])
+            continue
+        refused = verdict["stop"] or (HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED)
+        reason = ACCEPTED if verdict["block"] is None else refused
+        ending = ended(run, reason, verdict, verdict["block"] or "")
+    return ending
+
+
+def ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
+    """Records how the run ends, so far."""
+    turn = run.conversation.turn
+    run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
+    return Ending(stop_reason, turn, verdict["verification"], detail)
 
 
 def claim_of(run: Run, text: str, continues: int, *, claimed: bool = True) -> Claim:

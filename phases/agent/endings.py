@@ -76,7 +76,8 @@ def refusals_in(places: Places) -> list[Refusal]:
     found: list[Refusal] = []
     for place, row in enumerate(rows):
         verdict = row.get("result", {})
-        if row["kind"] != "verdict" or verdict.get("block") is None or verdict.get("stop"):
+        refused = verdict.get("block") is not None and not verdict.get("stop") and verdict.get("claimed", True)
+        if row["kind"] != "verdict" or not refused:
             continue
         turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])
         last = not verdict.get("feedback") or [later["kind"] for later in rows[place + 1 : place + 2]] == ["ending"]

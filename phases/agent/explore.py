@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from phases.agent.asking import Conversation, Unusable
 from phases.agent.journal import Journal, digest_of
@@ -46,6 +46,8 @@ class Explorers:
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
     """Takes out of results what may be in no file."""
+    around: Callable[..., dict[str, Any]] = lambda call, turn, do, begin: do()
+    """Has a call watched over: with the turn, what does it, and what comes before."""
     step: str = ""
     """Names the call that starts the next one, the same before and after a kill."""
 
@@ -69,10 +71,22 @@ class Explorers:
         journal = Journal(path, header, self.run, self.in_place, clean=self.clean)
         conversation = Conversation(self.model, journal, self.ledger, thread)
         notes = Notes()
-        return _answer(conversation, self.box_with(notes), notes, prompt, description)
+        box = _Watched(self.box_with(notes), self.around, int(self.step.partition("-")[0] or 0))
+        return _answer(conversation, box, notes, prompt, description)
 
 
-def _answer(conversation: Conversation, box: Toolbox, notes: Notes, prompt: str, description: str) -> str:
+class _Watched(NamedTuple):
+    """The tools of a sub-agent, with the hooks of the user around each call."""
+
+    box: Toolbox
+    around: Callable[..., dict[str, Any]]
+    turn: int
+
+    def answer(self, call: ToolCall) -> dict[str, Any]:
+        return self.around(call, self.turn, partial(self.box.answer, call), lambda: None)
+
+
+def _answer(conversation: Conversation, box: _Watched, notes: Notes, prompt: str, description: str) -> str:
     """Asks until there is an answer in words. Older results make way where the transcript would not fit any more."""
     messages = [Message("system", _SYSTEM), Message("user", prompt)]
     digest = digest_of(prompt)
@@ -84,7 +98,7 @@ def _answer(conversation: Conversation, box: Toolbox, notes: Notes, prompt: str,
         if _size(messages) > room:
             raise ToolError("the sub-agent read more than the model can hold; ask a smaller question")
         try:
-            reply = conversation.ask(messages, box.schemas(), about=description, digest=digest.hex())
+            reply = conversation.ask(messages, box.box.schemas(), about=description, digest=digest.hex())
         except Unusable as error:
             raise ToolError(f"the sub-agent failed: {error}") from error
         if reply.outcome == OVERFLOW:
@@ -108,7 +122,7 @@ def _size(messages: Sequence[Message]) -> int:
     return sum(message.tokens for message in messages)
 
 
-def _results(conversation: Conversation, box: Toolbox, notes: Notes, calls: Sequence[ToolCall]) -> list[Message]:
+def _results(conversation: Conversation, box: _Watched, notes: Notes, calls: Sequence[ToolCall]) -> list[Message]:
     results = []
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}

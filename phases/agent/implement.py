@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from phases.agent.acceptance.checks.manifest import tree_digest
-from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, INCOMPLETE, STATUS, STUCK
+from phases.agent.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
 from phases.agent.acceptance.subagents import subagents_in
 from phases.agent.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
 from phases.agent.beginning import Begun, begin
-from phases.agent.claims import claim_of
+from phases.agent.claims import judged_again
 from phases.agent.commands import Commands
 from phases.agent.endings import keep_ending
 from phases.agent.estimate import estimate_in_words
@@ -77,6 +77,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         if told := estimate_in_words(model, plan, begun.write):
             tell(told)
     with told_to_hooks(acceptance, assignment.tell, resumed=begun.journal.replaying) as end:
+        run.said = end.said
         ending = end.ended_by(_worked(run, assignment, workspace, commands))
     run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
@@ -104,7 +105,7 @@ def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int,
 def _worked(run: Run, assignment: Assignment, workspace: Workspace, commands: Commands) -> Ending:
     """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
     try:
-        return _checked_again(work(run), run, workspace, commands)
+        return judged_again(run, work(run), partial(_holds, workspace, commands))
     except (Paused, Incomplete) as error:
         run.supervised.close(error.stop_reason, str(error))
         raise _with_files(error, assignment, workspace) from error
@@ -142,6 +143,7 @@ def prepared(
         begun.journal.run,
         assignment.in_place,
         partial(redacted_value, secrets=model.secrets),
+        around=acceptance.tool_hooks.around,
     )
     box = Toolbox(
         [
@@ -199,17 +201,8 @@ def _in_report(ending: Ending) -> str:
     return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
 
 
-def _checked_again(ending: Ending, run: Run, workspace: Workspace, commands: Commands) -> Ending:
-    """A verdict is about one tree in one sandbox. If either is another by now (a hand edit, say), it is taken anew."""
-    taken = ending.verification
-    same_box = (
-        taken["sandbox"] == commands.box.kind or ending.stop_reason == HOOK_TAMPERED
-    )  # then nothing was run in one
-    if taken["tree_sha256"] == tree_digest(workspace) and same_box:
-        return ending
-    verdict = run.chain.again(claim_of(run, "the work as it is now", 0))
-    if verdict["stop"] and STATUS[verdict["stop"]] == INCOMPLETE:
-        raise Incomplete(f"{verdict['stop']}: {' '.join(verdict['detail'].split())[:400]}", stop_reason=verdict["stop"])
-    refused = verdict["stop"] or (HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED)
-    reason = ACCEPTED if verdict["block"] is None else refused
-    return Ending(reason, ending.turns, verdict["verification"], verdict["block"] or "")
+def _holds(workspace: Workspace, commands: Commands, ending: Ending) -> bool:
+    """Whether a verdict is still about this tree, in this sandbox."""
+    boxed = ending.stop_reason != HOOK_TAMPERED  # then nothing was run
+    same_box = not boxed or ending.verification["sandbox"] == commands.box.kind
+    return bool(same_box and ending.verification["tree_sha256"] == tree_digest(workspace))

@@ -200,7 +200,7 @@ _WANTED: dict[str, dict[str, Any]] = {
     "base": {"turn": int, "manifest": dict, "pins": dict},
     "look": {
         "turn": int, "look": int, "base": str, "head": str, "claimed": bool, "whole": bool, "hooks": list, "tampered": list,
-        "changed": bool, "touched": bool, "files": list, "truncated": bool,
+        "changed": bool, "touched": bool, "files": list, "truncated": bool, "setting": str,
     },
     "hook": {
         "turn": int, "look": int, "hook": str, "status": str, "tree": str, "source": str, "policy": str, "ran": bool, "kind": str,
@@ -208,10 +208,11 @@ _WANTED: dict[str, dict[str, Any]] = {
     },
     "verdict": {
         "turn": int, "look": int, "verification": dict, "stop": str, "source": str, "detail": str, "most": int, "feedback": str,
-        "lines": list, "tampered": bool,
+        "lines": list, "tampered": bool, "messages": list,
     },
     "ending": {"turn": int, "stop_reason": str},
     "pins": {"turn": int, "pins": dict},
+    "said": {"turn": int, "texts": list},
     "window": {"turn": int, "window": int},
     "facts": {"turn": int},
     "snapshot": {"turn": int, "disk": dict},

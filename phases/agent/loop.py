@@ -16,7 +16,7 @@ from phases.agent.acceptance.stop_reasons import (
     TODO_WAITING,
 )
 from phases.agent.acceptance.todo_list.todos import applied
-from phases.agent.claims import WAITED, claim_of, halt, verdict_on
+from phases.agent.claims import WAITED, claim_of, ended, halt, verdict_on
 from phases.agent.hands import kept_back
 from phases.agent.model import OK, Reply, ToolCall
 from phases.agent.run import Ending, Run
@@ -25,6 +25,7 @@ from pipeline.errors import Paused
 _TOLD, _STUCK, _HOPELESS = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
 _SHOWN, _MOST_RECENT = 3, 20
+HOOKS_SAY = "A hook of the user says: "
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 
@@ -54,9 +55,9 @@ def work(run: Run) -> Ending:
         if verdict["block"] is None:
             _tell(run, "accepted")
             _end_turn(run, reply, verdict)
-            return _ended(run, ACCEPTED, verdict, "")
+            return ended(run, ACCEPTED, verdict, "")
         if verdict["stop"] == TODO_FAILED:
-            return _ended(run, TODO_FAILED, verdict, verdict["detail"])
+            return ended(run, TODO_FAILED, verdict, verdict["detail"])
         if verdict["stop"] == TODO_WAITING:
             halt(run, TODO_WAITING, verdict["detail"])
             run.memory.told(WAITED.format(verdict["detail"]))
@@ -64,7 +65,7 @@ def work(run: Run) -> Ending:
             continues += 1
             _keep(run, continues, verdict)
             if continues > verdict["most"] or run.chain.same > _SAME_TREE:
-                return _ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
+                return ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
             run.memory.rejected(verdict["feedback"])
         _end_turn(run, reply, verdict)
 
@@ -87,7 +88,7 @@ def _of_repeats(run: Run, repeated: int) -> Ending | None:
     """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
     watched = run.supervised.acts
     if repeated >= (_HOPELESS if watched else _STUCK):
-        return _ended(
+        return ended(
             run,
             STUCK,
             run.chain.judge(claim_of(run, "", 0, claimed=False)),
@@ -107,7 +108,7 @@ def _ask(run: Run) -> Reply:
             f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
             stop_reason="budget_rounds",
         )
-    while _widened(run) or run.chain.took_in(turns + 1) or run.supervised.took_in(turns + 1):
+    while _widened(run) or run.chain.took_in(turns + 1) or _heard_hooks(run) or run.supervised.took_in(turns + 1):
         continue
     aside = run.supervised.before()
     if run.deadline is not None and time.monotonic() > run.deadline:
@@ -128,6 +129,17 @@ def _widened(run: Run) -> bool:
         return False
     key = {"turn": run.conversation.turn}
     run.memory.widen(journal.once("window", key, lambda: {"window": window})["window"])
+    return True
+
+
+def _heard_hooks(run: Run) -> bool:
+    """Whether hooks at the beginning of this start have something for the model."""
+    journal = run.conversation.journal
+    if journal.next_kind != "said" and (journal.replaying or not run.said):
+        return False
+    texts = journal.once("said", {"turn": run.conversation.turn}, lambda: {"texts": list(run.said)})["texts"]
+    run.said = []
+    run.memory.pin("hooks", "\n".join(f"{HOOKS_SAY}{text}" for text in texts))
     return True
 
 
@@ -157,7 +169,7 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()
     for text in told:
-        run.memory.told(f"A hook of the user says: {text}")
+        run.memory.told(f"{HOOKS_SAY}{text}")
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
 
@@ -176,9 +188,3 @@ def _keep(run: Run, number: int, verdict: dict[str, Any]) -> None:
     """So that the user can go back to this ending, and let the work take another way from there."""
     if not run.conversation.journal.replaying:
         run.keep_ending(number, verdict["verification"]["tree_sha256"])
-
-
-def _ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
-    turn = run.conversation.turn
-    run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
-    return Ending(stop_reason, turn, verdict["verification"], detail)

@@ -143,9 +143,8 @@ def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
     """What the acceptance said, as a fact."""
     if verdict["block"] is None:
         return GateVerdict(passed=True)
-    rows = [row for row in verdict["verification"]["commands"] if row["exit_code"] != 0]
-    failures = {line for row in rows for line in failures_in(str(row["tail"]))}
-    if not rows:
+    failures = set(failures_in(verdict["block"]))
+    if not failures:
         failures = {" ".join(line.split())[:_LONGEST_ERROR] for line in verdict["block"].split("\n\n")}
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from shlex import quote
 from typing import Any, NamedTuple
 
 from phases.agent.assignment import Places
-from phases.agent.copies import keep_a_copy
+from phases.agent.copies import bring_along, keep_a_copy
 from phases.agent.endings import Refusal, journal_lines, refusals_in, sync_tree, tidy, tree_of
 from phases.agent.journal import PAID, journals_of, recorded_rows, run_of
 from phases.agent.kernel_files import OWN
 from phases.agent.ledger import read_ledger
 from phases.agent.lines import row_line
+from phases.agent.workspace import CONTROL
 from pipeline.append import repair_tail
 from pipeline.errors import FormatError, PhaseError, PipelineError, StorageError
 from pipeline.files import failure, make_folder, read_bytes, set_aside, sync_folder, write_durable
@@ -98,7 +100,7 @@ def _make_ready(places: Places, refusal: Refusal) -> None:
     stage = os.path.join(places.endings, STAGE)
     tidy(places.endings)
     make_folder(stage)
-    _copy_code(refusal, os.path.join(stage, os.path.basename(places.workspace)))
+    _copy_code(refusal, places.workspace, os.path.join(stage, os.path.basename(places.workspace)))
     rows = journal_lines(places.journal)[: refusal.rows]
     _copy_logs(places, [row for _, row in rows], stage)
     header = row_line(_header(places, rows[0][1], refusal.turn))
@@ -114,7 +116,8 @@ def _make_ready(places: Places, refusal: Refusal) -> None:
     write_durable(os.path.join(stage, DECIDED), row_line(decided) + b"\n")
 
 
-def _copy_code(refusal: Refusal, target: str) -> None:
+def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
+    """The code as it was, with the hooks of the user as they are: those are no work to go back to."""
     if not keep_a_copy(refusal.copy, target):
         raise StorageError(f"cannot copy {refusal.copy}: something in it cannot be read, or the disk is full")
     os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a folder moves it
@@ -122,6 +125,8 @@ def _copy_code(refusal: Refusal, target: str) -> None:
         raise PhaseError(
             f"{refusal.copy} is no longer what it was when ending {refusal.number} was judged; it cannot be gone back to"
         )
+    shutil.rmtree(os.path.join(target, CONTROL), ignore_errors=True)
+    bring_along(CONTROL, workspace, target)
     sync_tree(target)
 
 

@@ -42,6 +42,8 @@ class Run:
     """Told what was done in a turn; not of turns that the journal answered."""
     say: Callable[[str], None] = lambda what: None
     """Told what a person should still see later."""
+    said: list[str] = field(default_factory=list)
+    """What hooks said for the model when this start began."""
     keep_ending: Callable[[int, str], object] = lambda number, tree: None
     """Keeps the workspace at a refusal: which one it is, and the digest of what was judged."""
     characters: int = 0

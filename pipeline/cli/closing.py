@@ -26,11 +26,25 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
         for line in _spent(report):
             say(line)
         say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {near(store.root)}")
-        say(f"Go on with:  {program()} resume {command_name(store)}")
+        for line in _after_an_error(store, report):
+            say(line)
     else:
         for line in _screen(store, report):
             say(line)
     return int(report["exit_code"])
+
+
+def _after_an_error(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    """What to type next. Where every phase has its result, the work itself ended so: a required todo failed, say."""
+    name, pipeline = command_name(store), program()
+    ended = report["status"] == "error" and all(row["status"] in ("done", "skipped") for row in report["phases"])
+    if not ended:
+        return [f"Go on with:  {pipeline} resume {name}"]
+    return [
+        f"See why:     {pipeline} show {name} acceptance",
+        f"Go on with:  {pipeline} resume {name} --code-model NAME",
+        f"Begin anew:  {pipeline} resume {name} --redo implement",
+    ]
 
 
 def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
@@ -126,7 +140,7 @@ def _of_acceptance(name: str, pipeline: str, report: dict[str, Any]) -> list[tup
         return []
     return [
         story,
-        (f"{pipeline} rewind {name}", "go back to one of the refusals"),
+        (f"{pipeline} rewind {name}", "go back to a refusal; the last one: to judge it anew, with a hook mended, say"),
         (f"{pipeline} resume {name} --code-model NAME", "let another model go on with the code"),
     ]
 

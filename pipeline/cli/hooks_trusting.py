@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configuration.configured import hooks_from
-from phases.agent.acceptance.configuration.pins import ABSENT
+from phases.agent.acceptance.configuration.pins import ABSENT, UNREADABLE
 from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for, user_scripts
 from phases.agent.acceptance.configuration.trust import read_store, write_trust
 from phases.agent.acceptance.hook import COMMAND, USER, Hook
@@ -35,13 +35,16 @@ class Offer(NamedTuple):
     """Path -> the same."""
     user_scripts: Mapping[str, str]
     """The same, of scripts in the workspace that the user's own hooks name."""
+    beside: Mapping[str, str]
+    """The same, of what else lies in the folder of the hooks file."""
     fault: str
     """Why the store takes nothing, or empty."""
 
     @property
     def nothing_new(self) -> bool:
         """All of it is trusted, as it is."""
-        return {*self.hooks.values(), *self.scripts.values(), *self.user_scripts.values()} <= {SAME}
+        marks = (self.hooks, self.scripts, self.user_scripts, self.beside)
+        return {mark for part in marks for mark in part.values()} <= {SAME}
 
     @property
     def has_file(self) -> bool:
@@ -57,7 +60,8 @@ def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
             f"there is nothing to trust: the workspace has no {HOOKS_FILE}, and no script that a hook of your own names; "
             f"write {workspace}/{HOOKS_FILE} first"
         )
-    parse, seen = parse_hooks(contracts), [{"hooks": {}}]
+    parse = parse_hooks(contracts)
+    seen: list[dict[str, Any]] = [{"hooks": {}}]
 
     def noted(data: bytes) -> dict[str, Any]:
         seen.append(parse(data))
@@ -66,11 +70,13 @@ def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
     entry = entry_for(workspace, noted, at, by, own)
     store = read_store(store_path(), check_store(contracts))
     before = store.entry(workspace) or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
-    hooks, scripts, named = (_marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts"))
+    hooks, scripts, named, beside = (
+        _marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts", "beside")
+    )
     if before["hooks_file_sha256"] not in ("", entry["hooks_file_sha256"]):
         scripts = {HOOKS_FILE: CHANGED if entry["hooks_file_sha256"] else GONE, **scripts}
     items = seen[-1]["hooks"].get("items", ())
-    return Offer(entry, tuple(items), hooks, scripts, named, "" if store.missing else store.fault)
+    return Offer(entry, tuple(items), hooks, scripts, named, beside, "" if store.missing else store.fault)
 
 
 def lines_of_offer(offer: Offer) -> Iterator[str]:
@@ -86,6 +92,8 @@ def lines_of_offer(offer: Offer) -> Iterator[str]:
     yield from _files("Files that decide with them:", offer.scripts, pinned)
     theirs = offer.entry.get("user_scripts", {})
     yield from _files(f"Scripts of your own hooks ({settings_file()}):", offer.user_scripts, theirs)
+    title = f"What else lies in {os.path.dirname(HOOKS_FILE)}/, where it may decide in place of a script:"
+    yield from _files(title, offer.beside, offer.entry.get("beside", {}))
 
 
 def write_offer(contracts: Contracts, workspace: str, offer: Offer) -> None:
@@ -100,6 +108,7 @@ def as_json(offer: Offer) -> dict[str, Any]:
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
         "scripts": _rows(offer.scripts, offer.entry["scripts"]),
         "user_scripts": _rows(offer.user_scripts, offer.entry.get("user_scripts", {})),
+        "beside": _rows(offer.beside, offer.entry.get("beside", {})),
         "gone": [name for name, mark in offer.hooks.items() if mark == GONE],
     }  # fmt: skip
 
@@ -144,4 +153,6 @@ def _named(path: str) -> str:
 def _digest(sha256: str | None, *, gone: bool) -> str:
     if gone or sha256 is None:
         return ""
+    if sha256 == UNREADABLE:
+        return "a link, or over 2 MiB: it will always count as changed; put a regular file there"
     return "it must stay away" if sha256 == ABSENT else f"sha256 {sha256[:_PREFIX]}"

@@ -34,7 +34,7 @@ _SHADOW = {"default": None, "help": "Let supervision note what it would do, and 
 _TRUST = {
     "flag_value": "yes",
     "default": None,
-    "help": "Run the hooks of the workspace as they are now, though nobody trusted them.",
+    "help": "Run the hooks that stand in the workspace before the agent first works, though nobody trusted them.",
 }
 _PASSWORD = {
     "metavar": "WORD",

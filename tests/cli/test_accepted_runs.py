@@ -130,7 +130,8 @@ def test_what_only_the_user_can_mend_is_incomplete_and_goes_on_when_it_is_mended
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
     assert stop_reason(there) == reason
-    assert_said(ended, reason, words, "pipeline resume paper")
+    assert_said(ended, reason, words)
+    assert "pipeline resume paper" in ended.out
     assert "pipeline show paper acceptance" in ended.out
     assert "pipeline trace paper" not in ended.out, "there is nothing to trace yet"
     assert f"The run stopped here ({reason}: {words}" in there.call("show", "paper", "acceptance").out
@@ -153,7 +154,8 @@ def test_todos_that_wait_for_the_user_stop_the_run_and_a_resume_goes_on(tmp_path
     there = ground(tmp_path, waits, DONE, [("TodoWrite", {"action": "claim", "id": "data"})], over)
     ended = there.call()
     assert_ended(there, ended, "incomplete", 3, verified=False)
-    assert_said(ended, "todo_waiting_external", "data", "pipeline resume paper")
+    assert_said(ended, "todo_waiting_external", "data")
+    assert "pipeline resume paper" in ended.out
     assert_ended(there, there.call("resume", "paper"), "completed", 0, verified=True)
 
 

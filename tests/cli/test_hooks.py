@@ -384,7 +384,9 @@ def test_scripts_that_the_user_s_own_hooks_name_can_be_vouched_for_where_the_wor
     assert states(command("hooks", "list", "--json"))["user:mine"] == "user"
 
 
-def test_scripts_of_the_user_s_own_hooks_are_vouched_for_along_with_the_hooks_of_the_workspace(command: Command) -> None:
+def test_scripts_of_the_user_s_own_hooks_are_vouched_for_along_with_the_hooks_of_the_workspace(
+    command: Command,
+) -> None:
     script(command, "exit 0")
     own(command, item("mine", "sh ci/check.sh"))
     path = repo(command, item("theirs", "ruff check ."))
@@ -394,6 +396,24 @@ def test_scripts_of_the_user_s_own_hooks_are_vouched_for_along_with_the_hooks_of
     shown = command("hooks", "trust", "paper", "--show")
     rows = [line.split()[:2] for line in shown.out.splitlines() if line.startswith("  ")]
     assert rows == [["gone", "theirs"], ["gone", ".pipeline/hooks.yaml"], ["as", "trusted"]]
+
+
+def test_what_lies_beside_the_scripts_in_the_folder_of_hooks_is_shown_and_vouched_for_too(command: Command) -> None:
+    own(command, item("mine", "sh .pipeline/check.sh"))
+    folder = workspace(command) / ".pipeline"
+    folder.mkdir()
+    (folder / "check.sh").write_text("python -c 'import more'")
+    (folder / "more.py").write_text("")
+    trust(command)
+    assert command("hooks", "trust", "paper").err == "all of that is trusted already\n"
+    (folder / "more.py").write_text("1")
+    (folder / "link").symlink_to("more.py")
+    shown = command("hooks", "trust", "paper", "--show")
+    assert [line.rstrip() for line in shown.out.splitlines()][3:] == [
+        "What else lies in .pipeline/, where it may decide in place of a script:",
+        "  new         .pipeline/link  a link, or over 2 MiB: it will always count as changed; put a regular file there",
+        f"  changed     .pipeline/more.py  sha256 {_sha256(folder / 'more.py')[:12]}",
+    ]
 
 
 def test_an_invalid_file_is_not_trusted(command: Command) -> None:
@@ -485,6 +505,9 @@ def test_a_hook_that_a_run_would_not_ask_says_so(command: Command) -> None:
 
 def test_what_a_hook_writes_is_told_and_stays(command: Command) -> None:
     own(command, item("check", "echo 1 > made.txt"), item("may", "echo 2 > made.txt", allow_writes=True))
+    passed = command("hooks", "test", "paper", "check")
+    assert (passed.code, (workspace(command) / "made.txt").exists()) == (0, False), "what a check adds is taken back"
+    (workspace(command) / "made.txt").write_text("0")
     blocked = command("hooks", "test", "paper", "check")
     assert blocked.code == 1
     assert "files were modified by hook user:check: made.txt" in blocked.out

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.agent.acceptance.checks import code_check
 from phases.agent.acceptance.checks.bindings import bindings_of
 from phases.agent.acceptance.checks.code_check import MOST_NAMED, check_code
 from phases.agent.acceptance.checks.entry_script import command_for, entry_script
@@ -104,6 +105,10 @@ BROKEN = [
     ),
     pytest.param({"net/extra.py": "x ="}, "net/extra.py does not parse: line 1", id="other code does not parse"),
     pytest.param({"out.json": "{"}, "out.json does not parse: ", id="other JSON does not parse"),
+    pytest.param({"out.json": '{"a": 1}\n}\n'}, "out.json does not parse: Extra", id="a line of JSON does not parse"),
+    pytest.param(
+        {"net/settings.json": "{}\n{}\n"}, "net/settings.json does not parse: line 2", id="planned JSON by the line"
+    ),
     pytest.param({"net/__init__.py": "("}, "net/__init__.py does not parse: ", id="an __init__.py does not parse"),
     pytest.param(
         {"net/settings.json": '"' + "x" * LARGEST_FILE + '"'},
@@ -187,13 +192,110 @@ def test_work_with_nothing_to_run_is_accepted_and_not_verified(tmp_path: Path) -
     assert verdict["verification"]["why"] == "nothing was run: the plan has no checks and there is no entry script"
 
 
+NOT_HERE = "needs the package nowhere_to_be_found, which is not installed here"
+TRIES = "import argparse\ntry:\n    import nowhere_to_be_found as lib\nexcept ImportError:\n    "
+LACKS = [
+    pytest.param({"net/__main__.py": "import argparse\nimport nowhere_to_be_found.at_all\n"}, NOT_HERE, id="plainly"),
+    pytest.param({"net/__main__.py": f"{TRIES}raise SystemExit('pip install it')\n"}, NOT_HERE, id="in its own words"),
+    pytest.param({"net/__main__.py": f"{TRIES}lib = None\nlib.f()\n"}, NOT_HERE, id="by what it is without it"),
+    pytest.param(
+        {
+            "net/__main__.py": "import argparse, sys\ntry:\n    from net import deep\nexcept ImportError:\n    sys.exit(2)\n",
+            "net/deep.py": "from net import deeper\n",
+            "net/deeper.py": "import nowhere_to_be_found\n",
+        },
+        NOT_HERE,
+        id="in its own words, far from the program",
+    ),
+    pytest.param(
+        {"net/__main__.py": "import argparse\nraise ImportError('libGL.so.1: cannot open shared object file')\n"},
+        "needs the library libGL.so.1, which is not in order here",
+        id="a library of the system",
+    ),
+    pytest.param(
+        {"net/__main__.py": "import argparse\nfrom net._fast import f\n", "csrc/fast.c": ""},
+        "needs the module net._fast, which a build of the project makes",
+        id="what a compiler makes",
+    ),
+    pytest.param(
+        {"net/__main__.py": "import argparse\nfrom net import _fast\n", "csrc/fast.c": ""},
+        "needs the module net._fast, which a build of the project makes",
+        id="what a compiler makes, as a name",
+    ),
+    pytest.param(
+        {
+            "net/__main__.py": "import argparse\nfrom src.load import load\n",
+            "src/__init__.py": "",
+            "src/load.py": "from nowhere_to_be_found import load\n",
+            "src/nowhere_to_be_found.py": "mine = 1\n",
+        },
+        NOT_HERE,
+        id="a package that something of the workspace is named like",
+    ),
+    pytest.param(
+        {
+            "net/__main__.py": "import argparse\nfrom nowhere_to_be_found import load\n",
+            "nowhere_to_be_found/notes.txt": "x",
+        },
+        NOT_HERE,
+        id="a package that a folder of data is named like",
+    ),
+]
+
+
 @needs_a_sandbox
-def test_a_package_that_this_machine_lacks_is_no_fault_of_the_code(tmp_path: Path) -> None:
-    files = {**HEALTHY, "net/__main__.py": "import argparse\nimport nowhere_to_be_found.at_all\n"}
-    verdict = checked(tmp_path, files)
+@pytest.mark.parametrize(("change", "lack"), LACKS)
+def test_what_this_machine_lacks_is_no_fault_of_the_code(change: dict[str, str], lack: str, tmp_path: Path) -> None:
+    verdict = checked(tmp_path, {**HEALTHY, **change})
     assert verdict["block"] is None
-    why = f"{HELP} needs the package nowhere_to_be_found, which is not installed here"
-    assert verdict["verification"]["why"] == why
+    assert verdict["verification"]["why"] == f"{HELP} {lack}"
+    assert [row["command"] for row in verdict["verification"]["commands"]] == [VERIFY, HELP]
+
+
+FAULTS = [
+    pytest.param({"net/__main__.py": f"{TRIES}lib = None\nraise KeyError('x')\n"}, "KeyError: 'x'", id="another fault"),
+    pytest.param(
+        {"net/__main__.py": "import argparse\nimport json as lib\nraise SystemExit('it is broken')\n"},
+        "it is broken",
+        id="words of its own with nothing missing",
+    ),
+    pytest.param(
+        {"net/__main__.py": "import argparse, ctypes\nctypes.CDLL('./libown.so')\n"},
+        "OSError: ./libown.so",
+        id="a library of its own",
+    ),
+    pytest.param(
+        {"net/__main__.py": "import argparse\nfrom model import Encoder\n", "src/model.py": "Encoder = 1\n"},
+        "No module named 'model'",
+        id="a module of its own that is not found from there",
+    ),
+]
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(("change", "told"), FAULTS)
+def test_a_fault_of_the_code_is_not_taken_for_a_lack(change: dict[str, str], told: str, tmp_path: Path) -> None:
+    assert told in (checked(tmp_path, {**HEALTHY, **change})["block"] or "")
+
+
+@needs_a_sandbox
+def test_a_program_that_does_its_work_whatever_it_is_asked_is_not_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_check, "_HELP_SECONDS", 2)
+    verdict = checked(
+        tmp_path, {**HEALTHY, "net/__main__.py": "import argparse, threading\nthreading.Event().wait()\n"}
+    )
+    assert verdict["block"] is None
+    assert verdict["verification"]["why"] == f"{HELP} gave no answer within 2 s"
+    assert verdict["verification"]["commands"][-1]["exit_code"] is None
+
+
+@needs_a_sandbox
+def test_a_check_of_the_plan_that_does_not_end_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_check, "_SECONDS", 2)
+    verdict = checked(tmp_path, HEALTHY, plan=plan_of(HEALTHY, ("sleep 60",)))
+    assert "did not end by itself" in verdict["block"]
 
 
 @needs_a_sandbox
@@ -209,6 +311,8 @@ def test_what_the_checks_leave_behind_is_taken_back(tmp_path: Path) -> None:
 def test_results_and_what_tools_put_there_are_not_taken_for_code(tmp_path: Path) -> None:
     others = {
         "out/metrics.json": '{"loss": NaN, "loss": Infinity}',
+        "out/log.json": '{"step": 1}\n\n{"step": 2, "loss": NaN}\n',
+        "out/marked.py": "\ufeffx = 1\n",
         "out/large.json": '{"x": "' + "y" * LARGEST_FILE + '"',
         "data/generated.py": "x = (" + "1," * LARGEST_PYTHON,
         ".vscode/settings.json": "// a comment\n{}",
@@ -327,6 +431,14 @@ SOUND = [
     ),
     pytest.param(
         {
+            "a.py": "import pytest\nwith pytest.raises(ImportError):\n    from b import x\n",
+            "c.py": "def test(self):\n    with self.assertRaises(ImportError):\n        from b import x\n",
+            "b.py": "",
+        },
+        id="an import that a test wants to fail",
+    ),
+    pytest.param(
+        {
             "tests/unit/a.py": "import sys\nsys.path.insert(0, 'lib')\nfrom b import x\n",
             "lib/b.py": "x = 1\n",
             "b.py": "",
@@ -352,6 +464,83 @@ SOUND = [
         },
         id="a module that sets names on itself by import",
     ),
+    pytest.param(
+        {
+            "main.py": "from models.encoder import E\n",
+            "models/encoder.py": "from transformers import AutoModel\nfrom .transformers import Block\nE = 1\n",
+            "models/transformers.py": "class Block: ...\n",
+        },
+        id="a neighbour named like a package from elsewhere",
+    ),
+    pytest.param(
+        {
+            "main.py": "from src.data.loader import load\n",
+            "src/__init__.py": "",
+            "src/data/__init__.py": "",
+            "src/data/loader.py": "from datasets import load_dataset\nload = 1\n",
+            "src/datasets/__init__.py": "from .cifar import C\n",
+            "src/datasets/cifar.py": "class C: ...\n",
+            "tests/test_a.py": "from src.datasets import C\n",
+        },
+        id="a package under src that is one itself",
+    ),
+    pytest.param(
+        {
+            "src/train.py": "from datasets import load_dataset\nfrom src.datasets import mine\n",
+            "src/datasets.py": "mine = 1\n",
+        },
+        id="a module of src that is run as a package",
+    ),
+    pytest.param(
+        {
+            "p/__init__.py": "from . import ops\nfrom ._C import f\n",
+            "p/ops.py": "from . import _C, quick, lib\nfrom .quick import g\n",
+            "setup.py": "Extension('p.quick', ['csrc/x.cpp'])\n",
+            "csrc/x.cpp": "",
+            "csrc/lib.cu": "",
+        },
+        id="modules that a compiler makes",
+    ),
+    pytest.param(
+        {"p/__init__.py": "from .core import f\n", "Cargo.toml": "", "src/lib.rs": ""}, id="a module that cargo names"
+    ),
+    pytest.param(
+        {
+            "p/__init__.py": "",
+            "p/a.py": "from . import msg_pb2\nfrom .msg_pb2 import M\nfrom .msg_pb2_grpc import Stub\n",
+            "protos/msg.proto": "",
+        },
+        id="modules that a description of messages makes",
+    ),
+    pytest.param(
+        {"p/__init__.py": "from ._version import version\n", "pyproject.toml": ""}, id="a version that a build writes"
+    ),
+    pytest.param(
+        {"a.py": "from b import RED\n", "b.py": "import enum\n@enum.global_enum\nclass C(enum.Enum):\n    RED = 1\n"},
+        id="members of an enumeration that its module has",
+    ),
+    pytest.param(
+        {
+            "a.py": "from b import RED\n",
+            "b.py": "from enum import Enum, global_enum\n@global_enum\nclass C(Enum):\n    RED = 1\n",
+        },
+        id="members of an enumeration that its module has, said shortly",
+    ),
+    pytest.param(
+        {"a.py": "from b import A\n", "b.py": "import enum\nenum.IntEnum._convert_('B', __name__, str.isupper)\n"},
+        id="an enumeration of names of its module",
+    ),
+    pytest.param(
+        {
+            "main.py": "import settings, p.more\nsettings.DEBUG = True\np.more.LEVEL = 1\nimport worker\n",
+            "settings.py": "",
+            "p/__init__.py": "",
+            "p/more.py": "",
+            "worker.py": "from settings import DEBUG\nfrom p.more import LEVEL\n",
+        },
+        id="names that another module sets",
+    ),
+    pytest.param({"a.py": "from b import x\n", "b.py": "\ufeffx = 1\n"}, id="a file with a mark of its encoding"),
 ]
 UNSOUND = [
     pytest.param(
@@ -400,14 +589,31 @@ UNSOUND = [
         id="a relative import in no package",
     ),
     pytest.param(
-        {"a.py": "from p.b import x\n", "src/p/__init__.py": "", "src/p/b.py": ""},
+        {"a.py": "from p.b import x\n", "src/p/__init__.py": "", "src/p/b.py": "", "src/c.py": "from p import b\n"},
         "a.py, line 1: imports name 'x' from src/p/b.py, which does not define it",
         id="under src",
     ),
     pytest.param(
-        {"s/a.py": "from b import x\n", "s/b.py": ""},
+        {"s/a.py": "from b import x\n", "s/b.py": "y = 1\n", "s/c.py": "from b import y\n"},
         "s/a.py, line 1: imports name 'x' from s/b.py, which does not define it",
         id="beside the importing file",
+    ),
+    pytest.param(
+        {"p/__init__.py": "", "p/a.py": "from . import _fast\n", "lib.c": ""}
+        | {"p/b.py": "from .fast import f\n", "setup.py": "Extension('p.quick', ['lib.c'])\n"},
+        "p/b.py, line 1: imports from '.fast', and there is no module 'fast' in p",
+        id="a module that no build makes",
+    ),
+    pytest.param(
+        {"p/__init__.py": "", "p/a.py": "from .other_pb2 import M\nfrom ._version import v\n", "p/msg.proto": ""}
+        | {"pyproject.toml": ""},
+        "p/a.py, line 1: imports from '.other_pb2', and there is no module 'other_pb2' in p",
+        id="a module of a message that nobody described",
+    ),
+    pytest.param(
+        {"a.py": "from b import x\n", "b.py": "class C: ...\nc = C()\nc.x = 1\n"},
+        "a.py, line 1: imports name 'x' from b.py, which does not define it",
+        id="a name that is set on something else",
     ),
     pytest.param(
         {"a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from b import x\n", "b.py": ""},
@@ -440,7 +646,8 @@ def test_imports_that_may_hold_are_never_told_of(files: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(("files", "told"), UNSOUND)
 def test_imports_that_cannot_hold_are_told_by_file_and_line(files: dict[str, str], told: str) -> None:
-    assert import_problems(files) == [told]
+    python = {path: text for path, text in files.items() if path.endswith(".py")}
+    assert import_problems(python, list(files)) == [told]
 
 
 def test_hostile_texts_take_neither_time_nor_memory_by_the_square() -> None:
@@ -593,6 +800,18 @@ PROGRAMS = [
         "",
         "",
         id="no program",
+    ),
+    pytest.param(
+        {"main.py": "from train import train\n" + GUARD, "train.py": ARGPARSE + "def train(): ...\n" + GUARD},
+        "train.py",
+        "python train.py --help",
+        id="a program that takes from another one",
+    ),
+    pytest.param(
+        {"main.py": "from train import train\n" + GUARD, "train.py": ARGPARSE + "(" + GUARD},
+        "",
+        "",
+        id="a program that takes from what does not parse",
     ),
     pytest.param({"a.py": ARGPARSE + "(" + GUARD}, "", "", id="what does not parse is no program"),
 ]

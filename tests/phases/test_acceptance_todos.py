@@ -208,13 +208,101 @@ def test_a_list_of_contents_and_states_is_all_that_a_model_need_write() -> None:
     ]
 
 
-def test_a_whole_list_may_pass_over_steps_but_not_out_of_an_end() -> None:
+@pytest.mark.parametrize("end", FINAL)
+def test_a_whole_list_may_pass_over_steps_but_not_out_of_the_end_of_what_is_planned(end: str) -> None:
     assert applied((todo("a"),), {"todos": [item("a", "completed")]}, 2)[0].status == "completed"
-    for end in FINAL:
-        error = refused((todo("a", end), Todo("n", "x", supersedes=("a",))), {"todos": [item("a", "in_progress")]})
+    todos = (replace(PLANNED, status=end), Todo("n", "x", supersedes=("p",)))
+    for row in ({"id": "p"}, {}):
+        error = refused(todos, {"todos": [{**row, "content": PLANNED.content, "status": "in_progress"}]})
         assert str(error) == (
-            f"invalid_transition: a is {end}, and that is final: it cannot become in_progress; add a new todo for what is left"
+            f"invalid_transition: p is {end}, and that is final: it cannot become in_progress; add a new todo for what is left"
         )
+
+
+@pytest.mark.parametrize("end", FINAL)
+@pytest.mark.parametrize("name", [{}, {"id": "a"}, {"id": "1"}], ids=["no id", "its id", "an id of the model's own"])
+def test_what_has_ended_and_is_open_on_the_next_list_is_a_new_todo(end: str, name: dict[str, str]) -> None:
+    before = todo("a", end, required=False, failure_reason="no disk", acceptance=("it runs",), owner_id="1-c")
+    made = applied((before, todo("b")), {"todos": [{**name, "content": "do a", "status": "doing"}, item("b")]}, 9)
+    new = "1" if name == {"id": "1"} else "t1"
+    assert made[0] == Todo(
+        new, "do a", "in_progress", required=False, acceptance=("it runs",), created=9, updated=9
+    )  # fmt: skip
+    assert made[1:] == (todo("b"),)
+
+
+def test_an_optional_todo_of_the_plan_is_not_begun_anew_by_the_agent_either() -> None:
+    todos = (replace(PLANNED, required=False, status="completed"),)
+    error = refused(todos, {"todos": [{"content": PLANNED.content, "status": "pending"}]})
+    assert error.code == "invalid_transition"
+
+
+def test_what_stands_in_the_place_of_a_planned_todo_is_not_begun_anew() -> None:
+    todos = (replace(PLANNED, status="failed"), todo("n", "completed", supersedes=("p",)))
+    rows = [{"id": "p", "content": PLANNED.content, "status": "failed"}, item("n", "pending")]
+    assert refused(todos, {"todos": rows}).code == "invalid_transition"
+
+
+def test_what_begins_anew_stands_for_what_it_stood_for() -> None:
+    todos = (todo("a", "failed"), todo("b", "completed", supersedes=("a",)))
+    made = applied(todos, {"todos": [item("a", "failed"), item("b", "in_progress")]}, 2)
+    assert [(row.id, row.status, row.supersedes) for row in made] == [
+        ("a", "failed", ()), ("t1", "in_progress", ("a",)),
+    ]  # fmt: skip
+    assert gate(made, "done").stop_reason == "accept_continue"
+
+
+@pytest.mark.parametrize("end", FINAL)
+def test_a_new_list_may_count_from_one_again(end: str) -> None:
+    before = (Todo("1", "write it", end), Todo("2", "test it", end))
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "content": "fix the test", "status": "in_progress"},
+        {"id": "2", "content": "test again", "status": "pending", "dependencies": ["1"]},
+    ]
+    made = applied(before, {"todos": rows}, 5)
+    assert [(row.id, row.content, row.status, row.dependencies, row.created) for row in made] == [
+        ("t1", "fix the test", "in_progress", (), 5),
+        ("t2", "test again", "pending", ("t1",), 5),
+    ]
+    rows[0]["status"], rows[1]["status"] = "completed", "in_progress"
+    later = applied(made, {"todos": rows}, 6)
+    assert [(row.id, row.status, row.created) for row in later] == [("t1", "completed", 5), ("t2", "in_progress", 5)]
+
+
+def test_an_ended_todo_may_be_said_in_other_words() -> None:
+    made = applied((todo("a", "completed"),), {"todos": [{"id": "a", "content": "did a", "status": "done"}]}, 2)
+    assert [(row.id, row.content, row.revision) for row in made] == [("a", "did a", 2)]
+
+
+def test_what_ended_stays_while_the_list_has_links_to_it() -> None:
+    before = (
+        todo("a", "completed"),
+        todo("b", "completed", dependencies=("a",)),
+        todo("c", "in_progress", dependencies=("b",)),
+    )
+    made = applied(before, {"todos": [item("c", "in_progress"), item("b", "in_progress")]}, 4)
+    assert [(row.id, row.content, row.status) for row in made] == [
+        ("c", "do c", "in_progress"),
+        ("t1", "do b", "in_progress"),
+        ("b", "do b", "completed"),
+        ("a", "do a", "completed"),
+    ]
+    rows = [item("c", "completed"), item("b", "in_progress")]
+    again = applied(made, {"todos": rows}, 5)
+    assert [(row.id, row.status) for row in again] == [
+        ("c", "completed"), ("t1", "in_progress"), ("b", "completed"), ("a", "completed"),
+    ]  # fmt: skip
+
+
+def test_of_equal_contents_the_one_with_the_same_status_is_meant_then_an_open_one() -> None:
+    before = (Todo("1", "x", "completed"), Todo("2", "x"))
+    for rows, names in (
+        ([("x", "in_progress"), ("x", "completed")], ["2", "1"]),
+        ([("x", "in_progress")], ["2"]),
+        ([("x", "pending"), ("x", "in_progress")], ["2", "t1"]),
+    ):
+        sent = [{"content": content, "status": status} for content, status in rows]
+        assert [row.id for row in applied(before, {"todos": sent}, 2)] == names
 
 
 def test_the_same_list_again_changes_nothing() -> None:
@@ -250,6 +338,15 @@ def test_two_rows_for_one_todo_are_refused(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("contents", [("do a", "x"), ("x", "do a"), ("x", "y")], ids=" then ".join)
+def test_one_id_for_two_todos_is_refused_whatever_they_are_matched_by(contents: tuple[str, str]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": name, "content": text, "status": "pending"} for name, text in zip(("1", 1), contents, strict=True)
+    ]
+    rows.append({"content": "z", "status": "pending", "dependencies": ["1"]})
+    assert str(refused((todo("a"),), {"todos": rows})) == "duplicate: an id must stand once: 1"
+
+
 def test_numbers_become_ids_and_other_words_for_a_status_are_known() -> None:
     rows = [{"id": 7, "content": "a", "status": "done"}, {"id": 8, "content": "b", "status": "x", "dependencies": [7]}]
     for alias, status in ALIASES.items():
@@ -262,12 +359,61 @@ def test_numbers_become_ids_and_other_words_for_a_status_are_known() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("In Progress", "in_progress"), ("in-progress", "in_progress"), (" IN_PROGRESS ", "in_progress"),
+        ("complete", "completed"), ("Done", "completed"), ("Finished", "completed"), ("COMPLETED", "completed"),
+        ("not started", "pending"), ("not_started", "pending"), ("todo", "pending"), ("To-Do", "pending"), ("open", "pending"),
+        ("Failed", "failed"), ("blocked", "blocked"),
+    ],
+)  # fmt: skip
+def test_a_status_is_known_however_it_is_written(said: str, status: str) -> None:
+    assert applied((), {"todos": [{"content": "a", "status": said}]}, 1)[0].status == status
+    if status in NEXT["pending"]:
+        assert act((todo("a"),), "set_status", "a", status=said)[0].status == status
+
+
+@pytest.mark.parametrize("said", ["soon", "", "in progress now", "progress", "completed!"])
+def test_a_status_that_is_none_is_refused_with_those_that_are(said: str) -> None:
+    assert str(refused((), {"todos": [item("a", said)]})) == (
+        "invalid: `status` must be one of: pending, in_progress, completed, blocked, failed, canceled"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"), [("high", 100), ("Medium", 0), (" LOW ", -100), (3, 3), (2.0, 2), (None, 0)], ids=repr
+)
+def test_a_priority_may_be_a_word(said: Any, kept: int) -> None:
+    assert applied((), {"todos": [item("a", priority=said)]}, 1)[0].priority == kept
+
+
+def test_a_list_may_be_a_text_of_json() -> None:
+    rows = [{"id": 1, "content": "ä", "status": "pending"}, item("b", "done", dependencies=[])]
+    assert applied((), {"todos": json.dumps(rows)}, 1) == applied((), {"todos": rows}, 1)
+
+
+def test_what_models_say_beside_a_todo_is_not_kept() -> None:
+    plain = applied((), {"todos": [item("a")]}, 1)
+    more: dict[str, Any] = {"activeForm": "Doing a", "active_form": "Doing a", "blocked_reason": "", "required": None}
+    assert applied((), {"explanation": "first things first", "todos": [item("a", **more)]}, 1) == plain
+    assert refused((), {"explanation": "only that"}).code == "invalid"
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         pytest.param({}, "invalid: give either `todos`, the whole list, or `action`, one change", id="nothing"),
         pytest.param({"todos": [], "action": "add"}, "invalid: give either", id="both forms"),
         pytest.param({"todos": [], "plan": 1}, "invalid: 'plan' is none of: todos, action", id="another argument"),
         pytest.param({"todos": {}}, "invalid: `todos` must be a list", id="a list that is none"),
+        pytest.param({"todos": "a, b"}, "invalid: `todos` must be a list; as a text it is not JSON", id="a text that is no JSON"),
+        pytest.param({"todos": "[" * 60_000}, "as a text it is nested too deeply", id="a text that is too deep"),
+        pytest.param({"todos": '[{"content": "\ud800"}]'}, "as a text it is not UTF-8", id="half a character in a text"),
+        pytest.param({"todos": '{"content": "a"}'}, "invalid: `todos` must be a list", id="a text of one todo"),
+        pytest.param({"todos": '"[]"'}, "invalid: `todos` must be a list", id="a text in a text"),
+        pytest.param({"todos": json.dumps([item(str(n)) for n in range(65)])}, "limit: 65 todos", id="65 todos in a text"),
+        pytest.param({"todos": '[{"owner_type": "plan"}]'}, "'owner_type' cannot be set", id="a text that says whose"),
+        pytest.param({"todos": [item("a", priority="urgent")]}, "or high, medium, low", id="an odd word for a priority"),
         pytest.param({"todos": ["a"]}, "invalid: a todo is an object", id="a todo that is a text"),
         pytest.param({"todos": [{"content": "a"}]}, "invalid: every todo of the list needs", id="no status"),
         pytest.param({"todos": [item("a", "soon")]}, "invalid: `status` must be one of: pending", id="an odd status"),
@@ -498,6 +644,40 @@ def test_the_tool_shows_the_list_with_ids_and_marks_and_keeps_nothing() -> None:
     assert (wrong["failed"], wrong["text"].split(":")[0]) == (True, "invalid_transition")
 
 
+CLAUDE = {"content": "Write tests", "status": "in_progress", "activeForm": "Writing tests"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        pytest.param({"todos": [CLAUDE]}, "[>] t1: Write tests", id="an active form"),
+        pytest.param({"todos": json.dumps([CLAUDE])}, "[>] t1: Write tests", id="a text of JSON"),
+        pytest.param({"todos": [item("1", priority="high")]}, "[ ] 1: do 1", id="a word for a priority"),
+        pytest.param({"todos": [item("1", "In Progress")]}, "[>] 1: do 1", id="a status in two words"),
+        pytest.param({"todos": [item("1", "complete"), item("2", "todo")]}, "[x] 1: do 1\n[ ] 2: do 2", id="other words"),
+        pytest.param({"explanation": "x", "todos": [item("1")]}, "[ ] 1: do 1", id="an explanation"),
+        pytest.param(
+            {"todos": [{"id": None, **CLAUDE, "blocked_reason": None, "dependencies": None, "priority": None}]},
+            "[>] t1: Write tests", id="nulls",
+        ),
+        pytest.param({"todos": [item("1", blocked_reason="")]}, "[ ] 1: do 1", id="no reason to be blocked"),
+        pytest.param({"action": "add", "patch": CLAUDE}, "[>] t1: Write tests", id="an active form of a single todo"),
+    ],
+)  # fmt: skip
+def test_the_tool_takes_lists_as_models_write_them(arguments: dict[str, Any], shown: str) -> None:
+    answer = Toolbox([todo_tool(tuple, int)], Contracts().breach).answer(ToolCall("x", "TodoWrite", arguments))
+    assert answer["text"] == f"the list is kept:\n{shown}"
+
+
+def test_the_tool_tells_models_the_words_that_are_meant() -> None:
+    properties = todo_tool(tuple, int).parameters["properties"]
+    row = properties["todos"]["items"]
+    assert row["required"] == ["content", "status"]
+    assert row["properties"]["status"]["description"] == " | ".join(STATUSES)
+    assert row["properties"]["blocked_reason"]["description"] == " | ".join(BLOCKED_REASONS)
+    assert "high | medium | low" in row["properties"]["priority"]["description"]
+
+
 # Any sequence of changes
 
 NAMES = st.sampled_from(["a", "b", "c", "p", "t1"])
@@ -511,17 +691,21 @@ FIELDS = st.fixed_dictionaries(
         "supersedes": st.lists(NAMES, max_size=2),
         "blocked_reason": st.sampled_from(BLOCKED_REASONS),
         "failure_reason": st.text(max_size=3),
+        "priority": st.sampled_from(["high", "Medium", "low", -3, None]),
+        "activeForm": st.text(max_size=3),
     },
 )
+SPELLED = st.sampled_from([*STATUSES, *ALIASES, "In Progress", "COMPLETED", "not-started"])
 ROW = st.builds(lambda name, status, more: {"content": "x", **more, **name, "status": status},
-    st.fixed_dictionaries({}, optional={"id": NAMES}), st.sampled_from(STATUSES), FIELDS)  # fmt: skip
+    st.fixed_dictionaries({}, optional={"id": NAMES}), SPELLED, FIELDS)  # fmt: skip
 CHANGE = st.one_of(
     st.fixed_dictionaries({"todos": st.lists(ROW, max_size=4)}),
+    st.fixed_dictionaries({"todos": st.lists(ROW, max_size=4).map(json.dumps), "explanation": st.text(max_size=3)}),
     st.fixed_dictionaries(
         {"action": st.sampled_from(ACTIONS), "id": NAMES},
         optional={
             "patch": FIELDS,
-            "status": st.sampled_from(STATUSES),
+            "status": SPELLED,
             "reason": st.sampled_from(["", "why", *BLOCKED_REASONS]),
             "expected_revision": st.integers(0, 3),
         },
@@ -611,6 +795,7 @@ def test_no_sequence_of_changes_is_accepted_without_the_planned_todo_or_another_
 )
 @example({"todos": [{"id": 10**5000, "content": "a", "status": "done"}]})
 @example({"action": "add", "patch": {"content": "a", 7: 1}})
+@example({"todos": '[{"id": ' + "9" * 5000 + ', "content": "a", "status": "done"}]'})
 @example({"action": "claim", "id": "a", "expected_revision": float("nan")})
 @QUICK
 def test_no_arguments_raise_anything_but_a_refusal(arguments: Any) -> None:
@@ -620,3 +805,28 @@ def test_no_arguments_raise_anything_but_a_refusal(arguments: Any) -> None:
     except TodoError as error:
         told = str(error)
     assert len(told) < 5000
+
+
+PLAIN = st.fixed_dictionaries(
+    {
+        "content": st.sampled_from(["a", "b", "c"]),
+        "status": st.sampled_from(["pending", "in_progress", "completed", "Done"]),
+    },
+    optional={"activeForm": st.just("x"), "priority": st.sampled_from(["high", "low"])},
+)
+
+
+@given(st.lists(st.tuples(st.lists(PLAIN, max_size=5), st.booleans(), st.booleans()), max_size=6))
+@QUICK
+def test_no_list_of_the_agents_own_todos_is_ever_refused(lists: list[tuple[list[dict[str, Any]], bool, bool]]) -> None:
+    todos: Todos = ()
+    for turn, (plain, is_numbered, is_text) in enumerate(lists, 1):
+        rows = [{**row, "id": str(number)} for number, row in enumerate(plain)] if is_numbered else plain
+        made = applied(todos, {"todos": json.dumps(rows) if is_text else rows}, turn)
+        assert [(row.content, row.status == "completed") for row in made] == [
+            (row["content"], row["status"] in ("completed", "Done")) for row in rows
+        ]
+        for row in made:
+            was = next((old for old in todos if old.id == row.id), row)
+            assert was.status not in FINAL or row.status == was.status
+        todos = made

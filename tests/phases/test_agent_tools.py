@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -139,11 +140,21 @@ CALLS: list[Any] = [
     pytest.param("Bash", {"command": "x" * 200_000}, "put it into a file", id="a command of 200 KB"),
     pytest.param("Bash", {"command": "x", "timeout": 601}, "greater than the maximum of 600", id="too long a time"),
     pytest.param(
-        "TodoWrite", {"todos": [{"content": "a", "status": "soon"}]}, "pending | in_progress", id="an odd status"
+        "TodoWrite",
+        {"todos": [{"content": "a", "status": "soon"}]},
+        "must be one of: pending, in_progress",
+        id="an odd status",
     ),
     pytest.param(
         "TodoWrite", {"todos": [{"title": "a", "status": "done"}]}, "('title' was unexpected)", id="a todo with a title"
     ),
+    pytest.param(
+        "TodoWrite",
+        {"todos": [{"status": "done"}]},
+        "list of objects with id: text or whole number",
+        id="a todo of nothing",
+    ),
+    pytest.param("TodoWrite", {"todos": "a, b"}, "as a text it is not JSON", id="todos as a text in words"),
     pytest.param("TodoWrite", {}, "invalid: give either `todos`", id="neither a list nor an action"),
     pytest.param("TodoWrite", {"action": "remove", "id": "x"}, "not_found: there is no todo x", id="a todo of no list"),
 ]
@@ -405,6 +416,12 @@ def test_python_of_the_largest_size_is_taken_for_code_and_one_byte_more_is_not(b
     bench.says("Write", file_path="a.txt", content="#" + largest)
 
 
+def test_python_with_the_mark_of_an_editor_is_taken_for_code(bench: Bench) -> None:
+    assert "parse" not in bench.says("Write", file_path="a.py", content="\ufeffx = 1\n")
+    bench.refuses("Write", file_path="a.py", content="\ufeff\ufeffx = 1\n")
+    assert bench.workspace.read("a.py") == "\ufeff\ufeffx = 1\n"
+
+
 def test_what_could_be_run_can_be_run_after_it_was_written_and_edited(bench: Bench) -> None:
     bench.says("Write", file_path="run.sh", content="echo one\n")
     path = Path(bench.workspace.root, "run.sh")
@@ -490,4 +507,5 @@ def test_the_list_of_things_to_do_is_replaced_as_a_whole(bench: Bench) -> None:
     assert bench.says("TodoWrite", todos=rows) == (
         "the list is kept:\n[x] t1: read the plan\n[>] t2: write\n[ ] t3: test"
     )
+    assert bench.says("TodoWrite", todos=json.dumps(rows)) == bench.says("TodoWrite", todos=rows)
     assert "empty" in bench.says("TodoWrite", todos=[])

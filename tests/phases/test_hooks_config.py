@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.agent.acceptance.commands.variables import SET_FOR_ALL
 from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from, problems_of
 from phases.agent.acceptance.hook import REPO, USER, Hook
+from phases.agent.acceptance.payload import RunFacts, variables_for
 from phases.agent.acceptance.points import POINTS
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError
@@ -107,7 +109,6 @@ def test_all_that_a_hook_can_say_is_taken_over() -> None:
             "exit_policy": "auto",
             "on_timeout": "block",
             "matcher": "Write|Edit",
-            "fail_fast": True,
             "env": {"A": "b"},
             "env_allow": ["MY_TOKEN"],
             "params": {"args": ["ci/style", "--all"]},
@@ -125,12 +126,11 @@ def test_all_that_a_hook_can_say_is_taken_over() -> None:
         timeout_blocks=True,
         params={"args": ["ci/style", "--all"]},
         matcher="Write|Edit",
-        fail_fast=True,
         env={"A": "b"},
         env_allow=("MY_TOKEN",),
     )
-    gate = one({**COMMAND, "when": "always", "allow_writes": True, "sandbox": True})
-    assert (gate.when, gate.allow_writes, gate.sandbox) == ("always", True, True)
+    gate = one({**COMMAND, "when": "always", "allow_writes": True, "sandbox": True, "fail_fast": True})
+    assert (gate.when, gate.allow_writes, gate.sandbox, gate.fail_fast) == ("always", True, True, True)
 
 
 # Order, and what is turned off
@@ -344,6 +344,51 @@ REFUSED = [
         id="a right to write away from the gate",
     ),
     pytest.param(
+        {**COMMAND, "point": "before_tool_call", "fail_fast": True},
+        ".fail_fast",
+        ("it says nothing at before_tool_call, only at accept_gate; delete it"),
+        id="later hooks that are skipped away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "failure_policy": "fail_closed"},
+        ".failure_policy",
+        ("nothing can be blocked at session_end, so fail_closed says nothing there; delete it"),
+        id="a hook that fails closed where nothing can be blocked",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "after_tool_result", "on_timeout": "block"},
+        ".on_timeout",
+        ("nothing can be blocked at after_tool_result, so block says nothing there; delete it"),
+        id="a timeout that blocks where nothing can be blocked",
+    ),
+    *(
+        pytest.param(
+            {**COMMAND, "env": {name: "0"}},
+            f".env.{name}",
+            (f"the pipeline sets {name} for every hook; delete it, or set it in the command: env {name}=… COMMAND"),
+            id=f"the variable {name}, which every hook is given",
+        )
+        for name in ("CI", "GIT_TERMINAL_PROMPT", "PYTHONUNBUFFERED")
+    ),
+    *(
+        pytest.param(
+            {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
+            ".params.path",
+            (f"{path!r} leads out of the workspace, so it would never be found; write a path in it, like README.md"),
+            id=f"a file outside the workspace: {path}",
+        )
+        for path in ("../README.md", "a/../../README.md", "..", "/etc/passwd")
+    ),
+    *(
+        pytest.param(
+            {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
+            ".params.path",
+            (f"{path!r} is no file in the workspace; write one, like README.md"),
+            id=f"a file that can be none: {path!a}",
+        )
+        for path in (".", "a/..", "docs/", "a\0b")
+    ),
+    pytest.param(
         {**COMMAND, "id": ""},
         ".id",
         ("'' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
@@ -504,6 +549,15 @@ REFUSED = [
         ("'' is no name of a header; mend or delete it"),
         id="a header without a name",
     ),
+    *(
+        pytest.param(
+            {**HTTP, "params": {"url": "http://[::1]/", "headers": {name: "5"}}},
+            ".params.headers",
+            (f"'{name}' says how long the question is or how it ends, and the pipeline does that; delete it"),
+            id=f"the header {name}, which is not the user's",
+        )
+        for name in ("Content-Length", "connection", "TRANSFER-ENCODING")
+    ),
 ]
 
 
@@ -511,6 +565,16 @@ REFUSED = [
 def test_refused_with_the_place_of_the_fault(item: dict[str, Any], place: str, words: str) -> None:
     message = refusal({"items": [{**COMMAND, "id": "first"}, item]})
     assert message == f"config.yaml at $.runtime.hooks.items[1]{place}: {words}"
+
+
+@pytest.mark.parametrize("path", ["README.md", "./docs/a.md", "a/../b.md", "..notes/x", "a b"])
+def test_any_file_in_the_workspace_can_be_required(path: str) -> None:
+    assert one({**BUILTIN, "params": {"handler": "require_file_exists", "path": path}}).params["path"] == path
+
+
+def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> None:
+    given = variables_for(one(COMMAND), RunFacts("s", "r", "/w", "m"))
+    assert set(SET_FOR_ALL) == {name for name in given if not name.startswith(("CLAUDE_", "PIPELINE_"))}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,18 @@ def test_without_output_and_log_there_is_the_fact_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize("output", ["", " \n", "\x1b[0m\n"], ids=["nothing", "spaces", "colours"])
+def test_a_hook_that_printed_nothing_has_no_output_that_is_shown(output: str) -> None:
+    mute = FAILED._replace(output=output)
+    for rejection in (
+        ONE._replace(reasons=(mute,)),
+        Rejection(1, 3, "hooks", (mute, mute._replace(key="user:b")), left=2),
+    ):
+        assert "---" not in feedback(rejection)
+        assert "python -m pytest -q` exited with code 1." in feedback(rejection)
+        assert len(block_lines(rejection)) == 1
+
+
 @pytest.mark.parametrize(
     ("left", "said"),
     [
@@ -259,6 +271,14 @@ def test_every_open_todo_is_named_however_long_they_are() -> None:
 
 
 # For people
+
+
+def test_the_model_is_told_of_refusals_left_and_a_person_of_endings_which_are_one_more() -> None:
+    for attempt, left in ((1, 2), (2, 1)):
+        rejection = ONE._replace(attempt=attempt, left=left)
+        plural = "1 attempt is" if left == 1 else f"{left} attempts are"
+        assert f"finish again. {plural} left." in feedback(rejection)
+        assert block_lines(rejection)[0].endswith(f"; {left + 1} attempts are left")
 
 
 def test_a_person_sees_what_did_not_pass_and_how_much_is_left() -> None:

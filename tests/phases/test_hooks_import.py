@@ -263,6 +263,8 @@ def test_an_event_that_never_comes_here_is_named(kind: str, event: str, line: st
     [
         ("PreToolUse", "WebFetch", 0, "$.hooks.PreToolUse[0]: no tool here is called 'WebFetch'"),
         ("PreToolUse", "mcp__a-b", 0, "$.hooks.PreToolUse[0]: no tool here is called 'mcp__a-b'"),
+        ("PreToolUse", "mcp__memory__.*", 0, "$.hooks.PreToolUse[0]: no tool here is called 'mcp__memory__.*'"),
+        ("PostToolUse", "^Web.*", 0, "$.hooks.PostToolUse[0]: no tool here is called '^Web.*'"),
         ("PreToolUse", "Write|WebFetch", 1, "$.hooks.PreToolUse[0].matcher: no tool here is called 'WebFetch'"),
         ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is no regular expression: "),
         (

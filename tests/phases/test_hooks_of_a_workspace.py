@@ -358,8 +358,9 @@ def test_a_hook_that_the_agent_left_is_not_run_when_the_work_begins_anew(place: 
     assert b"session_start" in place.file.read_bytes()
     other = Scripted(_another)
     other.name = "another"
-    ended = place.made(other, hooks, plan=small_plan("b.py"), digest="2" * 64)
-    assert (ended["turns"], place.ran.exists()) == (2, False)
+    with pytest.raises(Incomplete, match=f"{HOOKS_FILE} decides about acceptance"):
+        place.made(other, hooks, plan=small_plan("b.py"), digest="2" * 64)
+    assert (other.asked, place.ran.exists()) == (0, False)
 
 
 @needs_a_sandbox

@@ -24,6 +24,7 @@ from tests.strategies import NASTY, QUICK
 
 POLICIES = (STRICT, CLAUDE, AUTO)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+EXIT_CODES = pytest.mark.parametrize("policy", [STRICT, AUTO])
 NEEDS_JQ = pytest.mark.skipif(
     shutil.which("jq") is None, reason="jq is not on this machine, and these scripts read with it"
 )
@@ -157,6 +158,12 @@ def test_a_block_without_a_word_says_so(tmp_path: Path, policy: str) -> None:
     assert run(tmp_path, "exit 2", policy).reason == "hook user:tests exited with code 2 without output"
 
 
+def test_a_block_whose_words_are_on_standard_output_says_where_they_belong(tmp_path: Path) -> None:
+    result = run(tmp_path, "echo words; exit 2", CLAUDE)
+    assert result.reason == "hook user:tests exited with code 2 and wrote no reason to standard error"
+    assert result.tail == "words"
+
+
 @pytest.mark.parametrize(("policy", "reason"), [(CLAUDE, "wrong"), (STRICT, "wrong\nout"), (AUTO, "wrong\nout")])
 def test_where_the_reason_stands_is_said_by_the_policy(tmp_path: Path, policy: str, reason: str) -> None:
     assert run(tmp_path, "echo out; echo wrong >&2; exit 2", policy).reason == reason
@@ -196,12 +203,19 @@ def test_an_object_with_a_decision_blocks_under_any_policy(policy: str) -> None:
         assert (result.status, result.reason) == (BLOCK, "not yet")
 
 
-@EVERY_POLICY
 @pytest.mark.parametrize("reason", [None, "", "  ", "\u200b"])
-def test_a_decision_without_a_reason_is_no_verdict(policy: str, reason: str | None) -> None:
-    result = answer({"decision": "block", "reason": reason}, policy)
+def test_a_decision_without_a_reason_is_no_verdict(reason: str | None) -> None:
+    result = answer({"decision": "block", "reason": reason}, CLAUDE)
     assert result.status == FAILED
     assert "has the decision 'block' without a reason" in result.reason
+
+
+@EXIT_CODES
+@pytest.mark.parametrize("reason", [None, "", "  ", []])
+def test_where_exit_codes_are_the_protocol_a_block_without_a_reason_is_still_a_block(policy: str, reason: Any) -> None:
+    result = answer({"decision": "block", "reason": reason}, policy)
+    told = "hook user:tests exited with 0, and its answer has the decision 'block' without a reason"
+    assert (result.status, result.reason) == (BLOCK, told)
 
 
 @EVERY_POLICY
@@ -260,31 +274,79 @@ def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
     )
 
 
+ODD: list[tuple[dict[str, Any], str]] = [
+    ({"continue": "no"}, "'continue' is neither true nor false"),
+    ({"continue": 0}, "'continue' is neither true nor false"),
+    ({"decision": 1}, "'decision' is no text"),
+    ({"decision": "stop"}, "has the decision 'stop', which is none of"),
+    ({"decision": "block", "reason": ["x"]}, "'reason' is no text"),
+    ({"systemMessage": {}}, "'systemMessage' is no text"),
+    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is no object"),
+    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is no text"),
+]
+
+
 @pytest.mark.parametrize(
-    ("stdout", "told"),
-    [
-        ({"continue": "no"}, "'continue' is neither true nor false"),
-        ({"continue": 0}, "'continue' is neither true nor false"),
-        ({"decision": 1}, "'decision' is no text"),
-        ({"decision": "stop"}, "has the decision 'stop', which is none of"),
-        ({"decision": "block", "reason": ["x"]}, "'reason' is no text"),
-        ({"systemMessage": {}}, "'systemMessage' is no text"),
-        ({"hookSpecificOutput": []}, "'hookSpecificOutput' is no object"),
-        ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is no text"),
-        (b'{"decision": "block", "reason": "x"', "looks like a JSON object and is none"),
-        (b'{"decision": "block", "reason": "x"} {}', "looks like a JSON object and is none"),
-        (b"{'decision': 'block', \"decision\"}", "looks like a JSON object and is none"),
-        (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object and is none"),
-    ],
+    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object and is none")]
 )
-@EVERY_POLICY
-def test_an_answer_that_nobody_understands_is_no_verdict(
-    policy: str, stdout: bytes | dict[str, Any], told: str
-) -> None:
-    result = answer(stdout, policy)
+def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[str, Any], told: str) -> None:
+    result = answer(stdout, CLAUDE)
     assert result.status == FAILED
     assert result.reason.startswith("hook user:tests exited with 0, and ")
     assert told in result.reason
+
+
+@EXIT_CODES
+@pytest.mark.parametrize(("stdout", "told"), [
+    *((row, told) for row, told in ODD if row.get("decision") != "block"),
+    ({"decision": "PASS", "score": 0.9}, "has the decision 'PASS', which is none of"),
+    ({"reason": []}, "'reason' is no text"),
+    ({"decision": ["block"]}, "'decision' is no text"),
+])  # fmt: skip
+def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_protocol(
+    policy: str, stdout: dict[str, Any], told: str
+) -> None:
+    result = answer(stdout, policy)
+    assert (result.status, len(result.notes)) == (PASS, 1)
+    assert told in result.notes[0]
+
+
+@EXIT_CODES
+def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None:
+    result = answer({"decision": "deny", "reason": "no", "systemMessage": 3}, policy)
+    assert (result.status, result.reason, result.notes) == (BLOCK, "no", ("in its answer 'systemMessage' is no text",))
+    assert answer({"continue": False, "decision": []}, policy).status == STOP
+    said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
+    assert answer(said, policy, point=BEFORE_TOOL).status == BLOCK
+
+
+@EXIT_CODES
+@pytest.mark.parametrize(
+    "stdout",
+    [b'{"decision": "PASS"}\n{"decision": "FAIL"}', b'{"systemMessage": "cut', b'{"continue": ' + b"[" * 60_000],
+)
+def test_lines_of_json_that_refuse_nothing_are_a_note_where_exit_codes_are_the_protocol(
+    policy: str, stdout: bytes
+) -> None:
+    result = answer(stdout, policy)
+    assert (result.status, result.notes[0].startswith("it printed: ")) == (PASS, True)
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        b'{"decision": "block", "reason": "x"',
+        b'{"decision": "block", "reason": "x"} {}',
+        b"{'decision': 'block', \"decision\"}",
+        b"{'continue': False}",
+        b'{"hookSpecificOutput": {"permissionDecision" : "deny"}',
+    ],
+)
+@EVERY_POLICY
+def test_a_refusal_that_is_no_json_object_is_not_lost(policy: str, stdout: bytes) -> None:
+    result = answer(stdout, policy)
+    assert result.status == FAILED
+    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object and is none"
 
 
 def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:

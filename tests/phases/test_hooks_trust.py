@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -34,8 +37,10 @@ from phases.agent.acceptance.configuration.repo_hooks import (
 from phases.agent.acceptance.configuration.trust import TrustRefused, read_store, write_trust
 from phases.agent.acceptance.hook import REPO, USER, Hook
 from pipeline.contract import Contracts
+from pipeline.errors import StorageError
 from pipeline.files import sha256
 from pipeline.plain_yaml import dump_yaml
+from tests.papers import HANGS
 
 CONTRACTS = Contracts()
 AT = "2026-01-31T12:00:00.000Z"
@@ -453,8 +458,62 @@ def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place
     assert json.loads(place.store.read_bytes()) == {
         "version": 2, "workspaces": {str(place.root): first, str(other.root): second},
     }  # fmt: skip
-    assert os.listdir(place.store.parent) == [place.store.name]
+    assert sorted(os.listdir(place.store.parent)) == [place.store.name, f"{place.store.name}.lock"]
+    assert Path(f"{place.store}.lock").stat().st_mode & 0o777 == 0o600
     assert (place.discover().state, other.discover().state) == (TRUSTED, TRUSTED)
+
+
+WRITER = """
+import sys
+from functools import partial
+from phases.agent.acceptance.configuration.trust import write_trust
+from pipeline.contract import Contracts
+contracts = Contracts()
+check = partial(contracts.breach, contracts.schema("trusted-workspaces.json"))
+entry = {"hooks_file_sha256": "a" * 64, "scripts": {}, "hooks": {}, "trusted_at": "2026-01-31T12:00:00.000Z", "by": "cli"}
+sys.stdin.read(1)
+for number in range(10):
+    write_trust(sys.argv[1], f"{sys.argv[2]}/{number}", entry, check)
+"""
+
+
+def test_workspaces_that_are_trusted_at_once_are_all_trusted_and_the_store_is_never_half(
+    place: Place, tmp_path: Path
+) -> None:
+    place.trust()
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, place.store, tmp_path / name], stdin=subprocess.PIPE, text=True)
+        for name in ("one", "two", "three")
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go")
+        writer.stdin.close()
+    hangs = time.monotonic() + HANGS
+    while any(writer.poll() is None for writer in writers) and time.monotonic() < hangs:
+        assert place.discover().state == TRUSTED
+    assert [writer.wait(HANGS) for writer in writers] == [0, 0, 0]
+    there = set(read_store(str(place.store), check).workspaces)
+    assert there == {
+        str(place.root),
+        *(f"{tmp_path}/{name}/{n}" for name in ("one", "two", "three") for n in range(10)),
+    }
+    assert sorted(os.listdir(place.store.parent)) == [place.store.name, f"{place.store.name}.lock"]
+
+
+@pytest.mark.parametrize(
+    "plant", [lambda path: path.symlink_to("elsewhere"), lambda path: path.mkdir()], ids=["a link", "a folder"]
+)
+def test_a_lock_that_is_none_is_not_followed_and_nothing_is_written(
+    place: Place, plant: Callable[[Path], object]
+) -> None:
+    place.trust()
+    before, lock = place.store.read_bytes(), Path(f"{place.store}.lock")
+    lock.unlink()
+    plant(lock)
+    with pytest.raises(StorageError, match=f"cannot write {place.store}: "):
+        place.trust()
+    assert (place.store.read_bytes(), (place.store.parent / "elsewhere").exists()) == (before, False)
 
 
 def test_an_entry_that_is_none_is_not_written(place: Place) -> None:
@@ -469,6 +528,7 @@ def test_an_entry_says_what_was_read(place: Place) -> None:
         "hooks_file_sha256": sha256(place.file.read_bytes()),
         "scripts": {"ci/check.sh": sha256(b"true\n")},
         "hooks": {"tests": digest_of_item(TESTS), "lint": digest_of_item(LINT)},
+        "beside": {},
         "trusted_at": AT,
         "by": "cli",
     }
@@ -564,7 +624,13 @@ def test_a_builtin_names_no_files() -> None:
     assert (scripts_in(builtin, "/"), names_in(builtin, "/")) == ({}, ())
 
 
-WAYS = ["ci/../ci/check.sh", "./ci//check.sh", "cd ci && sh ./check.sh", "cd ci/sub; sh ../check.sh", "${PWD}/ci/./check.sh"]
+WAYS = [
+    "ci/../ci/check.sh",
+    "./ci//check.sh",
+    "cd ci && sh ./check.sh",
+    "cd ci/sub; sh ../check.sh",
+    "${PWD}/ci/./check.sh",
+]
 
 
 @pytest.mark.parametrize("line", WAYS)
@@ -612,9 +678,26 @@ def test_scripts_that_hooks_of_the_user_name_are_vouched_for_without_a_hooks_fil
     entry = vouched(place, own("sh ci/check.sh; sh .pipeline/more.sh; sh ci/later.sh"), own("ruff check ."))
     scripts = {"ci/check.sh": sha256(b"true\n"), ".pipeline/more.sh": ABSENT}
     assert entry == {
-        "hooks_file_sha256": "", "scripts": {}, "hooks": {}, "user_scripts": scripts, "trusted_at": AT, "by": "cli"
+        "hooks_file_sha256": "", "scripts": {}, "hooks": {}, "user_scripts": scripts, "beside": {}, "trusted_at": AT, "by": "cli"
     }  # fmt: skip
-    assert place.discover() == Discovered(NO_HOOKS, user_scripts=scripts)
+    assert place.discover() == Discovered(NO_HOOKS, user_scripts=scripts, beside={})
+
+
+@pytest.mark.parametrize(
+    ("make", "beside"),
+    [
+        pytest.param(lambda folder: None, {}, id="no folder"),
+        pytest.param(lambda folder: folder.mkdir(), {}, id="an empty one"),
+        pytest.param(lambda folder: folder.symlink_to("ci"), {".pipeline": UNREADABLE}, id="a link"),
+    ],
+)
+def test_what_lies_in_the_folder_of_hooks_is_vouched_for_along_with_the_scripts_of_the_user(
+    place: Place, make: Callable[[Path], object], beside: dict[str, str]
+) -> None:
+    place.file.unlink()
+    place.file.parent.rmdir()
+    make(place.file.parent)
+    assert vouched(place, own("sh ci/check.sh"))["beside"] == beside
 
 
 def test_an_entry_without_a_hooks_file_trusts_none_that_comes_later(place: Place) -> None:
@@ -630,7 +713,9 @@ def test_an_entry_without_a_hooks_file_trusts_none_that_comes_later(place: Place
     assert place.discover().reason == "its hooks are not trusted"
 
 
-@pytest.mark.parametrize("change", [row[0] for row in CHANGES], ids=[row[0].__name__.replace("_", " ") for row in CHANGES])
+@pytest.mark.parametrize(
+    "change", [row[0] for row in CHANGES], ids=[row[0].__name__.replace("_", " ") for row in CHANGES]
+)
 def test_what_the_user_vouched_for_of_his_own_hooks_is_told_whatever_became_of_the_hooks_file(
     place: Place, change: Callable[[Place], None]
 ) -> None:

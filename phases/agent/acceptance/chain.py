@@ -5,12 +5,11 @@ cut off goes on in the middle of it, and a hook that gave its verdict on a tree 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from phases.agent.acceptance.checks.manifest import (
-    Manifest,
     changes,
     manifest_from_json,
     manifest_to_json,
@@ -24,42 +23,19 @@ from phases.agent.acceptance.hook import ALWAYS, INTERNAL, PASS
 from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.acceptance.todo_list.todos import summary_of
+from phases.agent.journal import Journal
 from phases.agent.workspace import CONTROL
+from pipeline.files import sha256
 
 LOOK, HOOK, VERDICT = "look", "hook", "verdict"
 """Kinds of journal rows: the workspace at a claim, what a hook said, and the decision."""
-
-
-class Steps(Protocol):
-    """What the chain needs of a journal."""
-
-    @property
-    def replaying(self) -> bool: ...
-    @property
-    def next_kind(self) -> str: ...
-    def all_rows(self) -> list[dict[str, Any]]: ...
-    def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]: ...
-
-
-class _Unrecorded(NamedTuple):
-    """Does every step now, and keeps none."""
-
-    rows: list[dict[str, Any]]
-    replaying: bool = False
-    next_kind: str = ""
-
-    def all_rows(self) -> list[dict[str, Any]]:
-        return self.rows
-
-    def once(self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        return do()
 
 
 @dataclass
 class Chain:
     """The chain of one run."""
 
-    journal: Steps
+    journal: Journal
     hooks: GateHooks
     exam: Exam
     events: Events
@@ -76,7 +52,7 @@ class Chain:
         began = not self.journal.replaying
         row = self.journal.once(BASE, {"turn": 0}, self._base)
         self._new = {} if began else dict(self.exam.new)
-        self.begin_from(manifest_from_json(row["manifest"]))
+        self._start = manifest_from_json(row["manifest"])
 
     def took_in(self, turn: int) -> bool:
         """Takes down files that came to be part of the exam since; False where there are none."""
@@ -100,17 +76,6 @@ class Chain:
                 continue
             self._remember(verdict)
             return verdict
-
-    def again(self, claim: Claim) -> dict[str, Any]:
-        """The decision on the workspace as it is now, after the end: nothing of it is recorded."""
-        # Not under the name of a look on record: what that began with is no tree to go back to.
-        other = replace(self, journal=_Unrecorded(self.journal.all_rows()), _looks={claim.turn: -1})
-        other.begin_from(self._start)
-        return other.judge(claim)
-
-    def begin_from(self, start: Manifest) -> None:
-        """Takes what another took down."""
-        self._start = start
 
     def _base(self) -> dict[str, Any]:
         return {
@@ -140,7 +105,12 @@ class Chain:
             "truncated": found.truncated,
             "hooks": [] if odd else self._due(claimed=claim.claimed, changed=changed),
             "tampered": odd,
+            "setting": self._setting(),
         }
+
+    def _setting(self) -> str:
+        """One digest of all hooks as they are defined, and of what the files that they rest on must be."""
+        return sha256(repr((self.hooks.hooks, sorted(self.exam.must.items()))).encode("utf-8", "surrogatepass"))
 
     def _due(self, *, claimed: bool, changed: bool) -> list[str]:
         """The hooks that are asked: of work that nobody claims to be done, what ships alone."""
@@ -151,7 +121,7 @@ class Chain:
         """Whether the same hooks are due as when the run was cut off, with the same scripts."""
         odd = self.exam.odd()
         due = [] if odd else self._due(claimed=look["claimed"], changed=look["changed"])
-        return (due, odd) == (look["hooks"], look["tampered"])
+        return (due, odd, self._setting()) == (look["hooks"], look["tampered"], look["setting"])
 
     def _outcomes(
         self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
@@ -180,7 +150,7 @@ class Chain:
         self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool]
     ) -> dict[str, Any]:
         """What a hook said, and which files of the exam are not what they were then: tests run code of the agent."""
-        row = self.hooks.ask(step, facts, seen, holds)
+        row = self.hooks.ask(step, facts, seen, holds, rules=self._start)
         return {**row, "tampered": self._tampered()}
 
     def _tampered(self) -> list[str]:
@@ -224,6 +194,8 @@ class Chain:
         odd = sorted({*look["tampered"], *edited})
         standing = Standing(tree, tree == self._refused_tree, odd, self._doubt(look))
         decision = decide(claim, outcomes, standing)
+        if not claim.claimed:
+            return decision
         gate = decision["gate"] or {}
         self.events.emit(
             "acceptance_decided",
@@ -243,7 +215,7 @@ class Chain:
         return self.doubt if look["whole"] else "the workspace could not be looked at as a whole"
 
     def _remember(self, verdict: Mapping[str, Any]) -> None:
-        if verdict["block"] is None or verdict["stop"]:
+        if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:
             return
         tree = verdict["verification"]["tree_sha256"]
         self.same = self.same + 1 if tree == self._refused_tree else 0

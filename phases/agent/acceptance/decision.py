@@ -51,7 +51,9 @@ def decide(claim: Claim, outcomes: Mapping[str, Outcome], standing: Standing) ->
     `feedback`: what the model is told. (acceptance chain, section 1)
     """
     verification = _verification(outcomes, standing)
-    return {**_decision(claim, outcomes, standing, verification), "most": claim.most}
+    messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
+    decision = _decision(claim, outcomes, standing, verification)
+    return {**decision, "most": claim.most, "claimed": claim.claimed, "messages": messages}
 
 
 def _decision(
@@ -143,8 +145,10 @@ def _refused(
 
 
 def _reason_of(key: str, row: Outcome) -> Reason:
-    ours = f"hook {key} exited with code "  # it printed nothing, and the fact says the same
-    return Reason(key, row["fact"], "" if row["reason"].startswith(ours) else row["reason"], row["log"])
+    nothing = (
+        not row["tail"] and not row["wrote"] and row["exit_code"]
+    )  # then the reason is ours, and says what the fact says
+    return Reason(key, row["fact"], "" if nothing else row["reason"], row["log"])
 
 
 def _tamper_reasons(standing: Standing) -> tuple[Reason, ...]:

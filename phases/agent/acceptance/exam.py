@@ -8,8 +8,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.pins import ABSENT, names_in, tampered
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
+from phases.agent.acceptance.configuration.pins import ABSENT, control_files, names_in, tampered
+from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.agent.acceptance.hook import REPO, Hook
 from phases.agent.acceptance.mounted import Mounted
 from phases.agent.journal import recorded_rows
@@ -35,17 +35,27 @@ class Exam(NamedTuple):
     """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
     new: Mapping[str, str]
     """Those of the workspace that no journal has taken down yet."""
+    beside: Mapping[str, str] | None
+    """What lies in the folder of hooks beside those; None where no hook rests on that folder."""
     root: str
 
     def odd(self) -> list[str]:
         """The files that are not what they must be."""
-        return list(tampered(self.must, self.root))
+        return sorted({*tampered(self.must, self.root), *self._strangers()})
+
+    def _strangers(self) -> list[str]:
+        """What is other in the folder of hooks: a file beside a script may decide instead of it."""
+        if self.beside is None:
+            return []
+        now = {path: digest for path, digest in control_files(self.root).items() if path not in self.must}
+        return [path for path in {*now, *self.beside} if now.get(path, ABSENT) != self.beside.get(path, ABSENT)]
 
     def odd_of(self, hook: Hook) -> list[str]:
         """The same, of the files that one hook rests on."""
         mine = {*names_in(hook, self.root), *((HOOKS_FILE,) if hook.source == REPO else ())}
         pins = {path: digest for path, digest in self.must.items() if path in mine or os.path.isabs(path)}
-        return list(tampered(pins, self.root))
+        strangers = self._strangers() if any(map(_is_control, mine)) else []
+        return sorted({*tampered(pins, self.root), *strangers})
 
     def missing_of(self, hook: Hook) -> list[str]:
         """Scripts of a hook in the user's folder of the workspace that are not there. The agent must not supply them."""
@@ -74,21 +84,31 @@ def exam_of(mounted: Mounted, past: Past, planned: Collection[str], root: str) -
     """The exam as it is now. `planned` files are the agent's to write, whatever hook of the user names them."""
     must: dict[str, str] = {}
     for path, now in mounted.named.items():
-        if os.path.isabs(path):
-            must[path] = (
-                now  # only for this start: the user may mend it while the run stands still, and the agent cannot reach it
-            )
+        if os.path.isabs(path):  # for this start alone: the user may mend it in a pause, and the agent cannot reach it
+            must[path] = now
         elif path not in planned:
             known = mounted.vouched.get(path, past.pins.get(path, _first_seen(path, now, past.files)))
             must.update({path: known} if known is not None else {})
     for path, now in mounted.repo.pins.items():
         must[path] = mounted.vouched.get(path, past.pins.get(path, now))
-    if (
-        HOOKS_FILE in past.pins and HOOKS_FILE not in mounted.vouched
-    ):  # what it named cannot be told any more: all of it stays
-        must = {**past.pins, **must}
-    new = {path: digest for path, digest in must.items() if path not in past.pins and not os.path.isabs(path)}
-    return Exam(must, new, root)
+    if HOOKS_FILE in past.pins and HOOKS_FILE not in mounted.vouched:
+        must = {**past.pins, **must}  # what the file named cannot be told any more: all of it stays
+    beside = _beside(must, mounted, past, root) if any(map(_is_control, must)) else None
+    now_new = {path: digest for path, digest in {**must, **(beside or {})}.items() if path not in past.pins}
+    return Exam(must, {path: digest for path, digest in now_new.items() if not os.path.isabs(path)}, beside, root)
+
+
+def _beside(must: Mapping[str, str], mounted: Mounted, past: Past, root: str) -> dict[str, str]:
+    """What must lie in the folder of hooks beside the scripts: what the user vouches for, else what was there first."""
+    repo = mounted.repo
+    if repo.beside is not None and repo.state in (TRUSTED, NO_HOOKS):
+        return {path: digest for path, digest in repo.beside.items() if path not in must}
+    if past.files is None and not past.pins:
+        first = control_files(root)
+    else:
+        first = {path: digest for path, digest in (past.files or {}).items() if _is_control(path)}
+    known = {**first, **past.pins}
+    return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}
 
 
 def _first_seen(path: str, now: str, files: Mapping[str, str] | None) -> str | None:

@@ -16,13 +16,25 @@ from phases.agent.acceptance.commands.command_hooks import Place, run_command
 from phases.agent.acceptance.commands.process import Ran
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.exam import Exam
-from phases.agent.acceptance.hook import BLOCK, BUILTIN, COMMAND, FAILED, HTTP, STOP, Hook, Result, downgraded
+from phases.agent.acceptance.hook import (
+    BLOCK,
+    BUILTIN,
+    COMMAND,
+    DOWNGRADED,
+    FAILED,
+    HTTP,
+    STOP,
+    Hook,
+    Result,
+    downgraded,
+)
 from phases.agent.acceptance.http_hooks import observe
 from phases.agent.acceptance.payload import RunFacts, payload_bytes, variables_for
 from phases.agent.acceptance.points import ACCEPT_GATE, BEFORE_TOOL, FAIL_CLOSED, POINTS
 from phases.agent.commands import Commands
-from pipeline.files import make_folder, read_bytes, write_durable
+from pipeline.files import make_folder
 
+_LARGEST_LOG = 64 * 2**20
 TAMPERED = "files that decide about acceptance were changed during the run"
 
 
@@ -115,17 +127,23 @@ class Executor:
             tuple(self._outside.secret_names),
             variables_for(hook, self._run),
         )
+        began = _size(log)
         result = run_command(hook, payload_bytes(body), place)
-        self._clean_log(log)
-        return result
+        return result._replace(notes=(*result.notes, *self._clean_log(log, began)))
 
-    def _clean_log(self, path: str) -> None:
-        """A hook may print what it finds in the workspace, and a key may have got there."""
-        if not path or not os.path.isfile(path):
-            return
-        text = read_bytes(path).decode("utf-8", "surrogateescape")
-        if (clean := self._outside.clean(text)) != text:
-            write_durable(path, clean.encode("utf-8", "surrogateescape"))
+    def _clean_log(self, path: str, began: int) -> tuple[str, ...]:
+        """A hook may print what it finds in the workspace, and a key may have got there. Looks at what was added alone."""
+        try:
+            added = _tail(path, began)
+            text = added.decode("utf-8", "surrogateescape")
+            if (clean := self._outside.clean(text)) != text:
+                with open(path, "r+b") as file:
+                    file.truncate(began)
+                    file.seek(began)
+                    file.write(clean.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            return (f"its log could not be looked through: {error.strerror}",)
+        return ()
 
     def _boxed(self, hook: Hook) -> Result:
         """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
@@ -149,7 +167,7 @@ class Executor:
         else:
             self._events.emit("hook_finished", **told)
         for note in result.notes:
-            if "downgraded" in note:
+            if note.startswith(DOWNGRADED):
                 self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
             self.blocked(hook, occasion, result.reason)
@@ -178,3 +196,20 @@ def _who(hook: Hook, occasion: Occasion) -> dict[str, Any]:
         "mode": "observe" if hook.kind == HTTP else "sync",
         "attempt": occasion.attempt,
     }
+
+
+def _size(path: str) -> int:
+    """Of a log, which goes on; one that has grown too large begins anew."""
+    size = os.path.getsize(path) if path and os.path.isfile(path) else 0
+    if size > _LARGEST_LOG:
+        os.unlink(path)
+        return 0
+    return size
+
+
+def _tail(path: str, began: int) -> bytes:
+    if not path or not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as file:
+        file.seek(began)
+        return file.read()

@@ -47,7 +47,7 @@ class Rejection(NamedTuple):
     unchanged: bool = False
     """The workspace is as it was at the last check."""
     left: int = 0
-    """What the model is told of how many attempts are left."""
+    """So many refusals are left that let the model go on: what it is told. A person is told of endings, one more."""
 
 
 class _Check(Protocol):

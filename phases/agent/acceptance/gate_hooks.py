@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.checks.manifest import Manifest, Manifests, changes
+from phases.agent.acceptance.checks.manifest import ADDED, Manifest, Manifests, changes
 from phases.agent.acceptance.executor import Executor, Occasion
 from phases.agent.acceptance.hook import BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, Result
 from phases.agent.acceptance.payload import EndingFacts, RunFacts, stop_input
@@ -44,10 +44,15 @@ class GateHooks:
         return self.manifests.take(self.workspace)
 
     def ask(
-        self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool] = lambda: True
+        self,
+        step: Mapping[str, Any],
+        facts: EndingFacts,
+        seen: str = "",
+        holds: Callable[[], bool] = lambda: True,
+        rules: Manifest | None = None,
     ) -> dict[str, Any]:
         """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
-        `holds`: whether what that start decided about hooks is still so.
+        `holds`: whether what that start decided about hooks is still so; `rules`: whose .gitignore files hide what is written.
 
         Raises Moved.
         """
@@ -62,7 +67,11 @@ class GateHooks:
         checked: dict[str, Any] = {}
         result = self.executor.run(hook, occasion, partial(self._own, checked) if hook.source == INTERNAL else None)
         after = self.now()
-        wrote = [path for path, _ in changes(before, after, planned=self.planned).files]
+        found = changes(before, after, rules, planned=self.planned).files
+        wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
+        if found and not wrote:  # a report, say: what checks leave behind is no work
+            self.commands.take_back()
+            after = self.now()
         refused = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
         if refused is not result:
             result = refused

@@ -17,6 +17,7 @@ STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 """What exit codes mean: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
+DOWNGRADED = "hook block downgraded"
 WORKSPACE_CHANGED, ALWAYS = "workspace_changed", "always"
 
 
@@ -87,5 +88,5 @@ def downgraded(result: Result, point: str) -> Result:
     """A block where none can hold is a pass; nothing of what was said is lost."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
-    told = f"hook block downgraded: {point} does not allow blocking"
+    told = f"{DOWNGRADED}: {point} does not allow blocking"
     return result._replace(status=PASS, message=result.message or result.reason, notes=(*result.notes, told))

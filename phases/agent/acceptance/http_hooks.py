@@ -6,8 +6,6 @@ The connection goes to a loopback address by number: no name is looked up, no pr
 from __future__ import annotations
 
 import io
-import ipaddress
-import re
 import socket
 import time
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 from phases.agent.acceptance.commands.clean import cleaned
+from phases.agent.acceptance.configuration.http_rules import METHODS, header_fault, url_fault
 from phases.agent.acceptance.hook import FAILED, HTTP, PASS, Hook, Result
 from phases.agent.acceptance.payload import RunFacts, payload_bytes
 
@@ -25,12 +24,9 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _LOCALHOST = ("127.0.0.1", "::1")
 _MOST_READ, _MOST_TOLD, _PIECE = 64 * 1024, 512, 16 * 1024
 _AS_IT_IS = "/%:@!$&'()*+,;=~"
-_FRAMING = ("connection", "content-length", "transfer-encoding")
-_NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(r"[\t\x20-\x7e\xa0-\xff]+")
 _TOLD = (
     "hook_event_name", "turn_id", "cwd", "model", "stop_hook_active", "workspace", "todo_summary", "recent_tools", "tool_name",
     "tool_use_id", "source", "reason", "detail", "agent_id", "agent_type", "state",
@@ -111,27 +107,14 @@ class _Wire(io.RawIOBase):
 
 def _target(params: Mapping[str, Any]) -> _Target:
     url = str(params.get("url", ""))
-    try:
-        parts = urlsplit(url)
-        port = {"http": 80, "https": 443}.get(parts.scheme, 0) if parts.port is None else parts.port
-    except ValueError as error:
-        raise _Refused("its url is none") from error
-    host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc:
-        raise _Refused("its url is not http://HOST:PORT/PATH or https://HOST:PORT/PATH")
-    if host != "localhost" and not _is_loopback(host):
-        raise _Refused("its url does not lead to this machine; use localhost, 127.0.0.1 or [::1]")
+    if url_fault(url):  # whose words show the whole URL: there may be a secret in it
+        raise _Refused("its url is not http://HOST:PORT/PATH or https://… with the HOST localhost, 127.0.0.1 or [::1]")
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
     path = quote(parts.path or "/", safe=_AS_IT_IS, errors="replace")
     query = "?" + quote(parts.query, safe=_AS_IT_IS + "?", errors="replace") if parts.query else ""
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return _Target(parts.scheme, host, port, path + query, f"{parts.scheme}://{authority}{path}"[:200])
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return "%" not in host and ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
@@ -157,8 +140,7 @@ def _question(target: _Target, params: Mapping[str, Any], body: bytes) -> bytes:
     host = f"[{target.host}]" if ":" in target.host else target.host
     headers = {"host": f"{host}:{target.port}", "content-type": "application/json", "accept-encoding": "identity"}
     for name, value in (params.get("headers") or {}).items():
-        fits = _NAME.fullmatch(str(name)) and _VALUE.fullmatch(str(value).strip())
-        if not fits or str(name).lower() in _FRAMING:
+        if header_fault(str(name), str(value)):
             raise _Refused(f"its header {cleaned(str(name), 80)!r} cannot be sent")
         headers[str(name).lower()] = str(value).strip()
     headers |= {"content-length": str(len(body)), "connection": "close"}

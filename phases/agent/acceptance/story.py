@@ -33,7 +33,7 @@ def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:
     number, again = 1, ""
     for attempt in attempts:
         lines += [f"Attempt {number}{again}, turn {attempt['turn']}: {_in_words(attempt)}", *_of_files(attempt)]
-        counts = attempt["decision"] in ("continued", "accepted")
+        counts = attempt["claimed"] and attempt["decision"] in ("continued", "accepted")
         number, again = (number + 1, "") if counts else (number, " again")
         for hook in attempt["hooks"]:
             said = hook["fact"] if hook["status"] != PASS else "; ".join(hook["notes"])
@@ -50,6 +50,7 @@ def _begun(key: Row, look: Row) -> dict[str, Any]:
     return {
         "turn": key["turn"],
         "look": key["look"],
+        "claimed": look["claimed"],
         "changed": look["changed"],
         "touched": look["touched"],
         "tree_sha256": look["head"],
@@ -87,6 +88,8 @@ def _decided(verdict: Row) -> dict[str, Any]:
 
 
 def _in_words(attempt: Row) -> str:
+    if not attempt["claimed"]:
+        return "the run was stuck, and the work was looked at though nobody claimed that it is done"
     if attempt["decision"] == "accepted":
         return "accepted" + ("" if attempt["verified"] else ", not verified")
     if attempt["decision"] == "cut off":

@@ -28,7 +28,7 @@ from phases.agent.acceptance.points import (
     TOOL_FAILED,
 )
 from phases.agent.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
-from phases.agent.acceptance.subagents import SubAgents, events_of
+from phases.agent.acceptance.subagents import SubAgents, events_of, task_id_of
 from phases.agent.model import ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
@@ -72,7 +72,7 @@ class ToolHooks(NamedTuple):
         return _with(row, said)
 
     def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
-        task, before = f"{turn}-{call.id}", self.subagents()
+        task, before = task_id_of(turn, call.id), self.subagents()
         started, _ = before.started(task)
         self._emit(before, started)
         row = do()
@@ -83,18 +83,22 @@ class ToolHooks(NamedTuple):
         for name, fields in events_of(before, after, {"run_id": self.run.run_id, "session_id": self.run.session_id}):
             self.events.emit(name, **fields)
 
-    def at_start(self, *, resumed: bool) -> None:
-        """What they say of a beginning changes nothing."""
-        self._at_an_end(SESSION_START, "resume" if resumed else "startup", "")
+    def at_start(self, *, resumed: bool) -> list[str]:
+        """What they say for the model; nothing that they say of a beginning keeps it from going on."""
+        return self._at_an_end(SESSION_START, "resume" if resumed else "startup", "")
 
     def at_end(self, reason: str, detail: str) -> None:
         """The same of an end."""
         self._at_an_end(SESSION_END, reason, detail)
 
-    def _at_an_end(self, point: str, word: str, detail: str) -> None:
+    def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
+        contexts = []
         for hook in fitting(self.hooks, point):
             body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
-            self._show(hook, self.executor.run(hook, Occasion(point, body)))
+            result = self.executor.run(hook, Occasion(point, body))
+            self._show(hook, result)
+            contexts += [f"{hook.key}: {result.context}"] if result.context else []
+        return contexts
 
     def _ask(self, point: str, call: ToolCall, turn: int, response: Response | None) -> list[tuple[Hook, Result]]:
         body = partial(
@@ -102,7 +106,7 @@ class ToolHooks(NamedTuple):
         )
         if point == SUBAGENT_STOP and response:
             state = "failed" if response.failed else "succeeded"
-            task = SubagentFacts(str(turn), f"{turn}-{call.id}", "explore", state, response.text)
+            task = SubagentFacts(str(turn), task_id_of(turn, call.id), "explore", state, response.text)
             body = partial(subagent_input, run=self.run, ended=task)
         said = []
         for hook in fitting(self.hooks, point, call.name):

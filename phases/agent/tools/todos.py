@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from phases.agent.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES
 from phases.agent.acceptance.todo_list.todo_fields import (
-    ALIASES,
     EXECUTORS,
     LONGEST,
     LONGEST_ID,
     MOST_ENTRIES,
     MOST_PRIORITY,
     MOST_TODOS,
+    NOT_KEPT,
+    PRIORITIES,
 )
 from phases.agent.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, applied
 from phases.agent.tools.shown import one_line
@@ -27,6 +28,7 @@ _MARKS = {
     "failed": "[!]",
     "canceled": "[-]",
 }
+_NOT_KEPT = "not kept"
 _DESCRIPTION = (
     "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id` (add: with `patch`). "
     "Keep one thing in_progress. The work is finished only when every todo that is required (all, unless `required` is false) "
@@ -50,34 +52,56 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
 
 
 def _parameters() -> dict[str, Any]:
+    """Wider than what is meant, where models are used to say more: what a word may be is told, and checked by `applied`."""
     name = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_ID}
     text = {"type": "string", "maxLength": LONGEST}
     content = {**text, "minLength": 1}
-    status = {"enum": [*STATUSES, *ALIASES]}
-    fields: dict[str, Any] = {
-        "required": {"type": "boolean"},
-        "dependencies": _list_of(name),
-        "supersedes": _list_of(name),
-        "blocked_reason": {"enum": list(BLOCKED_REASONS)},
-        "failure_reason": text,
-        "acceptance": _list_of(text),
-        "artifacts": _list_of(text),
-        "priority": {"type": "integer", "minimum": -MOST_PRIORITY, "maximum": MOST_PRIORITY},
-        "executor": {"enum": list(EXECUTORS)},
-        "owner_id": text,
-    }
+    status = {**text, "description": _one_of(STATUSES)}
+    fields = _fields(name, text)
     patch = {**closed({}), "properties": {"content": content, "status": status, **fields}}
-    row = {**closed({"content": content, "status": status}), "properties": {"id": name, **patch["properties"]}}
+    row = {
+        **closed({"content": content, "status": status}),
+        "properties": {"id": _or_null(name), **patch["properties"]},
+    }
     return closed(
         {},
-        todos={"type": "array", "maxItems": MOST_TODOS, "items": row},
+        todos={"type": ["array", "string"], "maxItems": MOST_TODOS, "items": row},
         action={"enum": list(ACTIONS)},
         id=name,
         patch=patch,
         status=status,
         reason=text,
         expected_revision={"type": "integer", "minimum": 0, "maximum": 10**6},
+        explanation={"type": "string", "description": _NOT_KEPT},
     )
+
+
+def _fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
+    """What may be left out, for which many models say null."""
+    from_to = f"{-MOST_PRIORITY} to {MOST_PRIORITY}, or {_one_of(PRIORITIES)}"
+    fields: dict[str, Any] = {
+        "required": {"type": "boolean"},
+        "dependencies": _list_of(name),
+        "supersedes": _list_of(name),
+        "blocked_reason": {**text, "description": _one_of(BLOCKED_REASONS)},
+        "failure_reason": text,
+        "acceptance": _list_of(text),
+        "artifacts": _list_of(text),
+        "priority": {"type": ["integer", "string"], "description": from_to},
+        "executor": {**text, "description": _one_of(EXECUTORS)},
+        "owner_id": text,
+        **{field: {"type": "string", "description": _NOT_KEPT} for field in NOT_KEPT},
+    }
+    return {field: _or_null(schema) for field, schema in fields.items()}
+
+
+def _one_of(words: Iterable[str]) -> str:
+    return " | ".join(words)
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {**schema, "type": [*kinds, "null"]}
 
 
 def _list_of(items: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ _MOST_STARS, _MOST_IMPORTS = 64, 2000
 _SPREAD = frozenset({"global_enum", "_convert_", "_convert"})
 """What gives a module the members of an enumeration for names of its own."""
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_SUPPRESSING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
+"""The last ones are of tests that want an import to fail."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Walked = tuple[ast.AST, bool, bool]
 
@@ -42,6 +44,8 @@ class Bindings(NamedTuple):
     """Those that bring everything."""
     opaque: bool
     """It may bind any name: it has a `__getattr__`, or gets at its names as a mapping."""
+    given: frozenset[str]
+    """What it sets on what it imports: names that other modules have while it runs."""
     is_program: bool
     """It does something of its own where it is run: it looks whether its name is `__main__`."""
 
@@ -62,6 +66,7 @@ class _Reader:
         self._imported: set[str] = set()
         self._set_on: set[str] = set()
         """What `setattr` is called for: where that is an imported module, it may be this very one."""
+        self._given: list[tuple[str, str]] = []
 
     def read(self, tree: ast.Module) -> Bindings:
         todo: list[_Walked] = [(tree, True, False)]
@@ -73,7 +78,8 @@ class _Reader:
         stars = tuple(found for found in imports if STAR in found.names)
         opaque = self._opaque or "__getattr__" in self._names or len(stars) > _MOST_STARS
         opaque = opaque or not self._imported.isdisjoint(self._set_on)
-        return Bindings(frozenset(self._names), imports[:_MOST_IMPORTS], stars, opaque, self._is_program)
+        given = frozenset(name for holder, name in self._given if holder in self._imported)
+        return Bindings(frozenset(self._names), imports[:_MOST_IMPORTS], stars, opaque, given, self._is_program)
 
     def _note(self, node: ast.AST, *, outside: bool, optional: bool) -> None:
         """`outside` of functions and classes."""
@@ -89,6 +95,7 @@ class _Reader:
         elif isinstance(node, ast.Call | ast.Attribute):
             self._opaque = self._opaque or _reaches_names(node)
             self._set_on.update(_set_on(node))
+            self._given += _given(node)
         if isinstance(node, ast.Import | ast.ImportFrom):
             self._imported.update(_bound(node))
         if outside:
@@ -132,8 +139,8 @@ def _bound(node: ast.AST) -> Iterable[str]:
 def _reaches_names(node: ast.Call | ast.Attribute) -> bool:
     """Whether this is a way to the names of a module as a mapping, or to the module as a value."""
     if isinstance(node, ast.Attribute):
-        return node.attr in _SPREAD or (
-            node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id == "sys"
+        of_sys = isinstance(node.value, ast.Name) and node.value.id == "sys"
+        return node.attr in _SPREAD or (of_sys and node.attr == "modules")
     called = node.func.id if isinstance(node.func, ast.Name) else ""
     return called in ("globals", "exec") or (called in ("vars", "locals") and not node.args)
 
@@ -143,6 +150,16 @@ def _set_on(node: ast.Call | ast.Attribute) -> Iterable[str]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr" and node.args:
         return (node.args[0].id,) if isinstance(node.args[0], ast.Name) else ()
     return ()
+
+
+def _given(node: ast.Call | ast.Attribute) -> Iterable[tuple[str, str]]:
+    """The name that is set on something by `something.name = ...`, with what that begins with."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+        return ()
+    holder = node.value
+    while isinstance(holder, ast.Attribute):
+        holder = holder.value
+    return ((holder.id, node.attr),) if isinstance(holder, ast.Name) else ()
 
 
 def _asks_for_main(test: ast.expr) -> bool:
@@ -158,7 +175,7 @@ def _catches(kind: ast.expr | None) -> bool:
 
 
 def _suppresses(call: ast.expr) -> bool:
-    return isinstance(call, ast.Call) and _last_name(call.func) == "suppress" and any(map(_catches, call.args))
+    return isinstance(call, ast.Call) and _last_name(call.func) in _SUPPRESSING and any(map(_catches, call.args))
 
 
 def _last_name(node: ast.expr) -> str:

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from phases.agent.acceptance.checks.entry_script import command_for, entry_script
 from phases.agent.acceptance.checks.imports import Modules, import_problems
+from phases.agent.acceptance.checks.lacks import lacking
 from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.acceptance.checks.written import file_problems
 from phases.agent.commands import Commands
@@ -22,11 +22,11 @@ from phases.agent.workspace import Workspace, WorkspaceError
 MOST_NAMED = 20
 _SECONDS, _HELP_SECONDS = 300, 60
 _TAIL = 1500
+_STOPPED = "\nstopped by a limit: "
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; what lies behind is not looked into."""
 _NOT_WRITTEN = ("node_modules", "site-packages")
-_NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'\n]{1,200})'", re.MULTILINE)
 Row = dict[str, Any]
 
 
@@ -55,7 +55,7 @@ def check_code(
     if commands.box.kind == NONE:
         why.append(f"no sandbox on this machine: {probe().detail}")
     elif not problems:
-        rows, problems, why = _run_all(plan, python, commands)
+        rows, problems, why = _run_all(plan, python, workspace.paths(), commands)
     verification = {
         "verified": bool(rows) and not problems and not why,
         "tree_sha256": tree_digest(workspace),
@@ -67,22 +67,22 @@ def check_code(
 
 
 def _run_all(
-    plan: Mapping[str, Any], python: Mapping[str, str], commands: Commands
+    plan: Mapping[str, Any], python: Mapping[str, str], there: Collection[str], commands: Commands
 ) -> tuple[list[Row], list[str], list[str]]:
     """What was run, what is wrong, and why nothing is verified. What the checks leave behind is taken back."""
     rows = [_run(commands, command, _SECONDS) for command in plan["validation_approach"]["verify_commands"]]
     failed = [row for row in rows if row["exit_code"] != 0]
-    lacking = ""
+    excuse = ""
     if entry := entry_script(python, plan):
         asked = _run(commands, command_for(entry, python), _HELP_SECONDS)
         rows.append(asked)
-        lacking = _lacks(asked, entry, python)
-        failed += [asked] if asked["exit_code"] != 0 and not lacking else []
+        excuse = _excuse(asked, entry, Modules(python, there), commands)
+        failed += [asked] if asked["exit_code"] != 0 and not excuse else []
     commands.take_back()
     problems = [f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed]
     why = [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
-    if lacking:
-        why.append(f"{asked['command']} needs the package {lacking}, which is not installed here")
+    if excuse:
+        why.append(f"{asked['command']} {excuse}")
     if not rows:
         why.append("nothing was run: the plan has no checks and there is no entry script")
     return rows, problems, why
@@ -90,7 +90,7 @@ def _run_all(
 
 def _run(commands: Commands, command: str, seconds: int) -> Row:
     finished = commands.run(command, seconds)
-    limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
+    limit = f"{_STOPPED}{finished.limit}" if finished.limit else ""
     return {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
 
 
@@ -98,14 +98,12 @@ def _how_it_ended(row: Row) -> str:
     return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
 
 
-def _lacks(row: Row, entry: str, python: Mapping[str, str]) -> str:
-    """The package from elsewhere that a program did not find: that is this machine's lack, and no fault of the code."""
-    named = _NO_MODULE.findall(row["tail"]) if row["exit_code"] else []
-    if not named:
-        return ""
-    top, modules = str(named[-1]).partition(".")[0], Modules(python)
-    places = ("", "src/", f"{entry.rpartition('/')[0]}/")
-    return "" if any(modules.is_there(place.lstrip("/") + top) for place in places) else top
+def _excuse(row: Row, entry: str, modules: Modules, commands: Commands) -> str:
+    """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
+    if row["exit_code"] is None:  # it may do its work whatever it is asked, and that takes as long as it takes
+        timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
+        return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
+    return lacking(row["tail"], entry, modules, commands) if row["exit_code"] else ""
 
 
 def _texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -140,6 +138,13 @@ def _fault(path: str, text: str) -> str | None:
     """Why a file that is not planned does not parse. JSON is what Python takes for it: results hold NaN, too."""
     if not path.endswith(".json"):
         return syntax.fault_of(path, text)
+    fault = _json_fault(text)
+    # Logs and data sets have one value on each line, whatever their name says.
+    lines = [line for line in text.split("\n") if line.strip()] if fault else []
+    return None if len(lines) > 1 and all(_json_fault(line) is None for line in lines) else fault
+
+
+def _json_fault(text: str) -> str | None:
     try:
         json.loads(text)
     except RecursionError:

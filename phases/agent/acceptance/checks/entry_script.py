@@ -49,7 +49,9 @@ def _is_program(modules: Modules, path: str) -> bool:
         return False
     if not bindings.is_program and name != _MAIN:
         return False
-    return any(_parses(modules.bindings.get(each)) for each in (path, *modules.targets(path)))
+    # A file with a guard of its own reads a command line where it is the one that is run.
+    found = (modules.bindings.get(each) for each in modules.targets(path))
+    return _parses(bindings) or any(_parses(each) for each in found if each and not each.is_program)
 
 
 def _holds_tests(folder: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from phases.agent.acceptance.checks.bindings import STAR, Bindings, Import, bindings_of
+from phases.agent.acceptance.checks.builds import Builds
 
 MOST_PROBLEMS = 20
 _MOST_PARTS = 32
@@ -37,12 +38,14 @@ class Modules:
     def __init__(self, files: Mapping[str, str], there: Collection[str] = ()) -> None:
         self.bindings: dict[str, Bindings | None] = {path: bindings_of(source) for path, source in files.items()}
         self.ours: set[str] = set()
-        """Folders without an __init__.py that something is imported from, so that they are packages for certain."""
+        """What an absolute import that holds starts with, so that it is meant, and nothing from elsewhere."""
         paths = [*(path for path in there if path.endswith(_BINARIES)), *files]
         self._files = {path[: path.index(".", path.rfind("/") + 1)]: path for path in paths}
         self._folders = {"", *_folders_of(self._files)}
         self._all_folders = _folders_of(there) | self._folders
         """Those that hold no module, too: Python lets them be imported."""
+        self._builds = Builds(files, there)
+        self._given = frozenset[str]().union(*(each.given for each in self.bindings.values() if each))
         self._reached: dict[str, list[str] | None] = {}
         self._holders: dict[str, list[str]] = {}
         """Of each name, where it is: for programs that put folders into their path."""
@@ -81,7 +84,7 @@ class Modules:
             return ["/".join(up[: len(up) - found.level + 1])] if found.level <= len(up) + 1 else []
         if top in _ELSEWHERE:
             return []
-        near = dict.fromkeys(("", "src", *(() if self.is_package(folder) else (folder,))))
+        near = [place for place in dict.fromkeys(("", "src", folder)) if not place or not self.is_package(place)]
         found_near = [place for place in near if self._has(place, top, path)]
         if not found_near:
             return []
@@ -90,11 +93,17 @@ class Modules:
         return list(dict.fromkeys([*found_near, *(place for place in far if self._has(place, top, path))]))
 
     def may_hold(self, location: str, name: str) -> bool:
-        """Whether something may have this name there: a module inside, what its file binds, or what that takes from others."""
+        """Whether something may have this name there: a module inside, what its file binds, or what others bring or set."""
         if location not in self._reached:
             self._reached[location] = self._reach(location)
         reached = self._reached[location]
-        return reached is None or name in _ALWAYS or any(self._holds(each, name) for each in reached)
+        if reached is None or name in _ALWAYS or name in self._given or self.may_be_made(location, name):
+            return True
+        return any(self._holds(each, name) for each in reached)
+
+    def may_be_made(self, holder: str, name: str) -> bool:
+        """Whether a folder gets a module of this name when the project is built."""
+        return holder in self._all_folders and self._builds.may_make(name)
 
     def _holds(self, location: str, name: str) -> bool:
         bindings = self._bindings_at(location)
@@ -134,7 +143,7 @@ class Modules:
 class _Problem(NamedTuple):
     text: str
     doubtful: str
-    """The folder without an __init__.py that it hangs on: a package from elsewhere may be meant. Empty for none."""
+    """What it hangs on being the one that is meant: a package from elsewhere may be. Empty where it is certain."""
 
 
 def _problems_of(modules: Modules, path: str) -> Iterator[_Problem]:
@@ -149,11 +158,23 @@ def _problems_of(modules: Modules, path: str) -> Iterator[_Problem]:
         faults = [(place, _fault_at(modules, place, found)) for place in modules.places_of(path, found)]
         tops = [_joined(place, [found.module.partition(".")[0]]) for place, fault in faults if not fault]
         if tops:
-            modules.ours.update(tops if found.names or "." in found.module else ())
+            sure = not found.level and (found.names or "." in found.module)
+            modules.ours.update(tops if sure else ())
         elif faults:
             place, fault = faults[0]
             top = _joined(place, [found.module.partition(".")[0]])
-            yield _Problem(where + fault, "" if found.level or modules.file_of(top) else top)
+            certain = found.level or (not place and modules.file_of(top))
+            yield _Problem(where + fault, "" if certain else top)
+
+
+def is_own(modules: Modules, path: str, found: Import) -> bool:
+    """Whether an import of a file is one of this workspace, and holds."""
+    return any(holds_at(modules, place, found) for place in modules.places_of(path, found))
+
+
+def holds_at(modules: Modules, place: str, found: Import) -> bool:
+    """Whether an import that starts from this folder holds."""
+    return not _fault_at(modules, place, found)
 
 
 def _imports(bindings: Bindings | None) -> tuple[Import, ...]:
@@ -172,7 +193,7 @@ def _fault_at(modules: Modules, place: str, found: Import) -> str:
     for part in filter(None, found.module.split(".")):
         holder, location = location, _joined(location, [part])
         if not modules.is_there(location):
-            if _may_load_others(modules, holder):
+            if _may_load_others(modules, holder) or modules.may_be_made(holder, part):
                 return ""
             shown = f"{'.' * found.level}{found.module}"[:200]
             return f"imports from {shown!r}, and there is no module {part[:80]!r} in {holder or 'the workspace'}"

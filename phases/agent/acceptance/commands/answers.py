@@ -43,7 +43,8 @@ def _verdict(ran: Ran, hook: Hook, point: Point, printed: str) -> Result:
     if ran.exit_code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return Result(FAILED, f"{name} {told}: its command cannot be run{_last_words(printed)}")
     if ran.exit_code in _blocking(hook, ran.exit_code):
-        return Result(BLOCK, _reason(ran, hook, printed) or f"{name} {told} without output")
+        silent = "and wrote no reason to standard error" if printed.strip() else "without output"
+        return Result(BLOCK, _reason(ran, hook, printed) or f"{name} {told} {silent}")
     if hook.exit_policy == CLAUDE:
         return Result(PASS, notes=(f"{HOOK_FAILED}: {name} {told}{_last_words(printed)}",))
     return Result(FAILED, f"{name} {told}, which is no verdict{_last_words(printed)}")

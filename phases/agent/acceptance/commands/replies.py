@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phases.agent.acceptance.commands.clean import cleaned
@@ -17,7 +18,9 @@ _LONGEST_LINE = 200
 _DENIES, _ALLOWS = ("block", "deny"), ("approve", "allow", "ask")
 _REFUSED = ("updatedInput", "updatedToolOutput", "updatedMCPToolOutput")
 _SPECIFIC, _PERMISSION = "hookSpecificOutput", "permissionDecision"
-_PROTOCOL = (b'"decision"', b'"continue"', b'"hookSpecificOutput"', b'"systemMessage"', b'"stopReason"')
+_REFUSES = re.compile(
+    rb"""["'](?:decision|permissionDecision)["']\s*:\s*["'](?:block|deny)["']|["']continue["']\s*:\s*[Ff]alse"""
+)
 _TEXTS = ("reason", "stopReason", "systemMessage", "decision")
 _SPECIFIC_TEXTS = ("additionalContext", _PERMISSION, "permissionDecisionReason")
 
@@ -49,10 +52,10 @@ def said(ran: Ran) -> Mapping[str, Any] | None:
 def _plain(ran: Ran, hook: Hook) -> Result:
     """Output that is no object is a note, unless it was meant for one: a block must not get lost for a missing comma.
 
-    A strict hook is any command at all, and may print braces; its output counts as an answer only if it speaks of one.
+    A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
     text = ran.stdout.strip().removeprefix(b"\xef\xbb\xbf")
-    meant = hook.exit_policy == CLAUDE or any(word in text for word in _PROTOCOL)
+    meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:
         size = "" if ran.is_whole else ": it is larger than 64 KiB"
         raise _Misunderstood(f"its answer looks like a JSON object and is none{size}")
@@ -65,39 +68,46 @@ def _taken(reply: Mapping[str, Any], hook: Hook, point: Point) -> Result:
         reason = reply.get("stopReason")
         told = cleaned(reason, MOST_TEXT).strip() if isinstance(reason, str) else ""
         return Result(STOP, told or f"hook {hook.key} stopped the run", message=_message(reply))
-    specific = _checked(reply)
-    notes = (*_refused(reply, specific), *_notes(reply, point), *_specific_notes(specific, point))
+    faults = list(_faults(reply))
+    if faults and hook.exit_policy == CLAUDE:
+        raise _Misunderstood(faults[0])
+    found = reply.get(_SPECIFIC)
+    specific = found if isinstance(found, dict) else {}
+    notes = (*faults, *_refused(reply, specific), *_notes(reply, point), *_specific_notes(specific, point))
     result = Result(PASS, message=_message(reply), context=_text(specific, "additionalContext"), notes=notes)
     if reply.get("decision") in _DENIES:
+        told = f"its answer has the decision {reply['decision']!r} without a reason"
         reason = _text(reply, "reason")
-        if not reason:
-            raise _Misunderstood(f"its answer has the decision {reply['decision']!r} without a reason")
-        return result._replace(status=BLOCK, reason=reason)
+        if not reason and hook.exit_policy == CLAUDE:
+            raise _Misunderstood(told)
+        return result._replace(status=BLOCK, reason=reason or f"hook {hook.key} exited with 0, and {told}")
     if point.name == BEFORE_TOOL and specific.get(_PERMISSION) == "deny":
         reason = _text(specific, "permissionDecisionReason") or f"hook {hook.key} denies this call"
         return result._replace(status=BLOCK, reason=reason)
     return result
 
 
-def _checked(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is specific to the point, when every field that counts is of its kind. Null is as good as nothing."""
+def _faults(reply: Mapping[str, Any]) -> Iterator[str]:
+    """What counts in an answer and is not as it should be. Null is as good as nothing.
+
+    Under the protocol of Claude Code nobody can tell then what the hook means. Under the other policies exit codes are the
+    protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
+    """
     specific = reply.get(_SPECIFIC)
     if not isinstance(reply.get("continue"), bool | None):
-        raise _Misunderstood("in its answer 'continue' is neither true nor false")
+        yield "in its answer 'continue' is neither true nor false"
     if not isinstance(specific, dict | None):
-        raise _Misunderstood(f"in its answer {_SPECIFIC!r} is no object")
-    specific = specific or {}
+        yield f"in its answer {_SPECIFIC!r} is no object"
+    specific = specific if isinstance(specific, dict) else {}
     for values, names in ((reply, _TEXTS), (specific, _SPECIFIC_TEXTS)):
         for name in names:
             if not isinstance(values.get(name), str | None):
-                raise _Misunderstood(f"in its answer {name!r} is no text")
+                yield f"in its answer {name!r} is no text"
+    known = (*_DENIES, *_ALLOWS)
     for decision in (reply.get("decision"), specific.get(_PERMISSION)):
-        if decision and decision not in (*_DENIES, *_ALLOWS):
-            known = ", ".join((*_DENIES, *_ALLOWS))
-            raise _Misunderstood(
-                f"its answer has the decision {cleaned(decision, _LONGEST_LINE)!r}, which is none of {known}"
-            )
-    return specific
+        if decision and isinstance(decision, str) and decision not in known:
+            told = cleaned(decision, _LONGEST_LINE)
+            yield f"its answer has the decision {told!r}, which is none of {', '.join(known)}"
 
 
 def _refused(reply: Mapping[str, Any], specific: Mapping[str, Any]) -> list[str]:

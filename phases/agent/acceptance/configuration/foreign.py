@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from phases.agent.acceptance.configuration.refused import matcher_words
 from phases.agent.acceptance.points import POINTS
 
 CLAUDE_CODE, CODEX, GEMINI = "claude", "codex", "gemini"
@@ -64,7 +65,10 @@ def matched(theirs: str, dialect: Dialect) -> Matched:
     if theirs.strip() in ("", "*"):
         return Matched("")
     if not _LIST.fullmatch(theirs):
-        return Matched(f".*(?:{_renamed(theirs, dialect)}).*")
+        pattern = f".*(?:{_renamed(theirs, dialect)}).*"
+        # one that is no pattern fits no name for another reason, which is told where items are checked
+        never = not matcher_words(pattern) and not any(re.fullmatch(pattern, tool) for tool in _OWN_TOOLS)
+        return Matched(pattern, never=never)
     names = [name for name in (part.strip() for part in re.split(r"[|,]", theirs)) if name]
     ours = {name: dialect.tools.get(name, name) for name in names}
     unknown = tuple(name for name, own in ours.items() if not _OWN_TOOLS.issuperset(own.split("|")))

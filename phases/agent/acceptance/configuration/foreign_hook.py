@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.agent.acceptance.configuration.fault import quoted
 from phases.agent.acceptance.configuration.foreign import DIALECTS, GEMINI, Dialect
 from phases.agent.acceptance.configuration.refused import LONGEST_SECONDS
-from phases.agent.acceptance.configuration.refused_params import quoted
 from phases.agent.acceptance.hook import CLAUDE, COMMAND, HTTP
 from phases.agent.acceptance.points import SESSION_END
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configuration.configured import HookConfigError
+from phases.agent.acceptance.configuration.fault import quoted
 from phases.agent.acceptance.configuration.foreign import CLAUDE_CODE, CODEX, DIALECTS, GEMINI, Dialect, matched
 from phases.agent.acceptance.configuration.foreign_hook import Reader, Row, at, item_of
 from phases.agent.acceptance.configuration.refused import faults_of
-from phases.agent.acceptance.configuration.refused_params import TOOL_POINTS, quoted
+from phases.agent.acceptance.configuration.refused_params import TOOL_POINTS
 from phases.agent.acceptance.hook import USER
 from phases.agent.acceptance.points import ACCEPT_GATE, POINTS
 from pipeline.errors import FormatError

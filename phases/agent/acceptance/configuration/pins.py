@@ -1,7 +1,8 @@
 """Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
 
 Not covered: what a named file calls in its turn (a Makefile, the tests that pytest finds), words that a shell makes at run time
-(`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace, and what lies under the folders of the system.
+(`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace,
+and what lies under the folders of the system.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phases.agent.acceptance.hook import COMMAND, Hook
-from phases.agent.workspace import LARGEST_FILE, Workspace, WorkspaceError
+from phases.agent.workspace import CONTROL, LARGEST_FILE, Workspace, WorkspaceError
 from pipeline.errors import StorageError
 from pipeline.files import read_bytes, sha256
 
@@ -56,6 +57,21 @@ def names_in(hook: Hook, workspace: str) -> tuple[str, ...]:
     """
     named = (path for path, is_script, _ in _named(hook, workspace) if is_script and not os.path.isabs(path))
     return tuple(dict.fromkeys(named))
+
+
+def control_files(workspace: str) -> dict[str, str]:
+    """All that lies in the folder of the user's hooks, as it is now: what stands beside a script may decide instead of it."""
+    root, found = os.path.join(workspace, CONTROL), dict[str, str]()
+    if os.path.islink(root):
+        return {CONTROL: UNREADABLE}
+    if not os.path.exists(root):
+        return {}
+    for folder, folders, names in os.walk(root, onerror=lambda error: found.update({CONTROL: UNREADABLE})):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        for name in sorted([*names, *links]):
+            path = os.path.relpath(os.path.join(folder, name), workspace)
+            found[path] = _digest(path, workspace)
+    return found
 
 
 def tampered(pins: Pins, workspace: str) -> tuple[str, ...]:

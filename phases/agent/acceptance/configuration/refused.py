@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from phases.agent.acceptance.configuration.refused_params import TOOL_POINTS, Fault, faults_of_params, quoted
+from phases.agent.acceptance.commands.variables import SET_FOR_ALL
+from phases.agent.acceptance.configuration.fault import Fault, quoted
+from phases.agent.acceptance.configuration.refused_params import TOOL_POINTS, faults_of_params
 from phases.agent.acceptance.hook import BUILTIN, CLAUDE, COMMAND, HTTP, INTERNAL, REPO
 from phases.agent.acceptance.points import ACCEPT_GATE, FAIL_CLOSED, POINTS
 
@@ -19,6 +21,7 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST_MATCHER = 500
 _OF_A_REPOSITORY = ("enabled", "items")
 _OF_COMMANDS = ("exit_policy", "on_timeout", "sandbox", "env", "env_allow")
+_OF_A_BLOCK: Mapping[str, str] = {"failure_policy": FAIL_CLOSED, "on_timeout": "block"}
 _KINDS = (BUILTIN, COMMAND, HTTP)
 
 
@@ -107,23 +110,33 @@ def _of_the_kind(item: Mapping[str, Any], kind: str) -> Iterator[Fault]:
     for name, value in item.get("env", {}).items():
         if "\0" in value:
             yield Fault(f".env.{name}", "no variable can hold a NUL character; delete it")
+        if name in SET_FOR_ALL:
+            words = (
+                f"the pipeline sets {name} for every hook; delete it, or set it in the command: env {name}=… COMMAND"
+            )
+            yield Fault(f".env.{name}", words)
 
 
 def _of_the_point(item: Mapping[str, Any]) -> Iterator[Fault]:
     point, matcher = item["point"], item.get("matcher", "")
     if point != ACCEPT_GATE:
-        for name in ("when", "allow_writes"):
+        for name in ("when", "allow_writes", "fail_fast"):
             if item.get(name):
                 yield Fault(f".{name}", f"it says nothing at {point}, only at accept_gate; delete it")
+    if not POINTS[point].blocks:
+        for name, value in _OF_A_BLOCK.items():
+            if item.get(name) == value:
+                yield Fault(f".{name}", f"nothing can be blocked at {point}, so {value} says nothing there; delete it")
     if not matcher:
         return
     if point not in TOOL_POINTS:
         yield Fault(".matcher", f"no tool is called at {point}; delete it, or mount the hook at before_tool_call")
-    elif words := _matcher_words(matcher):
+    elif words := matcher_words(matcher):
         yield Fault(".matcher", f"{quoted(matcher)} is no regular expression: {words}")
 
 
-def _matcher_words(matcher: str) -> str:
+def matcher_words(matcher: str) -> str:
+    """Why a text is no regular expression that is taken here, or nothing."""
     if len(matcher) > _LONGEST_MATCHER:
         return f"it is longer than {_LONGEST_MATCHER} characters"
     try:

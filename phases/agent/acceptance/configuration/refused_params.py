@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import ipaddress
+import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
 
+from phases.agent.acceptance.configuration.fault import Fault, quoted
+from phases.agent.acceptance.configuration.http_rules import METHODS, header_fault, url_fault
 from phases.agent.acceptance.hook import BUILTIN, COMMAND
 from phases.agent.acceptance.points import ACCEPT_GATE, AFTER_TOOL, BEFORE_TOOL, SESSION_END, TOOL_FAILED
 
 TOOL_POINTS = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED)
 LONGEST_COMMAND = 8192
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _BUILTINS: Mapping[str, tuple[str, ...]] = {
     "require_file_exists": ("path",),
     "warn_on_tool_call": ("tool_name", "tool_names"),
     "add_context_note": ("note", "message"),
 }
 """Of each, what it needs one of. All take a message."""
-
-
-class Fault(NamedTuple):
-    """One thing that is wrong."""
-
-    place: str
-    """Where, below `hooks`: `.items[2].timeout_sec`."""
-    words: str
-
-
-def quoted(value: object) -> str:
-    """A value as a message shows it: on one line, and not too long."""
-    try:
-        text = repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
-    return text if len(text) <= 80 else f"{text[:60]}…{text[-15:]}"
 
 
 def faults_of_params(item: Mapping[str, Any], kind: str) -> Iterator[Fault]:
@@ -83,6 +66,8 @@ def _of_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Iterat
     for name in (*needs, "message"):
         if name in params and not all(map(str.strip, _listed(params[name]))):
             yield Fault(f".{name}", "it is empty; write it, or delete it")
+    if words := _path_words(params):
+        yield Fault(".path", words)
     if handler == "warn_on_tool_call" and point not in TOOL_POINTS:
         yield Fault(".handler", f"no tool is called at {point}; mount it at before_tool_call")
     if handler == "add_context_note" and point == ACCEPT_GATE:
@@ -92,50 +77,30 @@ def _of_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Iterat
         yield Fault(".handler", "no model is asked after session_end; mount it at session_start")
 
 
+def _path_words(params: Mapping[str, Any]) -> str:
+    """Why a required file can be in no workspace, or nothing. Links are followed where it is looked for."""
+    path = params.get("path", "README.md")
+    folder = os.path.normpath(path).split("/")[0]
+    if os.path.isabs(path) or folder == "..":
+        return (
+            f"{quoted(path)} leads out of the workspace, so it would never be found; write a path in it, like README.md"
+        )
+    if path.strip() and (folder == "." or path.endswith("/") or "\0" in path):
+        return f"{quoted(path)} is no file in the workspace; write one, like README.md"
+    return ""
+
+
 def _of_http(params: Mapping[str, Any]) -> Iterator[Fault]:
     yield from _strange(params, ("url", "method", "headers", "include_metadata"), "kind http")
-    if words := _url_words(params.get("url", "")):
+    url, method = params.get("url", ""), params.get("method", "POST")
+    words = url_fault(url) if re.fullmatch(r"[\x21-\x7e]+", url) else f"{quoted(url)} is no URL"
+    if words:
         yield Fault(".url", f"{words}; write one like http://127.0.0.1:8080/hooks")
-    method = params.get("method", "POST")
-    if method not in _METHODS:
-        yield Fault(".method", f"{quoted(method)} is refused; there are: {', '.join(_METHODS)}")
+    if method not in METHODS:
+        yield Fault(".method", f"{quoted(method)} is refused; there are: {', '.join(METHODS)}")
     for name, value in params.get("headers", {}).items():
-        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-            yield Fault(".headers", f"{quoted(name)} is no name of a header; mend or delete it")
-        elif not value.strip() or not re.fullmatch(r"[\t\x20-\x7e\xa0-\xff]+", value):
-            yield Fault(
-                ".headers", f"the value of {quoted(name)} is empty, or no header can hold it; mend or delete it"
-            )
-
-
-def _url_words(url: str) -> str:
-    """Why nothing is sent to a URL, or nothing. Names other than localhost are never looked up."""
-    if not re.fullmatch(r"[\x21-\x7e]+", url):
-        return f"{quoted(url)} is no URL"
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        return f"{quoted(url)} is no URL: {error}"
-    if parts.scheme not in ("http", "https") or not host:
-        return f"{quoted(url)} is no absolute http or https URL"
-    if "@" in parts.netloc:
-        return "names and passwords stand in no URL"
-    return (
-        "" if _is_this_machine(host) else f"{quoted(host)} is not this machine; only localhost, 127.0.0.0/8 and ::1 are"
-    )
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    if address.version == 4:
-        return address.is_loopback
-    return address == ipaddress.IPv6Address("::1")
+        if words := header_fault(name, value):
+            yield Fault(".headers", words)
 
 
 def _strange(params: Mapping[str, Any], known: tuple[str, ...], of: str) -> Iterator[Fault]:

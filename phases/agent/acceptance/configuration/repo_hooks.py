@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from
-from phases.agent.acceptance.configuration.pins import UNREADABLE, Pins, digest_of_item, scripts_in
+from phases.agent.acceptance.configuration.pins import UNREADABLE, Pins, control_files, digest_of_item, scripts_in
 from phases.agent.acceptance.configuration.trust import Check, read_store
 from phases.agent.acceptance.hook import REPO, Hook
 from phases.agent.workspace import Workspace, WorkspaceError
@@ -46,6 +46,8 @@ class Discovered(NamedTuple):
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
     """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
+    beside: Mapping[str, str] | None = None
+    """What the user vouches for in the folder of hooks beside scripts; None where he vouches for nothing."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
     """Scripts in the workspace that hooks of the user name, as the user vouched for them, whatever the hooks file is."""
 
@@ -70,7 +72,8 @@ def discover(workspace: str, store_path: str, parse: Parse, check: Check, *, tru
     if found.state == UNTRUSTED:
         found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}")
     fault = "" if store.missing or found.state == NO_HOOKS else store.fault
-    return found._replace(store_fault=fault, user_scripts=known.get("user_scripts", {}))
+    beside = control_files(workspace) if trust_now else known.get("beside")
+    return found._replace(store_fault=fault, user_scripts=known.get("user_scripts", {}), beside=beside)
 
 
 def entry_for(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
@@ -86,7 +89,11 @@ def entry_for(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook
         said = _said(workspace, parse)
     if words := _unreadable({**said["scripts"], **theirs}):
         raise HookConfigError(f"nothing is trusted: {words}")
-    return {**said, **({"user_scripts": theirs} if theirs else {}), "trusted_at": at, "by": by}
+    scripts = {HOOKS_FILE: "", **said["scripts"], **theirs}
+    beside = {path: digest for path, digest in control_files(workspace).items() if path not in scripts}
+    more = {"user_scripts": theirs, "beside": beside}
+    kept = {name: rows for name, rows in more.items() if rows or name == "beside"}
+    return {**said, **kept, "trusted_at": at, "by": by}
 
 
 def user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:

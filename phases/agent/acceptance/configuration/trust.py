@@ -6,17 +6,21 @@ A store that somebody else could have written trusts nothing, and is not written
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from pipeline.errors import FormatError, PipelineError
-from pipeline.files import failure, write_durable
+from pipeline.files import failure, replace_file, sync_folder, write_durable
 from pipeline.formats import dump_json, parse_json
 
 VERSION = 2
 LARGEST_STORE = 4 * 1024 * 1024
+_PATIENCE = 10
 Check = Callable[[Any], str | None]
 """Why a value is no store, by its schema, or None."""
 
@@ -57,22 +61,68 @@ def read_store(path: str, check: Check) -> Store:
 
 def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Check) -> None:
     """Trusts what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
+    _sound(path, check)  # before anything is made beside it
     folder = os.path.dirname(os.path.abspath(path))
-    store = read_store(path, check)
-    if store.fault and not store.missing:
-        raise TrustRefused(f"nothing is written: {store.fault}")
-    value = {"version": VERSION, "workspaces": {**store.workspaces, os.path.realpath(workspace): dict(entry)}}
-    if breach := check(value):
-        raise TrustRefused(f"nothing is written: {path} would not be a store any more ({breach})")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.chmod(folder, 0o700)
-        write_durable(path, dump_json(value))
-        os.chmod(path, 0o600)
+        with _alone(path):
+            known = _sound(path, check).workspaces
+            value = {"version": VERSION, "workspaces": {**known, os.path.realpath(workspace): dict(entry)}}
+            if breach := check(value):
+                raise TrustRefused(f"nothing is written: {path} would not be a store any more ({breach})")
+            _replace(path, dump_json(value))
+            fault = read_store(path, check).fault
     except OSError as error:
         raise failure("write", path, error) from error
-    if fault := read_store(path, check).fault:
+    if fault:
         raise TrustRefused(f"it is written, and trusts nothing: {fault}")
+
+
+def _sound(path: str, check: Check) -> Store:
+    store = read_store(path, check)
+    if store.fault and not store.missing:
+        raise TrustRefused(f"nothing is written: {store.fault}")
+    return store
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """Nobody else writes between the reading and the writing of a store: the later of two would lose the other's entry."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(f"{path}.lock", flags, 0o600)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while not _taken(descriptor):
+            if time.monotonic() > deadline:
+                raise TrustRefused(
+                    f"nothing is written: another process has held {path}.lock for {_PATIENCE} s; end it first"
+                )
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _replace(path: str, data: bytes) -> None:
+    """The new store has its rights before it has its name, and until then a name that no other process takes."""
+    new = f"{path}.{os.getpid()}.new"
+    try:
+        write_durable(new, data)
+        os.chmod(new, 0o600)
+        replace_file(new, path)
+    finally:
+        with suppress(OSError):  # where it was renamed, it is not there any more
+            os.unlink(new)
+    sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
 class _Fault(PipelineError):

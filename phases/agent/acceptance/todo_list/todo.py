@@ -89,6 +89,13 @@ def settled(todo: Todo) -> Todo:
     return replace(todo, blocked_reason=blocked, failure_reason=failure)
 
 
+def fresh_id(taken: set[str]) -> str:
+    """An id that nothing has; it is taken then."""
+    name = next(name for name in (f"t{number}" for number in range(1, 10**6)) if name not in taken)
+    taken.add(name)
+    return name
+
+
 def is_superseded(todos: Sequence[Todo], todo: Todo) -> bool:
     """Whether another required todo that is not canceled stands in its place, directly or by way of canceled ones."""
     names = {todo.id}

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from phases.agent.acceptance.todo_list.todo import AGENT, BLOCKED_REASONS, INVALID, LIMIT, STATUSES, SUBAGENT, TodoError
+from phases.agent.acceptance.todo_list.todo import (
+    AGENT,
+    BLOCKED_REASONS,
+    CANCELED,
+    COMPLETED,
+    IN_PROGRESS,
+    INVALID,
+    LIMIT,
+    PENDING,
+    STATUSES,
+    SUBAGENT,
+    TodoError,
+)
 from phases.agent.tools.shown import one_line
 
 MOST_TODOS = MOST_ENTRIES = 64
@@ -15,13 +28,16 @@ LONGEST, LONGEST_ID, MOST_BYTES = 1024, 64, 64 * 1024
 MOST_PRIORITY = 1000
 ALIASES = MappingProxyType(
     {
-        "doing": "in_progress",
-        "running": "in_progress",
-        "in-progress": "in_progress",
-        "done": "completed",
-        "cancelled": "canceled",
+        **dict.fromkeys(("todo", "to_do", "open", "not_started"), PENDING),
+        **dict.fromkeys(("doing", "running", "started"), IN_PROGRESS),
+        **dict.fromkeys(("done", "complete", "finished"), COMPLETED),
+        **dict.fromkeys(("cancelled", "cancel"), CANCELED),
     }
 )
+"""Other words for a status, in small letters and with `_` between words."""
+PRIORITIES = MappingProxyType({"high": 100, "medium": 0, "low": -100})
+NOT_KEPT = ("activeForm", "active_form")
+"""What models are used to say of a todo, and nothing here has a use for."""
 EXECUTORS = (AGENT, SUBAGENT)
 
 
@@ -39,12 +55,13 @@ def fields_of(given: Any) -> dict[str, Any]:
     """The fields as a Todo has them. A null is taken for a field that was left out. Raises TodoError."""
     if not isinstance(given, Mapping):
         raise TodoError(INVALID, "a todo is an object of fields")
-    for name in given:
+    told = {name: value for name, value in given.items() if name not in NOT_KEPT}
+    for name in told:
         if name == "title":
             raise TodoError(INVALID, "`title` is not used any more; say `content`")
         if not isinstance(name, str) or name not in _READ:
             raise TodoError(INVALID, f"{one_line(repr(name), 80)} cannot be set; what can: {', '.join(_READ)}")
-    return {name: _READ[name](name, value) for name, value in given.items() if value is not None}
+    return {name: _READ[name](name, value) for name, value in told.items() if not _is_nothing(name, value)}
 
 
 def id_of(name: str, value: Any) -> str:
@@ -58,8 +75,9 @@ def id_of(name: str, value: Any) -> str:
 
 
 def status_of(name: str, value: Any) -> str:
-    """A status, by whatever word models use for it."""
-    return choice_of(name, ALIASES.get(value, value) if isinstance(value, str) else value, STATUSES)
+    """A status, by whatever word models use for it, however they write it."""
+    word = "_".join(re.split(r"[\s_-]+", value.strip().casefold())) if isinstance(value, str) else value
+    return choice_of(name, ALIASES.get(word, word) if isinstance(word, str) else word, STATUSES)
 
 
 def text_of(name: str, value: Any, most: int = LONGEST) -> str:
@@ -78,6 +96,10 @@ def choice_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
+def _is_nothing(name: str, value: Any) -> bool:
+    return value is None or (name == "blocked_reason" and value == "")
+
+
 def _content(name: str, value: Any) -> str:
     text = text_of(name, value)
     if not text:
@@ -92,10 +114,14 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _priority(name: str, value: Any) -> int:
+    if isinstance(value, str):
+        value = PRIORITIES.get(value.strip().casefold())
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MOST_PRIORITY:
-        raise TodoError(INVALID, f"`{name}` must be a whole number from -{MOST_PRIORITY} to {MOST_PRIORITY}")
+        raise TodoError(
+            INVALID, f"`{name}` must be a whole number from -{MOST_PRIORITY} to {MOST_PRIORITY}, or high, medium, low"
+        )
     return value
 
 

@@ -13,10 +13,8 @@ from phases.agent.acceptance.todo_list.todo import (
     CONFLICT,
     DUPLICATE,
     FAILED,
-    FINAL,
     IN_PROGRESS,
     INVALID,
-    LIMIT,
     NEXT,
     NOT_FOUND,
     PLAN,
@@ -25,11 +23,11 @@ from phases.agent.acceptance.todo_list.todo import (
     Todo,
     TodoError,
     failed_required,
+    fresh_id,
     settled,
 )
 from phases.agent.acceptance.todo_list.todo_fields import (
     LONGEST,
-    MOST_TODOS,
     check_size,
     fields_of,
     id_of,
@@ -37,6 +35,7 @@ from phases.agent.acceptance.todo_list.todo_fields import (
     text_of,
 )
 from phases.agent.acceptance.todo_list.todo_rules import check_list
+from phases.agent.acceptance.todo_list.whole_list import replaced
 from phases.agent.tools.shown import one_line
 from pipeline.errors import PhaseError
 
@@ -45,6 +44,7 @@ _ADD, _UPDATE, _SET, _REMOVE = "add", "update", "set_status", "remove"
 _STEPS = {"claim": IN_PROGRESS, "complete": COMPLETED, "fail": FAILED}
 ACTIONS = (_ADD, _UPDATE, _SET, _REMOVE, *_STEPS)
 _ARGUMENTS = ("todos", "action", "id", "patch", "expected_revision", "status", "reason")
+_NOT_KEPT = "explanation"
 _Row = Mapping[str, Any]
 
 
@@ -54,12 +54,12 @@ def applied(todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int) ->
     `todos` replaces the list; `action` changes one thing of it. (acceptance chain, section 9)
     """
     check_size(arguments)
-    given = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in arguments.items() if value is not None and name != _NOT_KEPT}
     if unknown := [name for name in given if name not in _ARGUMENTS]:
         raise TodoError(INVALID, f"{one_line(repr(unknown[0]), 80)} is none of: {', '.join(_ARGUMENTS)}")
     if ("todos" in given) == ("action" in given):
         raise TodoError(INVALID, "give either `todos`, the whole list, or `action`, one change")
-    made = _replaced(todos, given["todos"], turn) if "todos" in given else _changed(todos, given, turn)
+    made = replaced(todos, given["todos"], turn) if "todos" in given else _changed(todos, given, turn)
     check_list(todos, made)
     return made
 
@@ -127,7 +127,7 @@ def _changed(todos: tuple[Todo, ...], given: _Row, turn: int) -> tuple[Todo, ...
 
 def _added(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any], turn: int) -> Todo:
     taken = {row.id for row in todos}
-    name = id_of("id", given["id"]) if "id" in given else patch.get("id") or _fresh({*taken})
+    name = id_of("id", given["id"]) if "id" in given else patch.get("id") or fresh_id({*taken})
     if name in taken:
         raise TodoError(DUPLICATE, f"there is a todo {name} already; leave `id` out to get a new one")
     if "content" not in patch:
@@ -173,55 +173,3 @@ def _stepped(old: Todo, fields: _Row) -> Todo:
             TRANSITION, f"{old.id} is {old.status} and cannot become {new.status}; what may follow: {after}"
         )
     return new
-
-
-def _replaced(todos: tuple[Todo, ...], given: Any, turn: int) -> tuple[Todo, ...]:
-    """The list that a whole list asks for. It shows no single steps, so any are taken for done but those out of an end."""
-    if not isinstance(given, (list, tuple)):
-        raise TodoError(INVALID, "`todos` must be a list")
-    if len(given) > MOST_TODOS:
-        raise TodoError(LIMIT, f"{len(given):,} todos are over the limit of {MOST_TODOS}")
-    rows = [fields_of(row) for row in given]
-    if any("content" not in row or "status" not in row for row in rows):
-        raise TodoError(INVALID, "every todo of the list needs `content` and `status`")
-    matched = _matched(todos, rows)
-    taken = {row.id for row in todos} | {row["id"] for row in rows if "id" in row}
-    names = [old.id if old else row.get("id") or _fresh(taken) for old, row in zip(matched, rows, strict=True)]
-    known = {row["id"]: name for row, name in zip(rows, names, strict=True) if "id" in row}
-    made = []
-    for old, row, name in zip(matched, rows, names, strict=True):
-        for field in {"dependencies", "supersedes"} & row.keys():
-            row[field] = tuple(known.get(link, link) for link in row[field])
-        made.append(_shown(old, {**row, "id": name}, turn))
-    return tuple(made)
-
-
-def _matched(todos: tuple[Todo, ...], rows: Sequence[_Row]) -> list[Todo | None]:
-    """The todo that each row speaks of: by its id, else by the same content."""
-    by_id = {row.id: row for row in todos}
-    found = [by_id.get(row.get("id", "")) for row in rows]
-    free = {row.id: row for row in todos if row not in found}
-    for index, row in enumerate(rows):
-        if found[index] is None:
-            same = next((todo for todo in free.values() if todo.content == row["content"]), None)
-            found[index] = free.pop(same.id) if same else None
-    return found
-
-
-def _shown(old: Todo | None, fields: dict[str, Any], turn: int) -> Todo:
-    if old is None:
-        return settled(Todo(**fields, created=turn, updated=turn))
-    new = settled(replace(old, **fields))
-    if old.status in FINAL and new.status != old.status:
-        raise TodoError(
-            TRANSITION,
-            f"{old.id} is {old.status}, and that is final: it cannot become {new.status}; add a new todo for what is left",
-        )
-    return old if new == old else replace(new, revision=old.revision + 1, updated=turn)
-
-
-def _fresh(taken: set[str]) -> str:
-    """An id that nothing has; it is taken then."""
-    name = next(name for name in (f"t{number}" for number in range(1, 10**6)) if name not in taken)
-    taken.add(name)
-    return name
