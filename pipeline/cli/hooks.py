@@ -128,7 +128,7 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
 def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> int:
     """Run one hook now on the workspace of a task, as a run would. Exits with 0 when it passes, else with 1.
 
-    What the hook writes stays written; a check of the built-in hook leaves nothing behind.
+    What the hook changes stays changed; what a check without allow_writes only adds is taken back, as in a run.
 
     \b
     pipeline hooks test paper tests

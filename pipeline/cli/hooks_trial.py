@@ -69,7 +69,7 @@ class Trial:
 
 
 def tried(trial: Trial, hook: Hook) -> dict[str, Any]:
-    """What came of one hook. The caller holds the task, and the workspace stays as the hook leaves it."""
+    """What came of one hook. The caller holds the task, and the workspace stays as a run would leave it."""
     rows = recorded_rows(trial.places.journal)
     make_folder(trial.places.hooks)
     folder = os.path.join(trial.root, TRIALS)

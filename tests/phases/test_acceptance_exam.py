@@ -80,6 +80,15 @@ def test_a_file_that_the_agent_puts_beside_a_script_is_part_of_the_exam(name: st
     assert ended["attempts"][0]["tampered"] == [f".pipeline/{name}"]
 
 
+def test_a_file_that_python_would_take_for_the_users_tool_is_part_of_the_exam(place: Place) -> None:
+    """`python -m pytest` takes a pytest.py that lies in the workspace for pytest."""
+    ended = place.made(
+        says(write("a.py", CODE), call("Bash", command="echo > pytest.py")),
+        place.setting(item("t", "python3 -m pytest -q")),
+    )
+    assert (ended["stop_reason"], ended["attempts"][0]["tampered"]) == ("hook_tampered", ["pytest.py"])
+
+
 def test_a_script_in_the_users_folder_that_is_not_there_is_no_work_of_the_agent(place: Place) -> None:
     """It is missed before the agent spends an attempt, and what the agent puts there is never run."""
     with pytest.raises(

@@ -549,7 +549,8 @@ def command(line: str | list[str]) -> Hook:
 NAMED: list[tuple[str | list[str], set[str]]] = [
     ("pytest -q tests", set()),
     ("pytest tests/ tests/unit", set()),
-    ("python -m pytest", set()),
+    ("python -m pytest", {"pytest.py", "pytest/__main__.py", "pytest/__init__.py"}),
+    ("python -m checks", set()),
     ("sh ci/check.sh", {"ci/check.sh"}),
     ("./ci/check.sh --fast", {"ci/check.sh"}),
     ("ci/run", {"ci/run"}),

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.pins import ABSENT, control_files, names_in, tampered
+from phases.agent.acceptance.configuration.pins import ABSENT, control_files, is_tool, names_in, tampered
 from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.agent.acceptance.hook import REPO, Hook
 from phases.agent.acceptance.mounted import Mounted
@@ -115,7 +115,7 @@ def _first_seen(path: str, now: str, files: Mapping[str, str] | None) -> str | N
     """What a file that is named for the first time must be: as when the journal began. None where the agent may make it."""
     if files is not None:
         now = files.get(path, ABSENT)
-    return now if now or _is_control(path) else None
+    return now if now or _is_control(path) or is_tool(path) else None
 
 
 def _is_control(path: str) -> bool:

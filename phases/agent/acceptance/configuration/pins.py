@@ -1,6 +1,6 @@
 """Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
 
-Not covered: what a named file calls in its turn (a Makefile, the tests that pytest finds), words that a shell makes at run time
+Not covered: what a named file calls in its turn, the tests that pytest finds, words that a shell makes at run time
 (`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace,
 and what lies under the folders of the system.
 """
@@ -29,13 +29,21 @@ _HERE = re.compile(
     r"\$(?:\{(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\}|(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\b)"
 )
 _NO_PATH = re.compile(r"[*?\[\]{}$~\0]|://")
-_GOES_BEFORE = frozenset(
+_INTERPRETERS = frozenset(
+    {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "Rscript", "source", "."}
+)
+_GOES_BEFORE = _INTERPRETERS | {
+    "if", "then", "elif", "else", "while", "until", "do", "!", "time", "exec", "env", "nice", "nohup", "timeout",
+}  # fmt: skip
+"""Words after which there still comes what is run."""
+_MEANT = {"make": ("GNUmakefile", "makefile", "Makefile")}
+"""Files that a command takes without being told."""
+_TOOLS = frozenset(
     {
-        "if", "then", "elif", "else", "while", "until", "do", "!", "time", "exec", "env", "nice", "nohup", "timeout", "sh",
-        "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "source", ".",
+        "bandit", "black", "compileall", "coverage", "doctest", "flake8", "isort", "mypy", "nox", "pre_commit", "py_compile",
+        "pylint", "pyright", "pytest", "ruff", "tox", "unittest",
     }
 )  # fmt: skip
-"""Words after which there still comes what is run."""
 _BREAKS = re.compile(r"[;&|()\n]+")
 _DEEPEST = 3
 
@@ -57,6 +65,11 @@ def names_in(hook: Hook, workspace: str) -> tuple[str, ...]:
     """
     named = (path for path, is_script, _ in _named(hook, workspace) if is_script and not os.path.isabs(path))
     return tuple(dict.fromkeys(named))
+
+
+def is_tool(path: str) -> bool:
+    """Whether a file of the workspace would be taken for a tool that `python -m` means, which is no work of an agent."""
+    return path.split("/")[0].removesuffix(".py") in _TOOLS
 
 
 def control_files(workspace: str) -> dict[str, str]:
@@ -93,7 +106,7 @@ def _named(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str]]:
     for word, runs in _paths(command, ".", _DEEPEST):
         path = _placed(word, workspace)
         if path:
-            yield path, runs or path.endswith(_SUFFIXES), word
+            yield path, runs is not None and (runs or path.endswith(_SUFFIXES)), word
 
 
 def _strays(word: str, path: str, workspace: str) -> bool:
@@ -102,12 +115,12 @@ def _strays(word: str, path: str, workspace: str) -> bool:
     return ".." in word.split("/") and len(set(map(os.path.realpath, folders))) > 1
 
 
-def _paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool]]:
-    """The words of a command that look like paths, each with whether it is what is run. `cd` is followed."""
-    begins, written, follows_cd = True, False, False
+def _paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool | None]]:
+    """The words of a command that may be paths, each with whether it is what is run; None for a guess. `cd` is followed."""
+    begins, written, follows_cd, before = True, False, False, ""
     for word in _words(command):
         if _BREAKS.fullmatch(word):
-            begins, written, follows_cd = True, False, False
+            begins, written, follows_cd, before = True, False, False, ""
         elif word.strip("<>&|0123456789") == "" and ">" in word:
             written = True
         elif written:
@@ -122,9 +135,23 @@ def _paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool]]
         else:
             is_setting = re.match(r"[A-Za-z_]\w*=", word)
             named = word.partition("=")[2] if is_setting or word.startswith("-") else word
-            if "/" in named or named.endswith(_SUFFIXES):
-                yield _joined(folder, named), begins and not is_setting
+            if named:
+                yield _joined(folder, named), begins and not is_setting and _is_named(named, before)
+            for path in _modules(word) if before == "-m" else _MEANT.get(word, ()) if begins else ():
+                yield _joined(folder, path), True if is_tool(path) else None
+            before = word
             begins = begins and (bool(is_setting) or word in _GOES_BEFORE or word.startswith("-"))
+
+
+def _is_named(word: str, before: str) -> bool:
+    """Whether what is run is a file that the word names, and no command that the shell looks for."""
+    return "/" in word or (before in _INTERPRETERS and word not in _GOES_BEFORE)
+
+
+def _modules(name: str) -> tuple[str, ...]:
+    """The files that `python -m` may mean."""
+    path = name.replace(".", "/")
+    return (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
 
 
 def _words(command: str) -> list[str]:
