@@ -590,7 +590,9 @@ def test_the_files_that_a_command_names_are_found(place: Place, line: str | list
     (place.root / "tests" / "unit").mkdir(parents=True)
     found = scripts_in(command(line), str(place.root))
     assert set(found) == paths
-    assert {path for path, digest in found.items() if digest == ABSENT} == {path for path in paths if "new" in path}
+    assert {path for path, digest in found.items() if digest == ABSENT} == {
+        path for path in paths if "new" in path or "pytest" in path
+    }
 
 
 def test_files_outside_are_pinned_by_their_whole_path_and_links_there_are_not(place: Place, tmp_path: Path) -> None:
