@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from phases.agent.acceptance.chain import Chain
 from phases.agent.acceptance.checks.code_check import check_code
 from phases.agent.acceptance.checks.manifest import Manifests
-from phases.agent.acceptance.configuration.pins import tampered
+from phases.agent.acceptance.configuration.pins import control_files, tampered
 from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.exam import Exam, Past, exam_of, past_of
@@ -30,7 +30,7 @@ from phases.agent.model import Model
 from phases.agent.models.providers import PROVIDERS
 from phases.agent.models.redaction import redacted_value
 from phases.agent.run import Ending
-from phases.agent.workspace import Workspace
+from phases.agent.workspace import CONTROL, Workspace
 from pipeline.errors import Incomplete, Interrupted, Paused, PipelineError
 
 
@@ -58,7 +58,7 @@ def acceptance_of(
     try:
         hooks = mounted(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
         exam = exam_of(hooks, past, begun.planned, root)
-        _refuse_another_exam(exam, task)
+        _refuse_another_exam(exam, task, events.emit)
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
@@ -85,12 +85,16 @@ def _may_trust_now(assignment: Assignment, begun: Begun, past: Past, root: str) 
     """
     if not assignment.hooks.trust_now or not begun.journal.begun.get("first"):
         return False
-    return past.files is None or (HOOKS_FILE in past.pins and not tampered(past.pins, root))
+    if past.files is None:
+        return True
+    kept = {path: digest for path, digest in past.pins.items() if path.startswith(f"{CONTROL}/")}
+    return HOOKS_FILE in past.pins and not tampered(past.pins, root) and control_files(root).keys() == kept.keys()
 
 
-def _refuse_another_exam(exam: Exam, task: str) -> None:
+def _refuse_another_exam(exam: Exam, task: str, emit: Callable[..., None]) -> None:
     """What was changed before this start is for the user to look at: the agent may have done it, and so may he."""
     if odd := exam.odd():
+        emit("hook_tampered", files=odd)
         raise Incomplete(
             f"{HOOK_TAMPERED}: {', '.join(odd)} decides about acceptance, and is not what it was: restore it, or if you changed "
             f"it yourself: pipeline hooks trust {shlex.quote(task)}",

@@ -15,7 +15,7 @@ from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.acceptance.checks.written import fault_of
 from phases.agent.acceptance.exam import pins_in
 from phases.agent.assignment import Assignment, Places
-from phases.agent.copies import bring_along, keep_a_copy
+from phases.agent.copies import bring_along, bring_file, keep_a_copy, latest_aside
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
 from phases.agent.kernel_files import set_kernel_aside
@@ -95,6 +95,8 @@ def begin(
         replace_file(coming, places.journal)
         sync_folder(os.path.dirname(places.journal))
     work.in_place()
+    if not os.path.lexists(places.workspace) and (before := latest_aside(places.workspace)):
+        bring_along(CONTROL, before, places.workspace)  # it was set aside by a redo
     make_folder(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
     told = journal.begun
@@ -218,6 +220,8 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
             sync_folder(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
         bring_along(CONTROL, aside, workspace)
+        for path in begun["pins"]:
+            bring_file(path, aside, workspace)
     else:
         for path in begun["remove"]:
             if os.path.lexists(os.path.join(workspace, path)):

@@ -32,16 +32,25 @@ def verdict_on(run: Run, text: str, continues: int) -> dict[str, Any]:
 
 def judged_again(run: Run, ending: Ending, holds: Callable[[Ending], bool]) -> Ending:
     """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
-    journal = run.conversation.journal
-    while journal.replaying or not holds(ending):
+    journal, live = run.conversation.journal, False
+    while journal.replaying or not (live or holds(ending)):
+        live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
         verdict = verdict_on(run, "the work as it is now", run.most_continues)
         if verdict["stop"] == TODO_WAITING:
             halt(run, TODO_WAITING, verdict["detail"])
             continue
         refused = verdict["stop"] or (HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED)
         reason = ACCEPTED if verdict["block"] is None else refused
+        if reason != ACCEPTED and not journal.replaying:
+            run.keep_ending(_refusals(run), verdict["verification"]["tree_sha256"])
         ending = ended(run, reason, verdict, verdict["block"] or "")
     return ending
+
+
+def _refusals(run: Run) -> int:
+    """How often the work was refused by now."""
+    verdicts = (row["result"] for row in run.conversation.journal.all_rows() if row["kind"] == "verdict")
+    return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
 
 
 def ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:

@@ -38,6 +38,23 @@ def bring_along(name: str, source: str, target: str) -> None:
         keep_a_copy(theirs, ours)
 
 
+def latest_aside(path: str) -> str:
+    """What was set aside last from there: `<path>.prev`, `.prev2`, …; empty where nothing was."""
+    found, target, number = "", f"{path}.prev", 2
+    while os.path.lexists(target):
+        found, target, number = target, f"{path}.prev{number}", number + 1
+    return found
+
+
+def bring_file(path: str, source: str, target: str) -> None:
+    """Copies one file out of a workspace that was set aside into the new one, where it is not there."""
+    theirs, ours = os.path.join(source, path), os.path.join(target, path)
+    inside = os.path.realpath(theirs) == os.path.join(os.path.realpath(source), path)
+    if inside and os.path.isfile(theirs) and not os.path.lexists(ours):
+        os.makedirs(os.path.dirname(ours), exist_ok=True)
+        shutil.copy2(theirs, ours)
+
+
 def _too_deep(root: str) -> bool:
     """Whether folders are nested beyond what can be copied; a command can make them without end."""
     folders = [(root, 0)]

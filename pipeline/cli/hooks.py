@@ -134,9 +134,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     pipeline hooks test paper tests
     pipeline hooks test paper internal:code
     """
-    from pipeline.cli.hooks_found import found_hooks, hook_named
+    from pipeline.cli.hooks_found import found_hooks, hook_named, setting_of
     from pipeline.cli.hooks_trial import Trial, tried
-    from pipeline.cli.own import own_hooks
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -144,13 +143,12 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     with store.writing() as left:
         if left:
             warn(left)
-        own_hooks()  # raises where a run would not begin
         chosen = hook_named(found_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
             tell(f"runs {chosen.key} …")
         values = effective(settings, store.load("task.json"), {})
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
-        outcome = tried(Trial(store.root, store.id, values, plan, os.environ), chosen)
+        outcome = tried(Trial(store.root, store.id, values, plan, setting_of(store.contracts)), chosen)
     if as_json:
         say_json({"task": store.id, "hook": chosen.key, **outcome})
     else:

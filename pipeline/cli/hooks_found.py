@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +23,11 @@ from phases.agent.acceptance.configuration.repo_hooks import (
 )
 from phases.agent.acceptance.configuration.trust import read_store
 from phases.agent.acceptance.hook import REPO, USER, Hook
-from phases.agent.acceptance.mounted import CODE, STORE
+from phases.agent.acceptance.mounted import CODE, STORE, HookSetting
 from phases.agent.acceptance.points import POINTS
 from phases.agent.tools.shown import one_line
 from phases.agent.workspace import Workspace
-from pipeline.cli.own import config_folder, settings_file
+from pipeline.cli.own import config_folder, own_hooks, settings_file
 from pipeline.contract import Contracts, explanations
 from pipeline.errors import PipelineError, UsageError
 from pipeline.plain_yaml import parse_yaml
@@ -67,6 +68,11 @@ class Found(NamedTuple):
     notes: tuple[str, ...]
     """Why hooks do not run, a line each."""
     repo: Discovered
+
+
+def setting_of(contracts: Contracts) -> HookSetting:
+    """What a run is told of the user's hooks. Raises UsageError for a file that is not right."""
+    return HookSetting(own_hooks(), config_folder(), parse_hooks(contracts), check_store(contracts), os.environ)
 
 
 def found_hooks(contracts: Contracts, workspace: str) -> Found:

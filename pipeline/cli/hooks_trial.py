@@ -13,9 +13,11 @@ from typing import Any
 from phases.agent.acceptance.checks.code_check import check_code
 from phases.agent.acceptance.checks.manifest import Manifests, changes
 from phases.agent.acceptance.events import Events
+from phases.agent.acceptance.exam import exam_of, past_of
 from phases.agent.acceptance.executor import Executor, Outside
 from phases.agent.acceptance.gate_hooks import GateHooks
-from phases.agent.acceptance.hook import Hook
+from phases.agent.acceptance.hook import COMMAND, Hook
+from phases.agent.acceptance.mounted import HookSetting, mounted
 from phases.agent.acceptance.payload import RunFacts
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.assignment import Places, places_in
@@ -59,8 +61,8 @@ class Trial:
     settings: Mapping[str, Any]
     """What a run of the task would go by."""
     plan: Mapping[str, Any] | None
-    environment: Mapping[str, str]
-    """The user's."""
+    hooks: HookSetting
+    """What the user says of hooks."""
 
     @property
     def places(self) -> Places:
@@ -71,6 +73,7 @@ class Trial:
 def tried(trial: Trial, hook: Hook) -> dict[str, Any]:
     """What came of one hook. The caller holds the task, and the workspace stays as a run would leave it."""
     rows = recorded_rows(trial.places.journal)
+    _refuse_edited(trial, hook, rows)
     make_folder(trial.places.hooks)
     folder = os.path.join(trial.root, TRIALS)
     started = time.monotonic()
@@ -88,6 +91,20 @@ def tried(trial: Trial, hook: Hook) -> dict[str, Any]:
     }
 
 
+def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
+    """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
+    root = os.path.realpath(trial.places.workspace)
+    past = past_of(rows[0].get("begun", {}), rows[1:]) if rows else None
+    if hook.kind != COMMAND or past is None or past.files is None:
+        return
+    planned = order_of(trial.plan) if trial.plan else ()
+    if odd := exam_of(mounted(trial.hooks, root), past, planned, root).odd_of(hook):
+        raise UsageError(
+            f"{hook.key} is not run: {', '.join(odd)} is not what it was when the agent began, and the agent may have edited it; "
+            f"look at it, then: pipeline hooks trust {trial.id}"
+        )
+
+
 def _gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, aside: str) -> GateHooks:
     """The gate with this hook alone. What it puts aside, it puts into `aside`: a run may keep a tree of its own."""
     places, facts = trial.places, _facts(trial, rows)
@@ -96,7 +113,7 @@ def _gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, aside: str
         Commands(_box(trial), Snapshot(places.workspace, os.path.join(aside, "before"))),
     )
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    executor = Executor(facts, Outside(folder, trial.environment, secret), Events(folder), commands)
+    executor = Executor(facts, Outside(folder, trial.hooks.environment, secret), Events(folder), commands)
     planned = order_of(trial.plan) if trial.plan else ()
     check = partial(_check, trial, rows, workspace, commands)
     return GateHooks((hook,), facts, executor, commands, workspace, Manifests(), planned, check)

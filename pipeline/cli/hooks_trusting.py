@@ -55,7 +55,10 @@ class Offer(NamedTuple):
 def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
     """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
     own = _own()
-    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)) and not user_scripts(workspace, own):
+    store = read_store(store_path(), check_store(contracts))
+    known = store.entry(workspace)
+    there = os.path.lexists(os.path.join(workspace, HOOKS_FILE)) or user_scripts(workspace, own)
+    if not (there or (known and known["hooks"])):
         raise UsageError(
             f"there is nothing to trust: the workspace has no {HOOKS_FILE}, and no script that a hook of your own names; "
             f"write {workspace}/{HOOKS_FILE} first"
@@ -68,8 +71,7 @@ def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
         return seen[-1]
 
     entry = entry_for(workspace, noted, at, by, own)
-    store = read_store(store_path(), check_store(contracts))
-    before = store.entry(workspace) or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
+    before = known or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
     hooks, scripts, named, beside = (
         _marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts", "beside")
     )

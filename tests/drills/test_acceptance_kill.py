@@ -324,13 +324,8 @@ def test_a_script_in_the_workspace_that_is_edited_after_a_kill_is_not_run_and_is
     assert ended.code == INCOMPLETE, last_words(ended)
     assert [name for name, _ in bench.runs() - before if name not in ("guard", "style")] == []
     path = ".pipeline/tests.sh"
-    assert [row["files"] for row in events(bench.ground.task) if row["event"] == "hook_tampered"] == [[path]] * 4
-    refused = [row["result"] for row in bench.of_kind("verdict")]
-    assert [row["tampered"] for row in refused] == [True] * 4
-    for number, row in enumerate(refused[:3], 1):
-        assert f'attempt="{number}" of="3"' in row["feedback"]
-        assert path in row["feedback"]
-    assert bench.document("acceptance.json")["stop_reason"] == "hook_tampered"
+    assert [row["files"] for row in events(bench.ground.task) if row["event"] == "hook_tampered"] == [[path]]
+    assert f"{path} decides about acceptance, and is not what it was" in last_words(ended) + ended.err
 
 
 def test_a_hook_that_the_user_takes_out_after_a_kill_is_not_asked_and_not_waited_for(whole: Whole) -> None:

@@ -200,6 +200,7 @@ def test_the_variables_for_a_hook_hold_no_secret() -> None:
         "CI": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

@@ -8,12 +8,25 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.pins import ABSENT, control_files, is_tool, names_in, tampered
+from phases.agent.acceptance.configuration.pins import (
+    ABSENT,
+    UNREADABLE,
+    control_files,
+    is_tool,
+    names_in,
+    run_by,
+    scripts_in,
+    tampered,
+)
 from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.agent.acceptance.hook import REPO, Hook
 from phases.agent.acceptance.mounted import Mounted
+from phases.agent.acceptance.stop_reasons import CONFIG_INVALID
+from phases.agent.copies import latest_aside
 from phases.agent.journal import recorded_rows
 from phases.agent.workspace import CONTROL
+from pipeline.append import repair_tail
+from pipeline.errors import Incomplete
 
 BASE, PINS = "base", "pins"
 """Kinds of journal rows: what stood at the start, and files that came to be part of the exam since."""
@@ -26,6 +39,8 @@ class Past(NamedTuple):
     """What was taken down of files of the workspace: path -> sha256."""
     files: Mapping[str, str] | None
     """The workspace when this journal began; None while it begins."""
+    first: bool
+    """No agent worked in this workspace before this journal."""
 
 
 class Exam(NamedTuple):
@@ -48,13 +63,15 @@ class Exam(NamedTuple):
         if self.beside is None:
             return []
         now = {path: digest for path, digest in control_files(self.root).items() if path not in self.must}
-        return [path for path in {*now, *self.beside} if now.get(path, ABSENT) != self.beside.get(path, ABSENT)]
+        odd = (path for path in {*now, *self.beside} if now.get(path, ABSENT) != self.beside.get(path, ABSENT))
+        return [*odd, *(path for path in now if now[path] == UNREADABLE and self.beside.get(path) == UNREADABLE)]
 
     def odd_of(self, hook: Hook) -> list[str]:
         """The same, of the files that one hook rests on."""
-        mine = {*names_in(hook, self.root), *((HOOKS_FILE,) if hook.source == REPO else ())}
+        named = {*names_in(hook, self.root), *scripts_in(hook, self.root)}
+        mine = {*named, *((HOOKS_FILE,) if hook.source == REPO else ())}
         pins = {path: digest for path, digest in self.must.items() if path in mine or os.path.isabs(path)}
-        strangers = self._strangers() if any(map(_is_control, mine)) else []
+        strangers = self._strangers() if any(map(_is_control, mine)) or CONTROL in hook.command else []
         return sorted({*tampered(pins, self.root), *strangers})
 
     def missing_of(self, hook: Hook) -> list[str]:
@@ -71,31 +88,50 @@ def past_of(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Past
             pins = {**row["result"]["pins"], **pins}
         if row["kind"] == BASE:
             files = row["result"]["manifest"]["files"]
-    return Past(pins, files)
+    return Past(pins, files, bool(begun.get("first")))
 
 
 def pins_in(journal: str) -> Mapping[str, str]:
-    """What a journal on the disk has taken down: another beginning of the work makes none of it another."""
+    """What a journal on the disk has taken down, or the last that was set aside: another beginning makes none of it another."""
+    journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
+    repair_tail(journal)
     rows = recorded_rows(journal)
     return past_of(rows[0].get("begun", {}), rows[1:]).pins if rows else {}
 
 
 def exam_of(mounted: Mounted, past: Past, planned: Collection[str], root: str) -> Exam:
-    """The exam as it is now. `planned` files are the agent's to write, whatever hook of the user names them."""
+    """The exam as it is now. `planned` files are the agent's to write, whatever hook of the user looks at them.
+
+    Raises Incomplete where a trusted hook of the workspace runs one of them.
+    """
     must: dict[str, str] = {}
     for path, now in mounted.named.items():
         if os.path.isabs(path):  # for this start alone: the user may mend it in a pause, and the agent cannot reach it
             must[path] = now
         elif path not in planned:
-            known = mounted.vouched.get(path, past.pins.get(path, _first_seen(path, now, past.files)))
+            known = mounted.vouched.get(path, past.pins.get(path, _first_seen(path, now, past)))
             must.update({path: known} if known is not None else {})
+    _refuse_planned(mounted, planned, root)
     for path, now in mounted.repo.pins.items():
-        must[path] = mounted.vouched.get(path, past.pins.get(path, now))
+        if path == HOOKS_FILE or path not in planned:
+            must[path] = mounted.vouched.get(path, past.pins.get(path, now))
     if HOOKS_FILE in past.pins and HOOKS_FILE not in mounted.vouched:
         must = {**past.pins, **must}  # what the file named cannot be told any more: all of it stays
-    beside = _beside(must, mounted, past, root) if any(map(_is_control, must)) else None
-    now_new = {path: digest for path, digest in {**must, **(beside or {})}.items() if path not in past.pins}
-    return Exam(must, {path: digest for path, digest in now_new.items() if not os.path.isabs(path)}, beside, root)
+    in_force = any(map(_is_control, must)) or any(CONTROL in hook.command for hook in mounted.hooks)
+    beside = _beside(must, mounted, past, root) if in_force else None
+    unseen = {path: digest for path, digest in {**must, **(beside or {})}.items() if path not in past.pins}
+    return Exam(must, {path: digest for path, digest in unseen.items() if not os.path.isabs(path)}, beside, root)
+
+
+def _refuse_planned(mounted: Mounted, planned: Collection[str], root: str) -> None:
+    """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
+    for hook in mounted.repo.hooks:
+        if both := [path for path in run_by(hook, root) if path in planned and not hook.sandbox]:
+            raise Incomplete(
+                f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
+                "run in the sandbox (sandbox: true), then trust it anew",
+                stop_reason=CONFIG_INVALID,
+            )
 
 
 def _beside(must: Mapping[str, str], mounted: Mounted, past: Past, root: str) -> dict[str, str]:
@@ -103,18 +139,17 @@ def _beside(must: Mapping[str, str], mounted: Mounted, past: Past, root: str) ->
     repo = mounted.repo
     if repo.beside is not None and repo.state in (TRUSTED, NO_HOOKS):
         return {path: digest for path, digest in repo.beside.items() if path not in must}
-    if past.files is None and not past.pins:
-        first = control_files(root)
-    else:
-        first = {path: digest for path, digest in (past.files or {}).items() if _is_control(path)}
+    first = control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.pins}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}
 
 
-def _first_seen(path: str, now: str, files: Mapping[str, str] | None) -> str | None:
-    """What a file that is named for the first time must be: as when the journal began. None where the agent may make it."""
-    if files is not None:
-        now = files.get(path, ABSENT)
+def _first_seen(path: str, now: str, past: Past) -> str | None:
+    """What a file must be that is named for the first time: as before the agent worked. None where it may be the agent's."""
+    if past.files is not None:
+        now = past.files.get(path, ABSENT)
+    if not past.first:
+        now = ABSENT
     return now if now or _is_control(path) or is_tool(path) else None
 
 

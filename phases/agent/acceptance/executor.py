@@ -14,6 +14,7 @@ from phases.agent.acceptance.builtin_hooks import run_builtin
 from phases.agent.acceptance.commands.answers import answer_of
 from phases.agent.acceptance.commands.command_hooks import Place, run_command
 from phases.agent.acceptance.commands.process import Ran
+from phases.agent.acceptance.configuration.pins import forget_caches
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.exam import Exam
 from phases.agent.acceptance.hook import (
@@ -99,6 +100,7 @@ class Executor:
         """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
         if hook.kind != COMMAND or self.exam is None:
             return None
+        forget_caches(self._run.cwd)
         if odd := self.exam.odd_of(hook):
             self._events.emit("hook_tampered", files=odd, **_who(hook, occasion))
             status = STOP if occasion.point == BEFORE_TOOL else FAILED

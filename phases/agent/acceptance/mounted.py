@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from phases.agent.acceptance.configuration.configured import hooks_from
 from phases.agent.acceptance.configuration.pins import ABSENT, names_in, scripts_in
 from phases.agent.acceptance.configuration.repo_hooks import (
+    HOOKS_FILE,
     MODIFIED,
     NO_HOOKS,
     TRUSTED,
@@ -68,13 +69,15 @@ def mounted(setting: HookSetting, workspace: str, *, trust_now: bool = False) ->
     own = hooks_from(setting.own["hooks"], USER, where) if setting.own and on else ()
     store = os.path.join(setting.own_folder, STORE) if setting.own_folder else ""
     repo = discover(workspace, store, setting.parse, setting.check_store, trust_now=trust_now)
+    vouched = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
+    if repo.state == NO_HOOKS and repo.beside is not None:
+        vouched[HOOKS_FILE] = ABSENT
     if options.get("enabled") is False:
         repo = repo._replace(state=NO_HOOKS, hooks=(), pins={})
     _refuse(repo, stops=options.get("on_untrusted") == "stop")
     named = {path: ABSENT for hook in own for path in names_in(hook, workspace)}
     for hook in own:
         named.update(scripts_in(hook, workspace))
-    vouched = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
     told = f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
     return Mounted((CODE, *own, *repo.hooks), repo, named, vouched, told if repo.state == MODIFIED else "")
 

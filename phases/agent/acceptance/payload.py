@@ -182,6 +182,7 @@ def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
         "CI": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

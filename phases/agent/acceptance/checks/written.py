@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.agent.tools import syntax
-from phases.agent.workspace import Workspace, WorkspaceError
+from phases.agent.workspace import CONTROL, Workspace, WorkspaceError
 
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     """What is wrong with the planned files: not there, empty, or not what their names say."""
-    problems = [f"delete what cannot be taken in: {stray}" for stray in workspace.strays()]
+    strays = [
+        stray for stray in workspace.strays() if not stray[1:].startswith((f"{CONTROL}/", f"{CONTROL}'"))
+    ]  # the user's
+    problems = [f"delete what cannot be taken in: {stray}" for stray in strays]
     faults = ((row["path"], fault_of(workspace, row["path"])) for row in plan["file_structure"])
     return problems + [f"{path} {fault}" for path, fault in faults if fault]
 

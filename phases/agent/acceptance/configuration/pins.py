@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ _GOES_BEFORE = _INTERPRETERS | {
 """Words after which there still comes what is run."""
 _MEANT = {"make": ("GNUmakefile", "makefile", "Makefile")}
 """Files that a command takes without being told."""
+_CACHE = "__pycache__"
 _TOOLS = frozenset(
     {
         "bandit", "black", "compileall", "coverage", "doctest", "flake8", "isort", "mypy", "nox", "pre_commit", "py_compile",
@@ -51,11 +53,16 @@ _DEEPEST = 3
 def scripts_in(hook: Hook, workspace: str) -> dict[str, str]:
     """The files that the command of a hook names, as they are now. Folders and mere words are none."""
     found: dict[str, str] = {}
-    for path, is_script, word in _named(hook, workspace):
+    for path, is_script, word, _ in _named(hook, workspace):
         digest = UNREADABLE if _strays(word, path, workspace) else _digest(path, workspace)
         if digest or (is_script and not os.path.isabs(path)):
             found[path] = digest
     return found
+
+
+def run_by(hook: Hook, workspace: str) -> tuple[str, ...]:
+    """The paths in the workspace that a hook runs, and does not only look at."""
+    return tuple(path for path, _, _, runs in _named(hook, workspace) if runs and not os.path.isabs(path))
 
 
 def names_in(hook: Hook, workspace: str) -> tuple[str, ...]:
@@ -63,7 +70,7 @@ def names_in(hook: Hook, workspace: str) -> tuple[str, ...]:
 
     What stands there, if anything, plays no part in it.
     """
-    named = (path for path, is_script, _ in _named(hook, workspace) if is_script and not os.path.isabs(path))
+    named = (path for path, is_script, _, _ in _named(hook, workspace) if is_script and not os.path.isabs(path))
     return tuple(dict.fromkeys(named))
 
 
@@ -73,7 +80,10 @@ def is_tool(path: str) -> bool:
 
 
 def control_files(workspace: str) -> dict[str, str]:
-    """All that lies in the folder of the user's hooks, as it is now: what stands beside a script may decide instead of it."""
+    """All that lies in the folder of the user's hooks, as it is now: what stands beside a script may decide instead of it.
+
+    Caches of Python are left out: `forget_caches` takes them away before a hook could use one.
+    """
     root, found = os.path.join(workspace, CONTROL), dict[str, str]()
     if os.path.islink(root):
         return {CONTROL: UNREADABLE}
@@ -81,10 +91,31 @@ def control_files(workspace: str) -> dict[str, str]:
         return {}
     for folder, folders, names in os.walk(root, onerror=lambda error: found.update({CONTROL: UNREADABLE})):
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name != _CACHE]
         for name in sorted([*names, *links]):
             path = os.path.relpath(os.path.join(folder, name), workspace)
-            found[path] = _digest(path, workspace)
+            found[path] = _content(os.path.join(folder, name), workspace)
     return found
+
+
+def forget_caches(workspace: str) -> None:
+    """Removes what Python keeps of scripts in the folder of hooks: a cache is run instead of what it was made of."""
+    root = os.path.join(workspace, CONTROL)
+    for folder, folders, _ in os.walk(root) if not os.path.islink(root) else ():
+        if _CACHE in folders:
+            shutil.rmtree(os.path.join(folder, _CACHE), ignore_errors=True)
+            folders.remove(_CACHE)
+
+
+def _content(path: str, workspace: str) -> str:
+    """The digest of a file whatever its size, or of where a link leads; a link into the workspace is nothing to rely on."""
+    if os.path.islink(path):
+        inside = os.path.realpath(path).startswith(os.path.realpath(workspace) + os.sep)
+        return UNREADABLE if inside else sha256(f"link to {os.readlink(path)}".encode("utf-8", "surrogateescape"))
+    try:
+        return sha256(read_bytes(path))
+    except StorageError:
+        return UNREADABLE
 
 
 def tampered(pins: Pins, workspace: str) -> tuple[str, ...]:
@@ -97,8 +128,8 @@ def digest_of_item(item: Mapping[str, Any]) -> str:
     return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
 
 
-def _named(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str]]:
-    """The paths that a command names, as they are pinned, each with whether it is named as a script, and as it is written."""
+def _named(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bool]]:
+    """The paths that a command names, as they are pinned: whether as a script, as it is written, and whether it is run."""
     if hook.kind != COMMAND:
         return
     args = hook.params.get("args")
@@ -106,7 +137,7 @@ def _named(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str]]:
     for word, runs in _paths(command, ".", _DEEPEST):
         path = _placed(word, workspace)
         if path:
-            yield path, runs is not None and (runs or path.endswith(_SUFFIXES)), word
+            yield path, runs is not None and (runs or path.endswith(_SUFFIXES)), word, bool(runs)
 
 
 def _strays(word: str, path: str, workspace: str) -> bool:

@@ -79,11 +79,11 @@ def discover(workspace: str, store_path: str, parse: Parse, check: Check, *, tru
 def entry_for(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
     """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted.
 
-    `own`: the hooks of the user. Where they name scripts of the workspace, it need not have hooks itself.
+    `own`: the hooks of the user. A workspace without hooks can be trusted, too: that it has none any more, say.
     """
     workspace = os.path.realpath(workspace)
     theirs = user_scripts(workspace, own)
-    if theirs and not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
+    if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
         said: dict[str, Any] = {"hooks_file_sha256": "", "scripts": {}, "hooks": {}}
     else:
         said = _said(workspace, parse)
