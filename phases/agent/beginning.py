@@ -220,7 +220,7 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
             sync_folder(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
         bring_along(CONTROL, aside, workspace)
-        for path in begun["pins"]:
+        for path in begun.get("pins", ()):
             bring_file(path, aside, workspace)
     else:
         for path in begun["remove"]:

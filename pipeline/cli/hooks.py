@@ -143,12 +143,13 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     with store.writing() as left:
         if left:
             warn(left)
+        setting = setting_of(store.contracts)
         chosen = hook_named(found_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
             tell(f"runs {chosen.key} …")
         values = effective(settings, store.load("task.json"), {})
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
-        outcome = tried(Trial(store.root, store.id, values, plan, setting_of(store.contracts)), chosen)
+        outcome = tried(Trial(store.root, store.id, values, plan, setting), chosen)
     if as_json:
         say_json({"task": store.id, "hook": chosen.key, **outcome})
     else:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from phases.agent.acceptance.hook import Hook
 
-SET_FOR_ALL = ("CI", "GIT_TERMINAL_PROMPT", "PYTHONUNBUFFERED")
+SET_FOR_ALL = ("CI", "GIT_TERMINAL_PROMPT", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
 """Names among `added` that a person might think of setting: nobody's `env` wins over them."""
 _SECRET = re.compile(
     r"(?:_|^)(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PASSPHRASE|(?:ACCESS|PRIVATE)_?KEY)(?:$|_)"
