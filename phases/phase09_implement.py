@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phases.agent.acceptance.mounted import MOST_CONTINUES, HookSetting
-from phases.agent.assignment import Assignment, places_in
-from phases.agent.implement import implement
 from phases.agent.kernel_files import OWN
-from phases.agent.model import opened
-from phases.agent.outcome import requirement_counts
-from phases.agent.sandbox.commands import kind_of_sandbox
 from pipeline.phase import Context, Documents, Phase, require
 
+if TYPE_CHECKING:
+    from phases.agent.assignment import Assignment
+
 _VERSION = 5
+# The agent is imported late because every command looks at every phase, and few of them write code.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
+    from phases.agent.implement import implement
+    from phases.agent.model import opened
+
     digest = ctx.digests["initial_plan.txt"]
     require(
         inputs["plan_review.json"]["plan_sha256"] == digest,
@@ -32,6 +33,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
+    from phases.agent.acceptance.mounted import MOST_CONTINUES, HookSetting
+    from phases.agent.assignment import Assignment, places_in
+    from phases.agent.sandbox.commands import kind_of_sandbox
+
     return Assignment(
         plan,
         digest,
@@ -61,6 +66,8 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
 
 
 def _report(documents: Documents) -> dict[str, Any]:
+    from phases.agent.outcome import requirement_counts
+
     done = documents["implementation.json"]
     return {
         "status": done["status"],

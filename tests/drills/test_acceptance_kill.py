@@ -204,11 +204,11 @@ def test_a_run_killed_with_all_its_group_at_random_times_of_its_checks_ends_the_
     ("hook", "turn"),
     [
         pytest.param("tests", FIRST, id="one that refuses"),
-        pytest.param("tidy", FIRST, id="one that may write"),
+        pytest.param("tidy", FIRST, id="one that may write", marks=pytest.mark.drill),
         pytest.param("fine", THIRD, id="the last of all", marks=pytest.mark.drill),
         pytest.param("slow", SECOND, id="after a refusal", marks=pytest.mark.drill),
-        pytest.param("guard", 3, id="before a call"),
-        pytest.param("style", 5, id="after a call"),
+        pytest.param("guard", 3, id="before a call", marks=pytest.mark.drill),
+        pytest.param("style", 5, id="after a call", marks=pytest.mark.drill),
     ],
 )
 def test_a_hook_that_was_killed_leaves_no_process_and_runs_again_on_the_tree_that_it_began_with(
@@ -242,7 +242,7 @@ def test_a_hook_before_a_call_is_asked_again_on_the_tree_that_the_call_began_wit
     ("cut", "turn"),
     [
         pytest.param(Cut(At("hook", SECOND, "user:tests", 1)), SECOND, id="after the refusal of a hook"),
-        pytest.param(Cut(At("look", THIRD)), THIRD, id="before the first hook"),
+        pytest.param(Cut(At("look", THIRD)), THIRD, id="before the first hook", marks=pytest.mark.drill),
         pytest.param(Cut(At("hook", THIRD, "internal:code", 1)), THIRD, id="after the built-in check"),
         pytest.param(Cut(At("hook", FIRST, "user:fine", 1)), FIRST, id="between two rounds", marks=pytest.mark.drill),
         pytest.param(
@@ -348,7 +348,7 @@ def test_a_hook_that_the_user_takes_out_after_a_kill_is_not_asked_and_not_waited
     ("hook", "turn"),
     [
         pytest.param("tests", FIRST, id="at the gate"),
-        pytest.param("guard", 3, id="before a call"),
+        pytest.param("guard", 3, id="before a call", marks=pytest.mark.drill),
         pytest.param("style", 5, id="after a call", marks=pytest.mark.drill),
     ],
 )
@@ -372,7 +372,9 @@ def test_the_litter_of_a_hook_that_was_killed_is_taken_back_though_the_user_take
     "cut",
     [
         pytest.param(Cut(At("hook", THIRD, "user:tidy", 1)), id="while others are still to be asked"),
-        pytest.param(Cut(At("hook", THIRD, "user:fine", 1)), id="when all others have been asked"),
+        pytest.param(
+            Cut(At("hook", THIRD, "user:fine", 1)), id="when all others have been asked", marks=pytest.mark.drill
+        ),
     ],
 )
 def test_a_hook_that_the_user_adds_after_a_kill_is_asked_before_anything_is_accepted(whole: Whole, cut: Cut) -> None:
