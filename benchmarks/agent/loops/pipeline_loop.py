@@ -45,7 +45,7 @@ PLAN = {
 }
 
 
-ACCEPTED = {"block": None, "stop": "", "lines": [], "verification": {"verified": True, "commands": []}}
+ACCEPTED = {"block": None, "stop": "", "lines": [], "messages": [], "verification": {"verified": True, "commands": []}}
 
 
 class Canned:
