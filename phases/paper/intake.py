@@ -53,7 +53,7 @@ def take_in(origin: str, limits: Limits, progress: Callable[[str], None]) -> tup
 
 def _from_arxiv(paper: ArxivId, limits: Limits, progress: Callable[[str], None]) -> tuple[Source, Fetched]:
     """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
-    from phases.paper.fetch import DownloadError
+    from pipeline.web.fetch import DownloadError
 
     base = limits.arxiv.rstrip("/")
     try:

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.paper.addresses import refusal
-from phases.paper.fetch import DownloadError, Limits, fetch
+from pipeline.web.addresses import refusal
+from pipeline.web.fetch import DownloadError, Limits, fetch
 from tests.strategies import QUICK
 from tests.web import Script, floods, head, says, sends, serving
 
@@ -33,7 +33,7 @@ MANY = settings(QUICK, max_examples=1500)
 
 DOWNLOAD = """\
 import json, resource, sys
-from phases.paper.fetch import Limits, fetch
+from pipeline.web.fetch import Limits, fetch
 from pipeline.errors import PipelineError
 url, to, most, seconds = sys.argv[1:]
 try:
@@ -98,7 +98,7 @@ SPELLINGS = [
 ]  # fmt: skip
 IN_A_NETWORK_OF_ITS_OWN = """\
 import json, socket, subprocess, sys, tempfile, threading
-from phases.paper.fetch import DownloadError, Limits, fetch
+from pipeline.web.fetch import DownloadError, Limits, fetch
 planted, spellings = json.loads(sys.argv[1])
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 for address in planted:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from urllib.parse import quote, urljoin
 
-from phases.paper.addresses import Forbidden, Target, shown, target_of
-from phases.paper.connection import BY_HAND, Failed, Line, addresses_of, asked, content
 from pipeline.errors import PipelineError
 from pipeline.files import failure, replace_file, sync_folder, temporary_name, write_all
+from pipeline.web.addresses import Forbidden, Target, shown, target_of
+from pipeline.web.connection import BY_HAND, Failed, Line, addresses_of, asked, content
 
 MOST_REDIRECTS = 10
 LONGEST_WAIT = 30

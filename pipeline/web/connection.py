@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.client import HTTPResponse, IncompleteRead
 from typing import TYPE_CHECKING, cast
 
-from phases.paper.addresses import Target, permitted, shown
+from pipeline.web.addresses import Target, permitted, shown
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

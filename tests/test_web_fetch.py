@@ -23,10 +23,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.paper import connection
-from phases.paper.addresses import LONGEST_URL, Forbidden, permitted, refusal, shown, target_of
-from phases.paper.fetch import DownloadError, Fetched, Limits, fetch
 from pipeline.errors import Interrupted, StorageError
+from pipeline.web import connection
+from pipeline.web.addresses import LONGEST_URL, Forbidden, permitted, refusal, shown, target_of
+from pipeline.web.fetch import DownloadError, Fetched, Limits, fetch
 from tests.papers import HANGS
 from tests.strategies import QUICK
 from tests.web import Script, Server, floods, head, redirects, resets, says, sends, serving

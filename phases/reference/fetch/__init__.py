@@ -1,0 +1,1 @@
+"""Fetches repositories of strangers: pinned, bounded, and never run."""

@@ -1,0 +1,54 @@
+"""The values that finding, looking up and ranking have in common."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
+"""What a repository is to a paper: its own code; what it says it builds on; linked in a reference; linked somewhere; looked up."""
+
+
+class Entry(NamedTuple):
+    """One reference, taken apart. What is not known is None or empty; `raw` is the reference as the paper prints it."""
+
+    id: str
+    raw: str
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    """As the reference spells them, in its order."""
+    year: int | None = None
+    venue: str | None = None
+    doi: str | None = None
+    """Without https://doi.org/, in lower case."""
+    arxiv: str | None = None
+    """Without version."""
+    url: str | None = None
+    repositories: tuple[str, ...] = ()
+    """Canonical addresses of repositories that the reference links."""
+
+
+class Mention(NamedTuple):
+    """One place where the paper names a reference or a repository."""
+
+    where: str
+    """text, footnote, annotation (a link without visible address), reference, or the name of a lookup."""
+    section: str | None
+    """The id of the section in outline.json."""
+    page: int
+    start: int
+    """The character of paper.md at which it stands; 0 where it stands nowhere in the text."""
+    quote: str
+    """The sentence around it, on one line, 300 characters at most."""
+
+
+class Candidate(NamedTuple):
+    """What a lookup says belongs to a reference."""
+
+    reference: str
+    """The id of the entry."""
+    url: str
+    service: str
+    why: str
+    """In words, for a person: which record matched, and how well."""
+    confidence: float
+    """0 to 1, computed from how well title, authors and year agree."""
