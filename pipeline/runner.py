@@ -47,12 +47,13 @@ def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
 
 
 class _Runner:
-    """One walk over the phases. `settled` have a result that holds; `running` have a thread of their own."""
+    """One walk over the phases: `settled` have a result that holds, `running` a thread, and `waiting` wait for somebody."""
 
     def __init__(self, store: TaskStore, run: Run) -> None:
         self._store, self._run, self._mode = store, run, str(run.settings.get("mode"))
         self._settled: set[str] = set()
         self._running: dict[str, dict[str, str]] = {}
+        self._waiting: dict[str, Paused] = {}
         self._untold: list[Event] = []
         self._announced = False
         self._results: Any = None
@@ -75,13 +76,16 @@ class _Runner:
             if self._running:
                 self._settle(*self._results.get())
         self._note_and_tell()
+        for paused in self._waiting.values():
+            raise paused
 
     def _ready(self) -> list[tuple[Phase, str]]:
         """The phases that can start now, and why each must. What is up to date is settled on the way."""
         ready = []
         for phase in filter(self._run.wants, self._store.graph.phases):
             before = [earlier.number for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
-            if phase.number in self._settled | self._running.keys() or not self._settled.issuperset(before):
+            busy = self._settled | self._running.keys() | self._waiting.keys()
+            if phase.number in busy or not self._settled.issuperset(before):
                 continue
             reason = self._store.stale_reason(phase, self._run.settings_of(phase))
             if reason:
@@ -162,10 +166,9 @@ class _Runner:
         self._run.watch(Event(result.status, phase, text, result.seconds))
         if isinstance(result.error, InputsChanged):
             self._settled.clear()
-            return
-        while isinstance(result.error, Paused) and self._running:  # somebody takes his time: what runs beside may end
-            self._settle(*self._results.get())
-        if result.error:
+        elif isinstance(result.error, Paused) and self._mode != "fast":
+            self._waiting[phase.number] = result.error  # somebody takes his time: what does not need him goes on
+        elif result.error:
             raise result.error
 
     def _note_and_tell(self) -> None:

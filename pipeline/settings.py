@@ -14,6 +14,7 @@ PREFIX = "PIPELINE_"
 _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues",)
+_REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS, "trust_hooks")
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 STORED = (
@@ -27,11 +28,13 @@ STORED = (
     *_LIMITS_OF_A_TASK,
     *_WATCH,
     *_CHECKS,
+    *_REFERENCES,
 )
 """The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
 SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
 """The settings that are written down nowhere."""
 _CHOICES = {
+    "allow_own_code": ("no", "yes"),
     "install": ("refused", "allowed"),
     "mode": ("fast", "full"),
     "private_addresses": ("refused", "allowed"),
@@ -115,6 +118,21 @@ class Settings(NamedTuple):
     kernel/supervisor-config.json says, else adaptive."""
     supervisor_shadow: str = ""
     """true: supervision only notes what it would do. Empty: what kernel/supervisor-config.json says."""
+    references: str = ""
+    """A folder of code to use instead of what the paper links: each folder in it is one repository. Nothing is fetched then."""
+    mirror: str = ""
+    """A folder of copies of repositories, as host/owner/name. They are taken from there, and the network is not asked."""
+    lookup: str = ""
+    """Services that are asked which repository belongs to a reference: github, semanticscholar, openalex,
+    paperswithcode:FILE, with commas between them. Empty: none is."""
+    allow_own_code: str = "no"
+    """yes: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
+    max_repositories: int = 8
+    """So many repositories are fetched, the most helpful ones."""
+    max_repository_mb: int = 200
+    """A larger repository is refused."""
+    max_repository_files: int = 20_000
+    """One with more files is refused."""
     install: str = "refused"
     """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 

@@ -563,6 +563,26 @@ def test_a_phase_that_becomes_ready_starts_while_another_still_runs(tmp_path: Pa
     assert not barrier.broken
 
 
+@pytest.mark.parametrize("mode", ["full", "fast"])
+def test_what_does_not_need_the_reviewer_goes_on_while_he_takes_his_time(tmp_path: Path, mode: str) -> None:
+    machine = Machine(
+        tmp_path,
+        step("01", "alpha"),
+        step("02", "beta", "alpha", run=raises(Paused("waits for a review"))),
+        step("03", "gamma", "alpha"),
+        step("04", "delta", "gamma"),
+        step("05", "note", "beta", "delta"),
+    )
+    machine.settings = {**machine.settings, "mode": mode}
+    report = machine.run()
+    assert (report["status"], report["reason"], report["exit_code"]) == ("paused", "waits for a review", 5)
+    # Fast mode stops at once: what could run beside is left out there anyway.
+    assert sorted(machine.ran) == sorted(["alpha", "beta", *(["gamma", "delta"] if mode == "full" else [])])
+    machine.change("02", run=joins("beta"))
+    assert machine.run()["status"] == "completed"
+    assert sorted(machine.ran) == sorted(["beta", "note", *([] if mode == "full" else ["gamma", "delta"])])
+
+
 def test_a_failure_beside_a_running_phase_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
     release, failing = threading.Event(), threading.Event()
 

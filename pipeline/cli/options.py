@@ -14,6 +14,7 @@ _Command = Callable[..., Any]
 _SETTINGS = (
     *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
     *("supervisor", "supervisor_shadow", "trust_hooks", "max_acceptance_continues"),
+    *("references", "mirror", "lookup", "allow_own_code"),
     *("max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
 )
 _ASK = "\x00"
@@ -26,6 +27,7 @@ _INSTALL = {
     "default": None,
     "help": "Install the packages that the plan names, for the sandbox only.",
 }
+_OWN_CODE = {"flag_value": "yes", "default": None, "help": "Fetch the paper's own repository too."}
 _WATCH = {
     "type": click.Choice(["off", "adaptive", "strict"]),
     "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
@@ -77,6 +79,10 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--stop-at",), _line("N", "Stop before this phase (number or name).")),
     (("--until",), _line("N", "Stop after this phase.")),
     (("--redo",), _line("N", "Run this phase and what follows again; the old code is kept beside.")),
+    (("--references",), _line("DIR", "Use the code in the folders of DIR instead of what the paper links.")),
+    (("--mirror",), _line("DIR", "Take repositories from DIR/host/owner/name instead of the network.")),
+    (("--lookup",), _line("LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none).")),
+    (("--allow-own-code", "allow_own_code"), _OWN_CODE),
     (("--unsandboxed", "sandbox"), _OFF),
     (("--allow-install", "install"), _INSTALL),
     (("--supervisor",), _WATCH),
