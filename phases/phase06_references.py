@@ -1,51 +1,80 @@
-"""Phase 06: the paper's references, ranked by rules, with the repositories that the paper links. No network."""
+"""Phase 06: what the paper refers to, ranked by how much it would help, and the repositories that it links."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from pipeline.files import sha256
 from pipeline.phase import Context, Documents, Phase
 
-_REPOSITORY = re.compile(r"https?://(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)/[\w.-]+/[\w.-]+")
+if TYPE_CHECKING:
+    from phases.reference.values import Candidate, Entry
+
+INDEX, REFERENCES = "document_segments/document_index.json", "reference.txt"
+# What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    outline, text = inputs["outline.json"], inputs["paper.md"].text
-    rows = [_row(reference, text) for reference in outline["references"]]
-    rows.sort(key=lambda row: (-len(row["repositories"]), -row["cited"], int(row["id"][1:])))
-    attached = {url for row in rows for url in row["repositories"]}
-    linked = {
-        match.group().removesuffix(".git") for link in outline["links"] if (match := _REPOSITORY.match(link["url"]))
-    }
-    return {"reference.txt": {"version": 1, "references": rows, "unattached_repositories": sorted(linked - attached)}}
+    from phases.reference.find.finding import reference_document
 
-
-def _row(reference: dict[str, str], text: str) -> dict[str, Any]:
-    raw = reference["raw"]
-    label = re.match(r"\[([^\]]+)\]", raw)
-    cited = (
-        len(re.findall(rf"\[[^\]]*\b{re.escape(label.group(1))}\b[^\]]*\]", text)) - 1
-        if label
-        else _by_author(raw, text)
+    paper = inputs["paper.md"]
+    document = reference_document(
+        paper.text,
+        paper.body_start,
+        inputs["outline.json"],
+        kinds={row["section"]: row["kind"] for row in inputs[INDEX]["segments"] if row["section"]},
+        allow_own_code=ctx.settings["allow_own_code"] == "yes",
+        candidates=(lambda entries: _looked_up(entries, ctx)) if ctx.settings["lookup"] else None,
     )
-    repositories = sorted({match.group().removesuffix(".git") for match in _REPOSITORY.finditer(raw)})
-    why = f"cited {max(cited, 0)} times" + (", with a repository" if repositories else "")
-    return {"id": reference["id"], "raw": raw, "repositories": repositories, "cited": max(cited, 0), "why": why}
+    return {REFERENCES: _refined(document, inputs["outline.json"], ctx)}
 
 
-def _by_author(raw: str, text: str) -> int:
-    author, year = re.match(r"\W*([^\W\d_]{2,})", raw), re.search(r"\b(?:1[89]|20)[0-9]{2}\b", raw)
-    if not author or not year:
-        return 0
-    return len(re.findall(rf"{re.escape(author.group(1))}[^.;\n]{{0,40}}{year.group()}", text)) - 1
+def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
+    """What services on the network say; the user has named them."""
+    from phases.reference.find.links import repository_of
+    from phases.reference.lookup.looking_up import look_up
+    from phases.reference.lookup.opening import open_lookups
+
+    ctx.in_place()
+    lookups = open_lookups(
+        str(ctx.settings["lookup"]),
+        cache=os.path.join(ctx.paths.root, "lookups"),
+        canonical=repository_of,
+        private=ctx.settings["private_addresses"] == "allowed",
+    )
+    return look_up(entries, lookups)
+
+
+def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
+    """The same ranking, and a model's opinion in it where one is set."""
+    if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
+        return document
+    from phases.agent.model import opened
+    from phases.agent.referring import refined
+
+    return refined(
+        document,
+        {"title": outline["title"] or "", "abstract": outline["abstract"] or ""},
+        opened(ctx),
+        ctx.paths.root,
+        limits=ctx.limits,
+        in_place=ctx.in_place,
+        breach=ctx.contracts.breach,
+        inputs_sha256=sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+    )
 
 
 PHASE = Phase(
     number="06",
     name="references",
-    reads=("paper.md", "outline.json"),
-    writes=("reference.txt",),
+    reads=("paper.md", "outline.json", INDEX),
+    writes=(REFERENCES,),
+    settings=("model", "plan_model", "lookup", "allow_own_code", "private_addresses"),
     optional=True,
+    owns=("references_journal.jsonl",),
     run=run,
+    version=2,
 )

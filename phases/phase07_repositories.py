@@ -1,19 +1,43 @@
-"""Phase 07: the code that the paper stands on. This version fetches nothing, and says so for each repository."""
+"""Phase 07: the code that the paper stands on, fetched, pinned, and never run."""
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 from pipeline.phase import Context, Documents, Phase
 
-NOT_FETCHED = "fetching repositories is not part of this version"
+if TYPE_CHECKING:
+    from phases.reference.fetch.fetching import Rules
+
+# What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    references = inputs["reference.txt"]
-    urls = [url for row in references["references"] for url in row["repositories"]] + references[
-        "unattached_repositories"
-    ]
-    refused = [{"url": url, "why": NOT_FETCHED} for url in dict.fromkeys(urls)]
-    return {"code_base.json": {"version": 1, "repositories": [], "refused": refused, "files": []}}
+    from phases.agent.sandbox.git import run_git
+    from phases.reference.fetch.fetching import Wanted, fetch_repositories
+
+    own = bool(ctx.settings["references"])  # the user's folders take the place of all that the paper links
+    rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
+    wanted = [Wanted(row["url"], row["role"], tuple(row["references"])) for row in rows]
+    into = os.path.join(ctx.paths.root, "code_base")
+    return {"code_base.json": fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)}
+
+
+def _rules(ctx: Context) -> Rules:
+    from phases.agent.sandbox.git import git_box_kind
+    from phases.reference.fetch.fetching import Rules
+
+    return Rules(
+        mirror=str(ctx.settings["mirror"]),
+        folders=str(ctx.settings["references"]),
+        most_bytes=int(ctx.settings["max_repository_mb"]) * 2**20,
+        most_files=int(ctx.settings["max_repository_files"]),
+        most_repositories=int(ctx.settings["max_repositories"]),
+        private=ctx.settings["private_addresses"] == "allowed",
+        in_place=ctx.in_place,
+        sandbox=git_box_kind(),
+    )
 
 
 PHASE = Phase(
@@ -21,6 +45,10 @@ PHASE = Phase(
     name="repositories",
     reads=("reference.txt",),
     writes=("code_base.json", "code_base/"),
+    settings=(
+        *("references", "mirror", "max_repositories", "max_repository_mb", "max_repository_files", "private_addresses"),
+    ),
     optional=True,
     run=run,
+    version=2,
 )

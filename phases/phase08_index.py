@@ -1,22 +1,77 @@
-"""Phase 08: what the fetched repositories hold. With none fetched, it has nothing to index, and gives up with that reason."""
+"""Phase 08: what the fetched code holds, and which of it helps with which planned file."""
 
 from __future__ import annotations
 
-from pipeline.errors import PhaseError
+import os
+from typing import TYPE_CHECKING, Any
+
 from pipeline.phase import Context, Documents, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phases.reference.index.indexing import RepositoryIndex
+    from phases.reference.index.nearness import Near
+
+INDEX = "indexes/index.json"
+# What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    refused = inputs["code_base.json"]["refused"]
-    named = f"{len(refused)} linked, none fetched" if refused else "the paper links none"
-    raise PhaseError(f"no repository to index ({named})")
+    from phases.reference.index.indexing import index_repositories
+    from phases.reference.index.relations import relate
+
+    code, base = inputs["code_base.json"], os.path.join(ctx.paths.root, "code_base")
+    into, schema = os.path.join(ctx.paths.root, "indexes"), ctx.contracts.schema("repository_index.json")
+    file_schema = schema["properties"]["files"]["items"]
+    made = index_repositories(
+        base,
+        code["repositories"],
+        into,
+        lambda row: ctx.contracts.breach(file_schema, row),
+        lambda text: ctx.progress(0, 1, text),
+        ctx.in_place,
+    )
+    relations, near = relate(
+        into,
+        inputs["initial_plan.txt"],
+        code["repositories"],
+        inputs["reference.txt"],
+        sections={row["id"]: (row["number"] or "", row["title"]) for row in inputs["outline.json"]["sections"]},
+        code_base=base,
+    )
+    return {
+        INDEX: {
+            "version": 2,
+            "repositories": [_row(one, code["repositories"], near) for one in made],
+            "relations": relations,
+            "notes": [] if made else [_why_none(code)],
+            "files": [{"path": one.path, "bytes": one.bytes, "sha256": one.sha256} for one in made],
+        }
+    }
+
+
+def _row(made: RepositoryIndex, fetched: list[dict[str, Any]], near: Mapping[str, Near]) -> dict[str, Any]:
+    row = next(row for row in fetched if row["name"] == made.name)
+    return {
+        **{name: row[name] for name in ("name", "url", "commit", "licence")},
+        **{name: getattr(made, name) for name in ("path", "files", "symbols", "languages", "left_out", "faults")},
+        "requirements": list(near[made.name].requirements),
+        "why": near[made.name].why,
+    }
+
+
+def _why_none(code: dict[str, Any]) -> str:
+    refused = len(code["refused"])
+    return f"no code to index: {refused} repositories refused" if refused else "no code to index: the paper links none"
 
 
 PHASE = Phase(
     number="08",
     name="index",
-    reads=("code_base.json", "initial_plan.txt"),
-    writes=("indexes/index.json", "indexes/"),
+    reads=("outline.json", "reference.txt", "code_base.json", "initial_plan.txt"),
+    writes=(INDEX, "indexes/"),
     optional=True,
     run=run,
+    version=2,
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phases.agent.kernel_files import OWN
-from pipeline.phase import Context, Documents, Phase, require
+from pipeline.phase import Context, Documents, Phase, is_placeholder, require
 
 if TYPE_CHECKING:
     from phases.agent.assignment import Assignment
+    from phases.agent.library import Library
 
 _VERSION = 5
+_INDEX = "indexes/index.json"
 # The agent is imported late because every command looks at every phase, and few of them write code.
 
 
@@ -23,7 +25,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         inputs["plan_review.json"]["plan_sha256"] == digest,
         "the plan was approved as another text; review it again with: pipeline review",
     )
-    made = implement(_assignment(inputs["initial_plan.txt"], digest, ctx), opened(ctx), ctx.progress)
+    work = _assignment(inputs["initial_plan.txt"], digest, ctx)._replace(
+        library=_library(inputs[_INDEX], ctx.paths.root)
+    )
+    made = implement(work, opened(ctx), ctx.progress)
     return {
         "implementation.json": made["implementation"],
         "implement_code_summary.md": made["summary"],
@@ -65,6 +70,28 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
     )
 
 
+def _library(index: dict[str, Any], root: str) -> Library | None:
+    """The fetched code, where there is any."""
+    if is_placeholder(index) or not index["repositories"]:
+        return None
+    from phases.agent.library import Excerpt, Library
+    from phases.reference.index.answers import answers_to, read_on
+
+    licences = {row["name"]: row["licence"] for row in index["repositories"]}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    for row in index["relations"]:
+        helps = {name: row[name] for name in ("repository", "symbol", "line", "kind", "confidence", "why")}
+        helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
+        relations.setdefault(row["file"], []).append(helps)
+    return Library(
+        lambda query, repository, most: [
+            Excerpt(**found._asdict()) for found in answers_to(root, index, query, repository, most)
+        ],
+        lambda *asked: Excerpt(**read_on(root, index, *asked)._asdict()),
+        relations,
+    )
+
+
 def _report(documents: Documents) -> dict[str, Any]:
     from phases.agent.outcome import requirement_counts
 
@@ -80,13 +107,14 @@ def _report(documents: Documents) -> dict[str, Any]:
         "requirements": requirement_counts(documents["traceability.json"]),
         "verified": done["verification"]["verified"],
         "sandbox": done["verification"]["sandbox"],
+        "reference_files": done.get("reference_files", []),
     }
 
 
 PHASE = Phase(
     number="09",
     name="implement",
-    reads=("initial_plan.txt", "plan_review.json", "indexes/index.json"),
+    reads=("initial_plan.txt", "plan_review.json", _INDEX),
     writes=(
         "implementation.json",
         "implement_code_summary.md",

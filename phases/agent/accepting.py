@@ -24,7 +24,7 @@ from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPE
 from phases.agent.acceptance.subagents import subagents_in
 from phases.agent.acceptance.tool_hooks import ToolHooks
 from phases.agent.assignment import Assignment
-from phases.agent.beginning import Begun
+from phases.agent.begun import Begun
 from phases.agent.commands import Commands
 from phases.agent.model import Model
 from phases.agent.models.providers import PROVIDERS

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.mounted import HookSetting
+from phases.agent.library import Library
 
 
 class Places(NamedTuple):
@@ -70,6 +71,8 @@ class Assignment(NamedTuple):
     shadow: str = ""
     """Whether supervision only looks on; empty: what its file says."""
     hooks: HookSetting = HookSetting()
+    library: Library | None = None
+    """Other people's code, where there is any."""
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
     in_place: Callable[[], None] = lambda: None

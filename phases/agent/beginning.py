@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from phases.agent.acceptance.checks.manifest import tree_digest
 from phases.agent.acceptance.checks.written import fault_of
 from phases.agent.acceptance.exam import pins_in
 from phases.agent.assignment import Assignment, Places
+from phases.agent.begun import Begun, Rows, begun_in, digest_in, untouched_in
 from phases.agent.copies import bring_along, bring_file, keep_a_copy, latest_aside
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
@@ -23,7 +24,7 @@ from phases.agent.kernel_setting import wanted
 from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
-from phases.agent.workspace import CONTROL, Workspace, WorkspaceError
+from phases.agent.workspace import CONTROL, Workspace
 from pipeline.errors import PhaseError, PipelineError
 from pipeline.files import (
     make_folder,
@@ -31,7 +32,6 @@ from pipeline.files import (
     read_bytes,
     replace_file,
     set_aside,
-    sha256,
     sync_folder,
     write_durable,
 )
@@ -39,30 +39,6 @@ from pipeline.files import (
 RULES = "offline"
 """The model that writes scaffolds: what it wrote is no beginning for another model, nor the other way round."""
 _NEXT = ".next"
-Rows = Sequence[Mapping[str, Any]]
-
-
-class Begun(NamedTuple):
-    """Work that has begun."""
-
-    journal: Journal
-    planned: tuple[str, ...]
-    """Every planned file, in the order of writing."""
-    write: tuple[str, ...]
-    """Those that this work is to write."""
-    kept: Mapping[str, str]
-    """The interfaces of planned files that were there at the beginning."""
-    before: Mapping[str, str]
-    """The sha256 of planned files that were there at the beginning."""
-    packages: tuple[str, ...]
-    """Which of the plan's packages were installed at the beginning."""
-    window: int
-    """The model's at the beginning."""
-
-    def untouched(self, workspace: Workspace) -> list[str]:
-        """Files that were to be changed, were written by no tool, and are as they were."""
-        begun = {"write": self.write, "before": self.before}
-        return untouched_in(begun, self.journal.all_rows(), workspace)
 
 
 def begin(
@@ -100,19 +76,19 @@ def begin(
     make_folder(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
     told = journal.begun
-    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)}:
+    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)} - {"references"}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
-    write, packages = tuple(told["write"]), tuple(told["packages"])
-    return Begun(journal, planned, write, told["kept"], told["before"], packages, told["window"])
+    return begun_in(journal, planned)
 
 
 def _fixed(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
     """What stays as it was at the beginning."""
     hand = RULES if model.name == RULES else "model"
     supervisor, _ = wanted(work)
-    return {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor}
+    helps = {"references": work.library.relations} if work.library else {}
+    return {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor, **helps}
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
@@ -120,14 +96,6 @@ def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
     planned = [row["path"] for row in plan["file_structure"]]
     first = [path for path in plan["implementation_strategy"] if path in planned]
     return tuple(dict.fromkeys([*first, *planned]))
-
-
-def untouched_in(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) -> list[str]:
-    """Files that work was to change and did not come to: written by no tool, and as they were. `begun` is of its header."""
-    before = begun.get("before", {})
-    written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
-    there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return [path for path in there if _digest(workspace, path) == before[path]]
 
 
 def _decided(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
@@ -194,7 +162,7 @@ def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
     copy = next_aside(root)
     if not kept or not keep_a_copy(root, copy):
         return None
-    digests = {path: _digest(workspace, path) for path in planned}
+    digests = {path: digest_in(workspace, path) for path in planned}
     return {
         "write": [path for path in planned if path not in kept],
         "kept": interfaces_of(workspace, planned),
@@ -241,10 +209,3 @@ def _plan_of(work: Assignment, digest: str) -> dict[str, Any] | None:
         return work.parse_plan(read_bytes(path)) if os.path.exists(path) else None
     except PipelineError:
         return None
-
-
-def _digest(workspace: Workspace, path: str) -> str:
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""

@@ -15,7 +15,8 @@ from phases.agent.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
-from phases.agent.beginning import Begun, begin
+from phases.agent.beginning import begin
+from phases.agent.begun import Begun
 from phases.agent.claims import judged_again
 from phases.agent.commands import Commands
 from phases.agent.endings import keep_ending
@@ -23,6 +24,7 @@ from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers
 from phases.agent.hands import Hands, Watched
 from phases.agent.ledger import Ledger
+from phases.agent.library import shown_in
 from phases.agent.loop import work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
@@ -38,6 +40,7 @@ from phases.agent.supervising import most_turns, supervise
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.notes import Notes
+from phases.agent.tools.reference import reference_tool
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.tool import Tool
@@ -88,6 +91,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
             "subagents": subagents_in(begun.journal.all_rows()).counts,
             "todos": todo_rows(run.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
+            "reference_files": shown_in(begun.journal.all_rows()),
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
@@ -145,15 +149,9 @@ def prepared(
         partial(redacted_value, secrets=model.secrets),
         around=acceptance.tool_hooks.around,
     )
-    box = Toolbox(
-        [
-            *tools(notes),
-            bash_tool(commands.bash),
-            todo_tool(lambda: todo_list.todos, lambda: todo_list.turn),
-            explorers.tool(),
-        ],
-        assignment.breach,
-    )
+    own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
+    others = [reference_tool(assignment.library)] if begun.references is not None else []
+    box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
     hands = Hands(box, Watched(workspace, planned, commands, explorers, notes, begun.before))
     memory = Memory(assignment.plan, begun, hands.schemas)
     run = Run(

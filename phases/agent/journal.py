@@ -125,11 +125,11 @@ def run_of(header: Mapping[str, Any], turn: int) -> int:
 
 
 def journals_of(task: str) -> list[str]:
-    """Every journal in a task directory: of the plan, of the code and of sub-agents, those that were set aside among them."""
+    """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
     found = []
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
         path = os.path.join(task, name)
-        if name.startswith(("journal.jsonl", "plan_journal.jsonl")) and not name.endswith(".corrupt"):
+        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(".corrupt"):
             found.append(path)
         elif name.startswith("explorations") and os.path.isdir(path):
             found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]
@@ -165,7 +165,9 @@ def _identity(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _afresh(path: str) -> str:
-    return f"start afresh with --redo {'plan' if os.path.basename(path).startswith('plan') else 'implement'}"
+    name = os.path.basename(path)
+    phase = next((phase for phase in ("plan", "references") if name.startswith(phase)), "implement")
+    return f"start afresh with --redo {phase}"
 
 
 def _read(path: str) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """logs/llm.jsonl: what every call to a model cost, and the limits that stop the next one.
 
 The file is never moved aside: what was spent stays spent, whatever is done again. A call that gave no content is in it too.
+Two phases of one run may write it side by side, each with a Ledger of its own: all of them count what any of them spent.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -22,6 +24,8 @@ from pipeline.errors import Paused, PhaseError, PipelineError
 _LONGEST_PARTIAL = 4000
 _INFINITE = float("inf")
 _RAISED_BY = {"max_usd": "add_usd"}
+_LOCKS: dict[str, threading.RLock] = {}
+"""One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
 _ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 
 
@@ -29,7 +33,7 @@ class Call(NamedTuple):
     """Which call of a task a row is about."""
 
     thread: str
-    """plan, implement, or explore-… for a sub-agent."""
+    """plan, references, implement, or explore-… for a sub-agent."""
     run: int
     """Counts how often that thread was begun anew."""
     turn: int
@@ -38,7 +42,7 @@ class Call(NamedTuple):
 
 
 class Ledger:
-    """What one task has spent. One writer: the phase at work."""
+    """What one task has spent. Two threads may have one each; a limit is passed by one call of each at most."""
 
     def __init__(
         self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
@@ -47,10 +51,13 @@ class Ledger:
         self._path, self._limits, self._in_place, self._clock = path, limits, in_place, clock
         self._since = time.monotonic()
         self._others: dict[str, tuple[int, float]] = {}
-        repair_tail(path)
-        self._rows = read_ledger(path)
-        self.spent: dict[str, Any] = sums(self._rows)
-        self._known = {(row["thread"], row["run"], row["turn"]) for row in self._rows if row["used"]}
+        self._lock, self._size = _LOCKS.setdefault(os.path.realpath(path), threading.RLock()), -1
+        self._rows: list[dict[str, Any]] = []
+        self._known: set[tuple[Any, ...]] = set()
+        self.spent: dict[str, Any] = dict(_ZERO)
+        with self._lock:  # what looks torn may be a line that another phase is just adding
+            repair_tail(path)
+            self._catch_up()
         self._recover_all()
 
     @property
@@ -60,10 +67,12 @@ class Ledger:
 
     def next_run(self, thread: str) -> int:
         """The number for a thread that begins anew."""
+        self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
     def check(self, model: Model) -> None:
         """Raises Paused when a limit is reached: no call is made after that. Raises PhaseError for one that cannot be kept."""
+        self._catch_up()
         limits, spent = self._limits, self.spent
         if (limits.get("max_usd") or limits.get("batch_usd")) and not model.priced:
             raise PhaseError(
@@ -81,6 +90,7 @@ class Ledger:
 
     def used(self) -> dict[str, float]:
         """Of every limit that is set, how much is used up."""
+        self._catch_up()
         spent = self.spent
         amounts: dict[str, Callable[[], float]] = {
             "max_usd": lambda: float(spent["usd"]),
@@ -133,8 +143,10 @@ class Ledger:
     def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
         """Adds what a journal says was paid for and a crash kept from being noted here."""
         for call, model, reply in calls:
-            if (call.thread, call.run, call.turn) not in self._known:
-                self.record(call, model, reply, used=True)
+            with self._lock:
+                self._catch_up()
+                if (call.thread, call.run, call.turn) not in self._known:
+                    self.record(call, model, reply, used=True)
 
     def _batch(self) -> float:
         """What this task and all beside it have spent. A ledger that did not change is not read again."""
@@ -153,18 +165,40 @@ class Ledger:
         return total
 
     def _add(self, row: dict[str, Any]) -> None:
-        self._in_place()
-        append_row(self._path, row, durable=not row["used"])  # a journal holds what was used, and recover() looks there
-        self._rows.append(row)
-        if row["used"]:
-            self._known.add((row["thread"], row["run"], row["turn"]))
-        for name in _ZERO:
-            self.spent[name] += 1 if name == "calls" else row[name]
+        with self._lock:
+            self._in_place()
+            self._catch_up()
+            # A journal holds what was used, and recover() looks there.
+            append_row(self._path, row, durable=not row["used"])
+            self._size = os.path.getsize(self._path)
+            self._rows.append(row)
+            if row["used"]:
+                self._known.add(_paid_call(row))
+            for name in _ZERO:
+                self.spent[name] += 1 if name == "calls" else row[name]
+
+    def _catch_up(self) -> None:
+        """Reads the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
+        with self._lock:
+            size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+            if size > self._size:
+                self._rows, self._size = read_ledger(self._path), size
+                self.spent = sums(self._rows)
+                self._known = {_paid_call(row) for row in self._rows if row["used"]}
 
 
 def read_ledger(path: str) -> list[dict[str, Any]]:
-    """The rows of a ledger; none where there is no file. Raises PhaseError for one that is damaged."""
-    return read_rows(path, _is_row, "a row of what calls cost", "cut that line out by hand")
+    """The rows of a ledger, a reply that was used once; none where there is no file. Raises PhaseError for a damaged one."""
+    rows = read_rows(path, _is_row, "a row of what calls cost", "cut that line out by hand")
+    first: dict[tuple[Any, ...], int] = {}
+    return [
+        row for number, row in enumerate(rows) if not row["used"] or first.setdefault(_paid_call(row), number) == number
+    ]
+
+
+def _paid_call(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a reply that was used is known by: it is paid for once, however many rows say so."""
+    return row["thread"], row["run"], row["turn"]
 
 
 def _is_row(row: dict[str, Any]) -> bool:

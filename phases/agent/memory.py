@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.beginning import Begun
+from phases.agent.begun import Begun
 from phases.agent.interfaces import outline_of
 from phases.agent.journal import digest_of
 from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
@@ -33,7 +33,8 @@ class Memory:
         self._tools_size = tokens_of(json.dumps(list(tools)))
         self.window, self._room = begun.window, 0
         self.widen(begun.window)
-        self._head = first_messages(plan, begun.write, begun.packages, self._room)
+        self._references = begun.references
+        self._head = first_messages(plan, begun, self._room)
         self._written = {path: Message("user", text) for path, text in begun.kept.items()}
         self._changed: dict[str, Message] = {}
         self._outlines: dict[str, Message] = {}
@@ -145,7 +146,9 @@ class Memory:
     def _begin_step(self) -> None:
         if self._open:
             there = self.target in self._kept
-            self._step = [Message("user", needs_of(self._plan, self.target, len(self._open), there=there))]
+            helps = (self._references or {}).get(self.target, ())
+            told = needs_of(self._plan, self.target, len(self._open), there=there, helps=helps)
+            self._step = [Message("user", told)]
         elif self._written:
             self._step = [
                 Message("user", "Every planned file is written. Run the checks of the plan; mend what fails.")

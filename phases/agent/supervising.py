@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.beginning import Begun
+from phases.agent.begun import Begun
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.kernel_setting import wanted
 from phases.agent.ledger import Ledger

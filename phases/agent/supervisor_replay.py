@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from phases.agent.assignment import Assignment, Places, places_in
-from phases.agent.beginning import Begun, order_of
+from phases.agent.beginning import order_of
+from phases.agent.begun import begun_in
 from phases.agent.commands import Commands
 from phases.agent.implement import prepared
 from phases.agent.journal import Journal, recorded_rows
@@ -85,15 +86,7 @@ def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> 
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
     journal = Journal(places.journal, identity, in_place=_end)
-    work_begun = Begun(
-        journal,
-        order_of(plan),
-        tuple(begun["write"]),
-        begun["kept"],
-        begun["before"],
-        tuple(begun["packages"]),
-        begun["window"],
-    )
+    work_begun = begun_in(journal, order_of(plan))
     assignment = Assignment(
         plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _unread, _unread, 0
     )

@@ -170,7 +170,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
 def model_for(values: dict[str, Any], phase: str) -> str:
     """The name of the model that a phase asks."""
-    own = {"plan": "plan_model", "implement": "code_model"}.get(phase)
+    own = {"plan": "plan_model", "references": "plan_model", "implement": "code_model"}.get(phase)
     return str((values[own] if own else "") or values["model"])
 
 

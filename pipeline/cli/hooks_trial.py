@@ -21,7 +21,8 @@ from phases.agent.acceptance.mounted import HookSetting, mounted
 from phases.agent.acceptance.payload import RunFacts
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.assignment import Places, places_in
-from phases.agent.beginning import order_of, untouched_in
+from phases.agent.beginning import order_of
+from phases.agent.begun import untouched_in
 from phases.agent.commands import Commands
 from phases.agent.journal import recorded_rows
 from phases.agent.models.providers import PROVIDERS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.agent.beginning import Begun
+from phases.agent.begun import Begun
 from phases.agent.memory import Memory
 from phases.agent.model import Message, Reply, ToolCall, tokens_of
 from phases.agent.prompt import plan_in
@@ -25,7 +25,7 @@ def memory(window: int = ROOMY, paths: list[str] = PATHS, kept: dict[str, str] |
 
 def begun(write: list[str], window: int, kept: dict[str, str] | None = None) -> Begun:
     """Work that has begun. Its journal is not looked at."""
-    return Begun(None, tuple(write), tuple(write), kept or {}, {}, (), window)  # type: ignore[arg-type]
+    return Begun(None, tuple(write), tuple(write), kept or {}, {}, (), window, None)  # type: ignore[arg-type]
 
 
 def written(memory: Memory, path: str, *, sound: bool = True, text: str = "written") -> None:

@@ -15,7 +15,7 @@ from canned import OUTPUT, TEXT, TURNS, Clock
 from phases.agent.accepting import acceptance_of
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment, places_in
-from phases.agent.beginning import Begun
+from phases.agent.begun import Begun
 from phases.agent.commands import Commands
 from phases.agent.hands import Hands, Watched
 from phases.agent.journal import Journal
@@ -84,7 +84,7 @@ def main() -> None:
     begun_with = {"before": {}, "supervisor": wanted(work_in)[0]}
     journal = Journal(places.journal, {"thread": "implement"}, begun=begun_with)
     conversation = Conversation(model, journal, ledger, "implement")
-    begun = Begun(journal, ("a.py",), ("a.py",), {}, {}, (), model.window)
+    begun = Begun(journal, ("a.py",), ("a.py",), {}, {}, (), model.window, None)
     memory = Memory(PLAN, begun, hands.schemas)
     watched = supervise(work_in, begun, memory, ledger, lambda text: None)
     acceptance = acceptance_of(work_in, begun, workspace, commands, model)

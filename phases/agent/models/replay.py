@@ -11,7 +11,7 @@ from phases.agent.models.depth import is_deep
 from pipeline.errors import UsageError
 
 _NEVER_FULL = 10**9
-_JOURNALS = ("plan_journal.jsonl", "journal.jsonl")
+_JOURNALS = ("plan_journal.jsonl", "references_journal.jsonl", "journal.jsonl")
 
 
 class ReplayModel:

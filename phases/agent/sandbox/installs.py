@@ -27,7 +27,7 @@ _REQUIREMENT = re.compile(
     re.ASCII,
 )
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.+!_]*)\.dist-info", re.ASCII)
-_NETWORK_FILES = (
+NETWORK_FILES = (
     *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"),
     *("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
 )
@@ -150,7 +150,7 @@ def _readable(environment: Mapping[str, str]) -> list[str]:
     # The files of an index lie beside it, and its pages lead there.
     named = [*words, *indexes, *(os.path.dirname(path) for path in indexes)]
     folders = [path for path in named if path.startswith("/") and path.strip("/")]
-    return [path for path in dict.fromkeys((*_NETWORK_FILES, *settings, *folders)) if _can_be_shown(path, home)]
+    return [path for path in dict.fromkeys((*NETWORK_FILES, *settings, *folders)) if _can_be_shown(path, home)]
 
 
 def _can_be_shown(path: str, home: str) -> bool:

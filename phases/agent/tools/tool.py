@@ -24,6 +24,8 @@ class Acted:
     """Paths of the workspace that were written. What a command wrote is not among them."""
     seen: Mapping[str, str] = field(default_factory=dict)
     """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
+    shown: tuple[Mapping[str, Any], ...] = ()
+    """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
 
 
 @dataclass(frozen=True)

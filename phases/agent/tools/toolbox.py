@@ -14,7 +14,7 @@ from phases.agent.workspace import LARGEST_FILE, WorkspaceError
 MOST_CHARACTERS = 2 * LARGEST_FILE
 """Of all arguments together. A file as long as a file may be fits, however it is escaped."""
 Answer = dict[str, Any]
-"""text, failed, touched (paths), seen (path -> sha256): JSON, for the journal."""
+"""text, failed, touched (paths), seen (path -> sha256), shown where other people's code is in it: JSON, for the journal."""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 """Why a value does not fit a JSON schema, in one line, or None."""
 
@@ -50,6 +50,7 @@ class Toolbox:
             "failed": failed,
             "touched": list(acted.touched),
             "seen": dict(acted.seen),
+            **({"shown": [dict(row) for row in acted.shown]} if acted.shown else {}),
         }
 
     def _act(self, call: ToolCall, again: bool) -> Acted:

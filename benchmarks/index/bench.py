@@ -1,0 +1,161 @@
+"""Times indexing beside its peers, over real trees: the whole, a second run, one changed file, and growth up to 20,000 files.
+
+    python benchmarks/index/bench.py --peers VENV/bin/python TREE... [--rounds 3] [--sizes 2500,5000,10000,20000]
+
+Ours does all: it reads and checks each file, parses it in child processes, cuts and indexes its words, and writes the document.
+universal-ctags lists symbols alone, tantivy and bm25s index whole files as text alone, on the same files, in turns in one run.
+Trees of many files are made of the real ones by a distinct line of comment at the end of each. Memory is the highest resident set
+of the run, parent and children each, as the kernel counted it in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import cycle
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from trees import code_base_of, sources_in
+
+from phases.reference.index.indexing import index_repositories
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trees", nargs="*", type=Path)
+    parser.add_argument("--peers", help="a Python that has bm25s, PyStemmer and tantivy")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", default="2500,5000,10000,20000")
+    parser.add_argument("--once", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.once:
+        _once(Path(chosen.once))
+        return
+    sources = {tree.name: sources_in(tree) for tree in chosen.trees}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        _against_peers(folder / "peers", sources, chosen.peers, chosen.rounds)
+        _again(folder / "peers", sources)
+        flat = [(name, path, data) for name, files in sources.items() for path, data in files.items()]
+        for size in (int(one) for one in chosen.sizes.split(",") if one):
+            _grown(folder / str(size), flat, size)
+
+
+def _against_peers(folder: Path, sources: dict[str, dict[str, bytes]], peers: str | None, rounds: int) -> None:
+    rows = code_base_of(folder, sources)
+    (folder / "rows.json").write_text(json.dumps(rows))
+    paths = [str(folder / "code_base" / name / path) for name, files in sources.items() for path in files]
+    (folder / "list.txt").write_text("\n".join(paths))
+    size = sum(len(data) for files in sources.values() for data in files.values())
+    print(f"{len(paths):,} files, {size / 1e6:.0f} MB")
+    seconds: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        shutil.rmtree(folder / "indexes", ignore_errors=True)
+        seconds.setdefault("ours: all", []).append(_ours(folder)["seconds"])
+        if shutil.which("ctags"):
+            seconds.setdefault("universal-ctags: symbols", []).append(_ctags(folder))
+        if peers:
+            seconds.setdefault("tantivy: words", []).append(_peer(peers, folder, {"peer": "tantivy"}))
+            seconds.setdefault("bm25s: words", []).append(_peer(peers, folder, {"peer": "bm25s", "stemmed": False}))
+    for name, took in seconds.items():
+        best = statistics.median(took)
+        print(
+            f"{name:<28}{best:>8.2f} s{len(paths) / best:>9,.0f} files/s{size / 1e6 / best:>8.1f} MB/s   {_list(took)}",
+            flush=True,
+        )
+
+
+def _again(folder: Path, sources: dict[str, dict[str, bytes]]) -> None:
+    """The tree is indexed already: once more as it is, and with one file changed."""
+    shutil.rmtree(folder / "indexes", ignore_errors=True)
+    first = _ours(folder)["seconds"]
+    again = [_ours(folder)["seconds"] for _ in range(5)]
+    name = next(iter(sources))
+    path = next(path for path, data in sources[name].items() if len(data) > 1000)
+    changed = {**sources[name], path: sources[name][path] + b"\nCHANGED = 1\n"}
+    code_base_of(folder, {name: changed})
+    one = _ours(folder)
+    print(f"first {first:.2f} s; again {statistics.median(again):.3f} s, {first / statistics.median(again):.0f} times faster; "
+          f"one file changed {one['seconds']:.2f} s ({one['parsed']} parsed)")  # fmt: skip
+
+
+def _grown(folder: Path, flat: list[tuple[str, str, bytes]], size: int) -> None:
+    files: dict[str, bytes] = {}
+    for number, (name, path, data) in enumerate(cycle(flat)):
+        if number == size:
+            break
+        files[f"part{number // 500}/{name}/{number}_{os.path.basename(path)}"] = data + b"\n# copy %d\n" % number
+    rows = code_base_of(folder, {"grown": files})
+    (folder / "rows.json").write_text(json.dumps(rows))
+    took = _ours(folder)
+    memory = (
+        f"resident {took['own_mb']:.0f} MB, largest child {took['child_mb']:.0f} MB; cache {took['cache_mb']:.0f} MB"
+    )
+    print(f"{size:>7,} files{took['seconds']:>8.1f} s{size / took['seconds']:>8,.0f} files/s   {memory}", flush=True)
+    shutil.rmtree(folder)
+
+
+def _ours(folder: Path) -> dict[str, float]:
+    """In a process of its own, so that its memory is its own."""
+    command = [sys.executable, __file__, "--once", str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    figures: dict[str, float] = json.loads(ended.stdout)
+    return figures
+
+
+def _once(folder: Path) -> None:
+    rows = json.loads((folder / "rows.json").read_text())
+    began = time.perf_counter()
+    indexes = index_repositories(str(folder / "code_base"), rows, str(folder / "indexes"), lambda row: None)
+    seconds = time.perf_counter() - began
+    # Not ru_maxrss for ourselves: that one is inherited from whoever started us, who holds all trees in memory.
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    own = int(status["VmHWM"].split()[0]) / 1024
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    cache = (folder / "indexes" / "cache.sqlite3").stat().st_size / 1e6
+    parsed = sum(one.parsed for one in indexes)
+    print(json.dumps({"seconds": seconds, "own_mb": own, "child_mb": child, "cache_mb": cache, "parsed": parsed}))
+
+
+def _ctags(folder: Path) -> float:
+    command = [
+        "ctags",
+        "-f",
+        str(folder / "tags"),
+        "--languages=Python",
+        "--fields=+neS",
+        "-L",
+        str(folder / "list.txt"),
+    ]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def _peer(python: str, folder: Path, job: dict[str, object]) -> float:
+    where: dict[str, object] = {"list": str(folder / "list.txt")}
+    if job["peer"] == "tantivy":
+        shutil.rmtree(folder / "tantivy", ignore_errors=True)
+        (folder / "tantivy").mkdir()
+        where["folder"] = str(folder / "tantivy")
+    peer = [python, str(Path(__file__).with_name("peers.py"))]
+    ended = subprocess.run(peer, input=json.dumps({**job, **where}), capture_output=True, text=True, check=True)
+    return float(json.loads(ended.stdout)["seconds"])
+
+
+def _list(took: list[float]) -> str:
+    return "(" + ", ".join(f"{one:.2f}" for one in sorted(took)) + ")"
+
+
+if __name__ == "__main__":
+    main()

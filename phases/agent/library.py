@@ -1,0 +1,68 @@
+"""Other people's code that the agent may look at, and the record of what it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Excerpt(NamedTuple):
+    """A stretch of a file of somebody else."""
+
+    repository: str
+    file: str
+    """Its path in the repository."""
+    commit: str | None
+    """None for a folder of the user's."""
+    licence: str | None
+    """SPDX; None where none was found."""
+    line: int
+    end: int
+    kind: str
+    """What is there: a kind of symbol, or text."""
+    name: str
+    text: str
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the journal keeps of it once the model has seen it."""
+        names = ("repository", "file", "commit", "licence", "line", "end")
+        return {name: getattr(self, name) for name in names}
+
+
+class Library(NamedTuple):
+    """What can be asked of it. Both raise PipelineError where it cannot be read."""
+
+    search: Callable[[str, str, int], Sequence[Excerpt]]
+    """Query, the repository (empty: all) and how many are wanted in; the best first out."""
+    read: Callable[[str, str, int, int], Excerpt]
+    """Repository, path in it, first line and number of lines in."""
+    relations: Mapping[str, Sequence[Mapping[str, Any]]]
+    """Planned file -> what helps with it: repository, file, symbol, line, kind, confidence, licence, why each; best first."""
+
+
+def shown_in(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every file of other people that the model was shown, with the lines of it, as the rows of a journal tell."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        for one in row["result"].get("shown", ()) if row["kind"] == "result" else ():
+            file = found.setdefault((one["repository"], one["file"]), {**one, "lines": set()})
+            file["lines"] |= set(range(one["line"], one["end"] + 1))
+    return [
+        {
+            **{name: file[name] for name in ("repository", "file", "commit", "licence")},
+            "lines": _ranges(sorted(file["lines"])),
+        }
+        for _, file in sorted(found.items())
+    ]
+
+
+def _ranges(lines: Sequence[int]) -> list[str]:
+    """Lines as people write them: 3-9, 12."""
+    ranges: list[list[int]] = []
+    for line in lines:
+        if ranges and line == ranges[-1][1] + 1:
+            ranges[-1][1] = line
+        else:
+            ranges.append([line, line])
+    return [str(first) if first == last else f"{first}-{last}" for first, last in ranges]

@@ -1,0 +1,234 @@
+"""The repositories that a paper links: where each is mentioned, what it is to the paper, how much it would help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from phases.reference.find.links import links_in, page_of_another_kind, repository_of, same
+from phases.reference.find.own import Linked, own_reason
+from phases.reference.find.phrases import builds_on
+from phases.reference.find.places import Places, is_list
+from phases.reference.find.ranking import Rank
+from phases.reference.find.wording import cut, letters
+from phases.reference.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
+
+_BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
+"""What a role is worth by itself; what the paper does with the repository is added."""
+_OF_CODE = re.compile(r"\b(?:code|implement|release|available|repositor|software)", re.IGNORECASE)
+_MOST = 1000
+_MOST_MENTIONS = 50
+_REACH = 10_000
+"""Characters around a footnote in which its mark is looked for."""
+
+
+@dataclass
+class Repository:
+    """What is gathered about one repository while the paper is read."""
+
+    url: str
+    references: list[str] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
+    own: str | None = None
+    candidate: Candidate | None = None
+    files: bool = False
+    """Whether an address leads to its files, and not to a discussion alone."""
+
+
+def repositories_of(
+    entries: Sequence[Entry], places: Places, outline: Mapping[str, Any], candidates: Sequence[Candidate]
+) -> list[Repository]:
+    """All repositories: of the references, the text, the footnotes, links without visible address, and lookups."""
+    found: dict[str, Repository] = {}
+    known = _annotations(outline)
+    for url, start in _addresses(places, known):
+        _add_written(found, url, start, places, outline)
+    spelled = {letters(key): key for key in found}
+    for row in outline.get("links", ())[:_MOST]:
+        _add_annotation(found, row, outline, spelled)
+    for entry in entries:
+        for url in entry.repositories:
+            _add_reference(found, url, entry, places)
+    for candidate in candidates:
+        _add_candidate(found, candidate)
+    return list(found.values())
+
+
+def row_of(
+    repository: Repository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
+) -> dict[str, Any]:
+    """The row of reference.txt."""
+    role, reason = _role(repository, ranks)
+    best = max((ranks[name].score for name in repository.references if name in ranks), default=0.0)
+    in_method = any(mention.section in methods for mention in repository.mentions)
+    score = _BASE[role] + (0.1 if role == OWN else 0.3 * best) + 0.05 * in_method
+    if role == FOUND and repository.candidate:
+        score = 0.6 * repository.candidate.confidence * (0.4 + 0.6 * best)
+    if role == MENTIONED and not repository.files:
+        score, reason = 0.05, f"{reason}; what is linked is a discussion in it"
+    left_out = role == OWN and not allow_own_code
+    why = f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)" if left_out else reason
+    return {
+        "url": repository.url,
+        "role": role,
+        "fetch": not left_out,
+        "references": list(repository.references),
+        "mentions": [mention._asdict() for mention in repository.mentions[:_MOST_MENTIONS]],
+        "score": round(min(1.0, max(0.0, score)), 3),
+        "why": why,
+    }
+
+
+def _role(repository: Repository, ranks: Mapping[str, Rank]) -> tuple[str, str]:
+    if repository.own:
+        return OWN, repository.own
+    quotes = [mention.quote for mention in repository.mentions if mention.where in ("text", "footnote", "annotation")]
+    quotes += [builds for name in repository.references if name in ranks and (builds := ranks[name].builds)]
+    if quote := next((quote for quote in quotes if builds_on(quote)), None):
+        return BASIS, f'the paper builds on it: "{cut(quote, 160)}"'
+    if any(mention.where == "reference" for mention in repository.mentions):
+        cited = next((ranks[name].why for name in repository.references if name in ranks), "")
+        return CITED, f"linked in a reference{f' ({cut(cited, 160)})' if cited else ''}"
+    if repository.candidate and not repository.mentions[1:]:
+        return FOUND, f"{repository.candidate.service}: {cut(repository.candidate.why, 200)}"
+    mention = repository.mentions[0]
+    quote = f': "{cut(mention.quote, 160)}"' if mention.quote else ""
+    return MENTIONED, f"linked in the paper ({mention.where}, page {mention.page}){quote}"
+
+
+def _annotations(outline: Mapping[str, Any]) -> dict[int, list[str]]:
+    """The addresses that the reader knows of each page, whole as a click would open them."""
+    found: dict[int, list[str]] = {}
+    for row in outline.get("links", ())[:_MOST]:
+        if repository_of(row["url"]):
+            found.setdefault(row["page"], []).append(row["url"])
+    return found
+
+
+def _addresses(places: Places, known: Mapping[int, list[str]]) -> Iterator[tuple[str, int]]:
+    """Written addresses with their places; one that the text spells short is read as the link under it."""
+    for index, (url, at) in enumerate(links_in(places.text[places.body_start :])):
+        if index >= _MOST:
+            return
+        start = places.body_start + at
+        printed = letters(places.text[start : start + 300])
+        wholes = [one for one in known.get(places.page(start), ()) if _is_whole(one, url, printed)]
+        yield (max(wholes, key=len) if wholes else url), start
+
+
+def _is_whole(link: str, url: str, printed: str) -> bool:
+    """Whether the page prints this link here, though its text lost signs of it: opt for pinns is opt_for_pinns."""
+    whole, short = repository_of(link) or "", repository_of(url) or ""
+    if whole and re.fullmatch(re.escape(same(whole)) + r"[0-9]{1,2}", same(short)):
+        return True  # a footnote's mark stands right behind the address
+    if same(whole) == same(short) or not letters(whole).startswith(letters(short)):
+        return False
+    bare = printed.removeprefix("https").removeprefix("http").removeprefix("www")
+    return bare.startswith(letters(whole.removeprefix("https://")))
+
+
+def _add_written(
+    found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]
+) -> None:
+    repository = _of(found, url)
+    if repository is None:
+        return
+    mark = places.footnote(start)
+    where = "reference" if places.in_list(start) else "footnote" if mark else "text"
+    mention = places.mention(where, start, start + 1)
+    line_start = max(places.body_start, places.text.rfind("\n", 0, start) + 1)
+    before = " ".join(places.text[max(line_start, start - 300) : start].split())
+    sentence = mention.quote
+    if where == "footnote" and mark:
+        sentence = before = re.sub(r"^\[\^[^\]]{1,12}\]:\s?", "", before)
+        carried = _carrying(places, mark, start)
+        mention = mention._replace(quote=cut(f"{carried} {sentence}".strip()) if carried else mention.quote)
+        sentence = f"{sentence} {url}"
+    else:
+        inside = mention.quote.find(url[:30])
+        before = mention.quote[:inside] if inside > 0 else before
+    repository.mentions.append(mention)
+    section = places.section(start)
+    early = (
+        mention.page <= 1
+        or section is None
+        or section["title"].strip().casefold() in ("abstract", "zusammenfassung", "摘要")
+    )
+    linked = Linked(repository.url, mention.page, sentence, before, early=early)
+    if where != "reference" and not page_of_another_kind(url):
+        repository.own = repository.own or own_reason(linked, outline)
+    repository.files = repository.files or not page_of_another_kind(url)
+
+
+def _carrying(places: Places, mark: str, note: int) -> str:
+    """The sentence that carries a footnote's mark: on the page of the note, or on the one before, where a long note began."""
+    own = re.escape(mark)
+    pattern = re.compile(
+        rf"(?<=[^\W\d_][^\W\d_][.,)’ʼ'])(?:{own})(?!\w)|(?<=[^\W\d_][^\W\d_])(?:{own}|\[\^{own}\])(?![\w:])"
+    )
+    page = places.page(note)
+    for low, high in (places.page_span(page), places.page_span(page - 1)):
+        carrying = [
+            places.sentence(match.start(), match.end())
+            for match in islice(pattern.finditer(places.text, max(low, note - _REACH), min(high, note + _REACH)), 8)
+            if places.footnote(match.start()) is None
+        ]
+        if of_code := [sentence for sentence in carrying if _OF_CODE.search(sentence)]:
+            return of_code[0]
+        if carrying and low <= note < high:
+            return carrying[0]
+    return ""
+
+
+def _add_annotation(
+    found: dict[str, Repository], row: Mapping[str, Any], outline: Mapping[str, Any], spelled: Mapping[str, str]
+) -> None:
+    url = repository_of(row["url"])
+    if url is None or (same(url) in found and any(one.page == row["page"] for one in found[same(url)].mentions)):
+        return
+    if spelled.get(letters(url), same(url)) != same(url):
+        return  # the text spells the same address with other signs
+    repository = _of(found, row["url"])
+    if repository is None:
+        return
+    words = cut(row["text"])
+    repository.mentions.append(Mention("annotation", None, row["page"], 0, words))
+    linked = Linked(repository.url, row["page"], words, words.partition("http")[0], early=row["page"] <= 1)
+    if not page_of_another_kind(row["url"]) and words:
+        repository.own = repository.own or own_reason(linked, outline)
+    repository.files = repository.files or not page_of_another_kind(row["url"])
+
+
+def _add_reference(found: dict[str, Repository], url: str, entry: Entry, places: Places) -> None:
+    repository = _of(found, url)
+    if repository is None:
+        return
+    repository.files = True
+    if entry.id not in repository.references:
+        repository.references.append(entry.id)
+    if not any(mention.where == "reference" for mention in repository.mentions):
+        section = next((row for row in places.sections if is_list(row)), None)
+        page = section["page"] if section else 0
+        repository.mentions.append(Mention("reference", section["id"] if section else None, page, 0, cut(entry.raw)))
+
+
+def _add_candidate(found: dict[str, Repository], candidate: Candidate) -> None:
+    repository = _of(found, candidate.url)
+    if repository is None:
+        return
+    repository.files = True
+    if candidate.reference not in repository.references:
+        repository.references.append(candidate.reference)
+    if repository.candidate is None or repository.candidate.confidence < candidate.confidence:
+        repository.candidate = candidate
+    repository.mentions.append(Mention(candidate.service, None, 0, 0, cut(candidate.why)))
+
+
+def _of(found: dict[str, Repository], url: str) -> Repository | None:
+    canonical = repository_of(url)
+    if canonical is None or (same(canonical) not in found and len(found) >= _MOST):
+        return None
+    return found.setdefault(same(canonical), Repository(canonical))

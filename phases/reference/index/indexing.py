@@ -1,0 +1,189 @@
+"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+
+A file is parsed when the cache does not know its content. Files go through one by one and the cache is written every few
+hundred of them, so a run that is killed goes on where it stopped, and memory does not grow with the repository. A document is
+written from the cache, row by row. A repository whose manifest and document are as they were is not looked at again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from phases.reference.index.cache import Cache, Row
+from phases.reference.index.documents import CheckRow, Summary, Writer, document_path, row_of
+from phases.reference.index.made_by import made_by
+from phases.reference.index.opening import NAME, remove_file, with_cache
+from phases.reference.index.parsed import Parsed
+from phases.reference.index.pool import Parsers
+from phases.reference.index.reading import digest_of, head_of
+from phases.reference.index.resolving import Resolver
+from phases.reference.index.restoring import restore
+from phases.reference.index.sources import Folder, Source, unfit_name
+from pipeline.errors import FormatError, PhaseError
+from pipeline.files import make_folder, sha256
+
+_LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
+"""What is written beside its name carries the number of the process that writes it."""
+BATCH = 200
+"""Files between two writes to the cache."""
+
+
+class RepositoryIndex(NamedTuple):
+    """What indexing says of one repository; sha256 and bytes are of its document."""
+
+    name: str
+    path: str
+    files: int
+    symbols: int
+    languages: dict[str, int]
+    left_out: dict[str, int]
+    faults: int
+    sha256: str
+    bytes: int
+    parsed: int
+    """Files that were parsed just now."""
+
+
+class _Work(NamedTuple):
+    code_base: str
+    into: str
+    check_row: CheckRow
+    tell: Callable[[str], None]
+    in_place: Callable[[], None]
+    made_by: str
+
+
+def index_repositories(
+    code_base: str,
+    repositories: Sequence[Mapping[str, Any]],
+    into: str,
+    check_row: CheckRow,
+    tell: Callable[[str], None] = lambda text: None,
+    in_place: Callable[[], None] = lambda: None,
+) -> list[RepositoryIndex]:
+    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+
+    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    """
+    names = [str(row["name"]) for row in repositories]
+    if (bad := unfit_name(names)) is not None:
+        raise PhaseError(f"code_base.json: {bad!r} cannot name a repository (written by phase 07); fetch it again")
+    in_place()
+    make_folder(into)
+    _remove_others(into, names)
+    work = _Work(code_base, into, check_row, tell, in_place, made_by())
+    return with_cache(os.path.join(into, NAME), lambda cache: _index_all(work, names, cache))
+
+
+def _index_all(work: _Work, names: Sequence[str], cache: Cache) -> list[RepositoryIndex]:
+    indexes = [_index(work, name, cache) for name in names]
+    for gone in set(cache.repositories()) - set(names):
+        cache.keep_summary(gone, None)
+        with cache.writing():
+            cache.remove(gone, list(cache.files(gone)))
+    return indexes
+
+
+def _index(work: _Work, name: str, cache: Cache) -> RepositoryIndex:
+    folder = Folder(work.code_base, name)
+    data, manifest = folder.manifest()
+    digest = sha256(data)
+    summary, parsed = _current(work, folder, digest, cache), 0
+    if summary is None:
+        cache.keep_summary(name, None)
+        sources = [folder.source(row) for row in manifest["files"]]
+        parsed = _take_in(work, folder, [one for one in sources if not one.why], cache)
+        work.in_place()
+        summary = _write(work, folder, digest, sources, cache)
+        work.tell(f"{name}: {summary.files} files, {summary.symbols} symbols; parsed {parsed}")
+    cache.keep_summary(name, summary.as_row())
+    return RepositoryIndex(
+        name=name, path=f"{os.path.basename(work.into)}/{name}.json", parsed=parsed, **summary.as_row()
+    )
+
+
+def _current(work: _Work, folder: Folder, digest: str, cache: Cache) -> Summary | None:
+    """The summary of a document that needs no work: made of this manifest, by this version, and as it was written."""
+    path = document_path(work.into, folder.name)
+    if head_of(path) != (digest, work.made_by):
+        return None
+    kept = cache.summary(folder.name)
+    if kept is not None:
+        return Summary(**kept) if digest_of(path) == (kept["sha256"], kept["bytes"]) else None
+    if cache.files(folder.name):
+        return None  # it was being written when something ended the run
+    try:
+        return restore(folder, path, work.check_row, cache)
+    except FormatError:
+        return None
+
+
+def _take_in(work: _Work, folder: Folder, sources: Sequence[Source], cache: Cache) -> int:
+    """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
+    have = cache.files(folder.name)
+    new = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
+    unknown: dict[tuple[str, str], Source] = {}
+    known: list[Source] = []
+    for one in new:
+        twin = (one.sha256, one.language) in unknown
+        if twin or cache.has(one.sha256, one.language, work.made_by):
+            known.append(one)
+        else:
+            unknown[one.sha256, one.language] = one
+    with Parsers() as parsers:
+        files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in unknown.values())
+        parsed = parsers.parse(files)
+        while batch := list(islice(parsed, BATCH)):
+            _keep(work, folder, batch, cache)
+    twins = ((one, cache.known(one.sha256, one.language, work.made_by) or _LOST) for one in known)
+    while batch := list(islice(twins, BATCH)):
+        _keep(work, folder, batch, cache)
+    with cache.writing():
+        cache.remove(folder.name, set(have) - {one.path for one in sources})
+    return len(unknown)
+
+
+_LOST = Parsed(0, fault="another run removed it from the cache while this one read it; index again")
+
+
+def _keep(work: _Work, folder: Folder, batch: Sequence[tuple[Source, Parsed]], cache: Cache) -> None:
+    work.in_place()
+    with cache.writing():
+        for one, parsed in batch:
+            cache.replace(folder.name, Row(one.path, one.sha256, one.language), work.made_by, parsed)
+
+
+def _write(work: _Work, folder: Folder, digest: str, sources: Sequence[Source], cache: Cache) -> Summary:
+    kept = [one for one in sources if not one.why]
+    resolver = Resolver([one.path for one in kept], folder.go_modules(kept))
+    with Writer(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
+        for one in sources:
+            if one.why:
+                writer.leave_out(one.path, one.why)
+            else:
+                writer.add(row_of(one, cache.parsed(folder.name, one.path) or _LOST, resolver))
+        return writer.finish()
+
+
+def _remove_others(into: str, names: Sequence[str]) -> None:
+    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    keep = {f"{name}.json" for name in names} | {"index.json"}
+    for entry in os.listdir(into):
+        left = _LEFT_OVER.fullmatch(entry)
+        gone = entry.endswith(".json") and entry not in keep and not entry.startswith(".")
+        if gone or (left and not _is_running(int(left[1]))):
+            remove_file(os.path.join(into, entry))
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,86 @@
+"""The words of code that searching goes by: identifiers taken apart, endings cut, accents folded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+LONGEST_WORD = 40
+_RUN = re.compile(r"\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
+"""Scripts that put no space between words: their characters are searched in pairs."""
+_VOWEL = re.compile("[aeiouy]")
+_KEPT_TWINS = "lsz"
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "đ": "d", "ı": "i"}
+)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in its order, in lower case and without endings: `getLoss_2` gives get, loss, 2 and getloss2."""
+    found: list[str] = []
+    for run in _RUN.findall(text):
+        found += _words_of_run(run) if len(run) < 200 else _split(run[:2000])
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _words_of_run(run: str) -> tuple[str, ...]:
+    return _split(run)
+
+
+def folded(name: str) -> str:
+    """A name without what spellings differ in: `get_loss`, `getLoss` and `GetLoss` are one."""
+    return name.replace("_", "").lower() or name
+
+
+def _split(run: str) -> tuple[str, ...]:
+    if not run.isascii():
+        run = _folded(run)
+    words: list[str] = []
+    for part in _PART.findall(run):
+        if part.isascii():
+            words.append(stem(part.lower()[:LONGEST_WORD]))
+        else:
+            words += _foreign(part)
+    if len(words) > 1 and run.isascii():
+        words.append(run.replace("_", "").lower()[:LONGEST_WORD])
+    return tuple(words)
+
+
+def _folded(run: str) -> str:
+    """Without accents where a plain letter is under them."""
+    apart = unicodedata.normalize("NFKD", run)
+    plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", plain).translate(_LETTERS)
+
+
+def _foreign(part: str) -> list[str]:
+    words: list[str] = []
+    for piece in re.split(f"({_WIDE.pattern})", part):
+        if _WIDE.fullmatch(piece):
+            words += [piece[at : at + 2] for at in range(max(1, len(piece) - 1))]
+        elif piece:
+            words.append(piece.lower()[:LONGEST_WORD])
+    return words
+
+
+def stem(word: str) -> str:
+    """An English word in lower case without the ending of its number or tense, so that `computes` and `computing` meet."""
+    if len(word) < 4:
+        return word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+        if word.endswith(("sse", "xe", "che", "she", "zze")):
+            word = word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and _VOWEL.search(word[: -len(ending)]):
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in _KEPT_TWINS:
+                word = word[:-1]
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    return word

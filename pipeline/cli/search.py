@@ -1,0 +1,69 @@
+"""`pipeline search`: find something in the code that a task's paper stands on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pipeline.cli.assembly import command_name, open_task, settings_from
+from pipeline.cli.console import say, say_json
+from pipeline.errors import UsageError
+from pipeline.phase import is_placeholder
+from pipeline.store import TaskStore
+
+_INDEX = "indexes/index.json"
+
+
+@click.command("search")
+@click.argument("task", metavar="ID")
+@click.argument("query", metavar="QUERY")
+@click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def search_command(
+    task: str, query: str, repository: str, limit: int, tasks_dir: str | None, as_json: bool
+) -> int | None:
+    """Search the code that was fetched for a task, in words or by the name of a class or function.
+
+    Every answer names the repository, the file, its lines and its licence. Exits with 1 where nothing is found.
+
+    \b
+    pipeline search paper "learning rate warmup"
+    pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
+    """
+    from phases.reference.index.answers import answers_to
+
+    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
+    found = [answer._asdict() for answer in answers_to(store.root, _index(store), query, repository, limit)]
+    if as_json:
+        say_json({"task": store.id, "query": query, "answers": found})
+    else:
+        _show(found, query)
+    return None if found else 1
+
+
+def _index(store: TaskStore) -> dict[str, Any]:
+    """The task's index. Raises UsageError where there is none to search."""
+    name = command_name(store)
+    if not store.exists(_INDEX):
+        raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; go on with: pipeline resume {name}")
+    index: dict[str, Any] = store.load(_INDEX)
+    if is_placeholder(index):
+        why = index["reason"]
+        raise UsageError(f"task {store.id} has no index ({why}); make one with: pipeline resume {name} --full")
+    if not index["repositories"]:
+        raise UsageError(f"task {store.id}: {'; '.join(index['notes'])}; give code of your own with --references DIR")
+    return index
+
+
+def _show(found: list[dict[str, Any]], query: str) -> None:
+    if not found:
+        say(f"nothing matches {query!r}")
+    for number, answer in enumerate(found):
+        name = f"  {answer['kind']} {answer['name']}" if answer["name"] else ""
+        licence = answer["licence"] or "no licence found: all rights are its authors'"
+        say(f"{chr(10) if number else ''}{answer['repository']}/{answer['file']}:{answer['line']}{name}  ({licence})")
+        for offset, line in enumerate(answer["text"].split("\n")):
+            say(f"{answer['line'] + offset:>6}  {line}".rstrip())

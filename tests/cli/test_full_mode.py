@@ -1,0 +1,288 @@
+"""Full mode as a user has it: a paper that links repositories, a mirror of them on the disk, the real command and real git."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.papers import HANGS, Command, Ended, paper
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
+
+PAPER = """\
+# Patient Encoders
+
+Alice Author
+
+## Abstract
+
+We encode with patience. Our code is available at https://github.com/alice/patient-encoders.
+
+## 1 Introduction
+
+Encoders are old [2].
+
+## 2 Method
+
+Our implementation is based on the encoder of [1]. The patient encoder adds a waiting gate to each attention head
+and normalizes the layer before it. We minimize the cross-entropy loss of the encoder.
+
+$$ y = \\mathrm{softmax}(x) + w $$
+
+## 3 Experiments
+
+We train the encoder with a learning rate of 0.1 and a batch size of 32 on the Lobby data set, and report the accuracy.
+We compare with https://github.com/carol/missing as a baseline.
+
+## References
+
+[1] B. Builder and D. Doer. Waiting encoders for everyone. In Proceedings of Waiting, 2019. https://github.com/bob/encoders
+
+[2] E. Elder. On old encoders. Journal of Time, 2001.
+"""
+MODEL = '''\
+"""Encoders that wait."""
+
+from .layers import LayerNorm
+
+
+class PatientEncoder:
+    """An attention encoder with a waiting gate on each head."""
+
+    def forward(self, x):
+        """Normalizes the layer, attends, and waits."""
+        return LayerNorm()(x)
+'''
+FILES = {
+    "README.md": "# Encoders\n\nEncoders that wait.\n",
+    "LICENSE": (
+        "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy of this software.\n\n"
+        "The above copyright notice and this permission notice shall be included in all copies of the Software.\n"
+    ),
+    "encoders/__init__.py": "",
+    "encoders/model.py": MODEL,
+    "encoders/layers.py": 'class LayerNorm:\n    """Normalizes a layer."""\n\n    def __call__(self, x):\n        return x\n',
+    "encoders/loss.c": "/* The cross-entropy loss. */\nint cross_entropy(int label) { return label; }\n",
+}
+TRIO = ("references", "repositories", "index")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    nobody = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
+    names = {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    dates = {f"GIT_{who}_DATE": "2020-01-01T00:00:00Z" for who in ("AUTHOR", "COMMITTER")}
+    told = subprocess.run(
+        ["git", *arguments], cwd=folder, env={**nobody, **names, **dates}, capture_output=True, text=True, check=True
+    )
+    return told.stdout.strip()
+
+
+def repository(mirror: Path, name: str, files: Mapping[str, str] = FILES) -> str:
+    """A repository in a mirror; its commit."""
+    folder = mirror / name
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message=all")
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mirror")
+    repository(folder, "github.com/bob/encoders")
+    repository(folder, "github.com/alice/patient-encoders", {"secret.py": "ANSWER = 42\n"})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory, mirror: Path) -> tuple[Command, Ended]:
+    command = Command(tmp_path_factory.mktemp("full"))
+    return command, command("run", "--full", paper(command.folder, PAPER), "--mirror", mirror)
+
+
+def statuses(command: Command) -> dict[str, str]:
+    return {row["name"]: row["status"] for row in command.document("paper", "report.json")["phases"]}
+
+
+def references(command: Command) -> Any:
+    return yaml.safe_load((command.task("paper") / "reference.txt").read_text(encoding="utf-8"))
+
+
+def test_the_trio_finds_fetches_and_indexes_what_the_paper_builds_on(full: tuple[Command, Ended], mirror: Path) -> None:
+    command, ended = full
+    assert ended.code == 3, ended.err
+    assert {name: statuses(command)[name] for name in TRIO} == dict.fromkeys(TRIO, "done")
+    found = {row["url"]: row for row in references(command)["repositories"]}
+    assert found["https://github.com/bob/encoders"]["role"] == "basis"
+    assert "Our implementation is based on" in found["https://github.com/bob/encoders"]["why"]
+    fetched = command.document("paper", "code_base.json")
+    assert [row["url"] for row in fetched["repositories"]] == ["https://github.com/bob/encoders"]
+    row = fetched["repositories"][0]
+    assert row["commit"] == git(mirror / "github.com/bob/encoders", "rev-parse", "HEAD")
+    assert (row["licence"], row["licence_file"], row["files"]) == ("MIT", "LICENSE", len(FILES))
+    assert (command.task("paper") / "code_base" / row["name"] / "encoders/model.py").read_text() == MODEL
+    index = command.document("paper", "indexes/index.json")
+    assert index["repositories"][0]["languages"]["python"] == 3
+    symbols = json.loads((command.task("paper") / index["repositories"][0]["path"]).read_text())["files"]
+    model = next(row for row in symbols if row["path"] == "encoders/model.py")
+    assert [(symbol["kind"], symbol["name"]) for symbol in model["symbols"]] == [
+        ("class", "PatientEncoder"),
+        ("method", "forward"),
+    ]
+    assert [row["resolved"] for row in model["imports"]] == ["encoders/layers.py"]
+    assert index["relations"], "no planned file has anything to do with the code that the paper builds on"
+    assert all(0 < row["confidence"] <= 1 and row["why"] for row in index["relations"])
+
+
+def test_what_cannot_be_fetched_is_named_and_the_run_goes_on(full: tuple[Command, Ended]) -> None:
+    command, _ = full
+    refused = {row["url"]: row["why"] for row in command.document("paper", "code_base.json")["refused"]}
+    assert "mirror" in refused["https://github.com/carol/missing"]
+
+
+def test_the_papers_own_repository_is_left_out_unless_it_is_allowed(
+    full: tuple[Command, Ended], mirror: Path, tmp_path: Path
+) -> None:
+    own = "https://github.com/alice/patient-encoders"
+    command, _ = full
+    row = next(row for row in references(command)["repositories"] if row["url"] == own)
+    assert (row["role"], row["fetch"]) == ("own", False)
+    assert "--allow-own-code" in row["why"]
+    assert not list((command.task("paper") / "code_base").rglob("secret.py"))
+    allowed = Command(tmp_path)
+    allowed("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--allow-own-code", "--until", "08")
+    assert own in [row["url"] for row in allowed.document("paper", "code_base.json")["repositories"]]
+
+
+def test_the_code_is_searched_in_words_and_by_name(full: tuple[Command, Ended]) -> None:
+    command, _ = full
+    for query in ("PatientEncoder", "attention encoder with a waiting gate"):
+        best = command("search", "paper", query, "--json").json()["answers"][0]
+        assert (best["file"], best["name"], best["licence"]) == ("encoders/model.py", "PatientEncoder", "MIT")
+    shown = command("search", "paper", "cross_entropy").out
+    assert "bob__encoders/encoders/loss.c:2  function cross_entropy  (MIT)" in shown
+    assert "int cross_entropy(int label)" in shown
+    nothing = command("search", "paper", "zebra quagga okapi")
+    assert (nothing.code, nothing.out) == (1, "nothing matches 'zebra quagga okapi'\n")
+
+
+def test_a_search_without_its_cache_makes_it_anew(full: tuple[Command, Ended], tmp_path: Path) -> None:
+    command, _ = full
+    shutil.copytree(command.task("paper"), tmp_path / "paper")
+    caches = [path for path in (tmp_path / "paper" / "indexes").iterdir() if not path.name.endswith(".json")]
+    assert caches
+    for path in caches:
+        path.unlink()
+    told = command("search", str(tmp_path / "paper"), "PatientEncoder", "--json").json()
+    assert told["answers"] == command("search", "paper", "PatientEncoder", "--json").json()["answers"]
+
+
+def test_nothing_is_fetched_or_indexed_twice(full: tuple[Command, Ended]) -> None:
+    command, _ = full
+    before = inodes(command)
+    assert len(before) >= 4
+    command("resume", "paper")
+    command("resume", "paper", "--redo", "06")
+    assert inodes(command) == before
+
+
+def inodes(command: Command) -> dict[str, int]:
+    """Every fetched and indexed file, and which one on the disk it is: what is written again is another."""
+    task = command.task("paper")
+    found = [path for folder in ("code_base", "indexes") for path in (task / folder).rglob("*") if path.is_file()]
+    kept = [path for path in found if path.suffix != ".sqlite3" and path.name != "index.json"]
+    return {str(path.relative_to(task)): path.stat().st_ino for path in kept if "sqlite" not in path.name}
+
+
+def documents(command: Command) -> dict[str, bytes]:
+    """What the trio wrote."""
+    task = command.task("paper")
+    found = [task / "reference.txt", task / "code_base.json"]
+    found += [path for folder in ("code_base", "indexes") for path in sorted((task / folder).rglob("*"))]
+    return {
+        str(path.relative_to(task)): path.read_bytes() for path in found if path.is_file() and "sqlite" not in path.name
+    }
+
+
+@pytest.mark.parametrize("phase", ["02", "04", "05", "06", "07", "08", "09"])
+def test_a_run_that_is_killed_in_a_phase_goes_on_to_the_same_documents(
+    full: tuple[Command, Ended], mirror: Path, tmp_path: Path, phase: str
+) -> None:
+    command = Command(tmp_path)
+    source = paper(tmp_path, PAPER)
+    with command.start("run", "--full", source, "--mirror", mirror) as process:
+        killed_in(command, process, phase)
+    whole = {name: inode for name, inode in inodes(command).items() if name.endswith(".json")}
+    ended = command("resume", "paper")
+    assert ended.code == 3, ended.err
+    assert documents(command) == documents(full[0])
+    after = inodes(command)
+    # A manifest is written last: what has one was whole, and is not made again.
+    assert {name: after[name] for name in whole} == whole
+
+
+def killed_in(command: Command, process: subprocess.Popen[str], phase: str) -> None:
+    """Kills a run as soon as it says that this phase is at work."""
+    lines = command.task("paper") / "state.jsonl"
+    running = f'"{phase}"'
+    while process.poll() is None:
+        text = lines.read_text(encoding="utf-8") if lines.exists() else ""
+        if any(running in line and '"running"' in line for line in text.splitlines()):
+            break
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=HANGS)
+
+
+def test_folders_of_the_user_take_the_place_of_what_the_paper_links(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    for path, text in FILES.items():
+        (tmp_path / "mine" / "encoders" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mine" / "encoders" / path).write_text(text, encoding="utf-8")
+    (tmp_path / "mine" / "encoders" / "out").symlink_to("/etc/passwd")
+    command("run", "--full", paper(tmp_path, PAPER), "--references", "mine", "--until", "08")
+    fetched = command.document("paper", "code_base.json")
+    assert fetched["source"] == "folders"
+    row = fetched["repositories"][0]
+    assert (row["commit"], row["licence"], row["files"], row["left_out"]["links"]) == (None, "MIT", len(FILES), 1)
+    assert command("search", "paper", "PatientEncoder", "--json").json()["answers"][0]["repository"] == row["name"]
+
+
+def test_a_paper_without_code_is_done_and_says_that_there_is_none(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    text = "# Alone\n\n## 1 Method\n\nWe minimize the loss of the waiter over all rooms with a learning rate of 0.1.\n"
+    ended = command("run", "--full", paper(tmp_path, text))
+    assert ended.code == 3, ended.err
+    assert {name: statuses(command)[name] for name in TRIO} == dict.fromkeys(TRIO, "done")
+    assert command.document("paper", "indexes/index.json")["notes"] == ["no code to index: the paper links none"]
+    told = command("search", "paper", "loss")
+    assert (told.code, told.err) == (
+        2,
+        "pipeline: task paper: no code to index: the paper links none; give code of your own with --references DIR\n",
+    )
+
+
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    told = command("run", "--full", paper(tmp_path, PAPER), "--references", "nowhere")
+    assert (told.code, told.err) == (2, "pipeline: --references names nowhere, and there is no such folder\n")
+    assert not command.task("paper").exists()
+
+
+def test_fast_mode_has_nothing_to_search_and_says_what_to_type(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command("run", "--fast", paper(tmp_path, PAPER))
+    told = command("search", "paper", "encoder")
+    assert told.code == 2
+    assert "pipeline resume paper --full" in told.err

@@ -1,0 +1,152 @@
+"""One ledger for two phases that run side by side: both count what any of them spent, and no row is lost or counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from phases.agent.journal import Journal
+from phases.agent.ledger import Call, Ledger, read_ledger, sums
+from phases.agent.model import Reply, reply_to_json
+from pipeline.errors import Paused
+from tests.agents import says
+from tests.papers import HANGS
+
+CENT = Reply("ok", "words", tokens_in=100, tokens_out=10, usd=0.01)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    (tmp_path / "task" / "logs").mkdir(parents=True)
+    return str(tmp_path / "task" / "logs" / "llm.jsonl")
+
+
+def side_by_side(*works: Callable[[], None]) -> None:
+    """Runs these at once, each in a thread of its own; what one of them raises is raised here."""
+    gate = threading.Barrier(len(works))
+
+    def run(work: Callable[[], None]) -> None:
+        gate.wait(HANGS)
+        work()
+
+    with ThreadPoolExecutor(len(works)) as threads:
+        for running in [threads.submit(run, work) for work in works]:
+            running.result(HANGS)
+
+
+def calls(ledger: Ledger, thread: str, most: int, *, used: bool = True) -> Callable[[], None]:
+    def work() -> None:
+        for turn in range(1, most + 1):
+            ledger.record(Call(thread, 1, turn, "x" * 5000), "scripted", CENT, used=used)
+
+    return work
+
+
+@pytest.mark.parametrize("used", [True, False], ids=["replies that were used", "calls that gave nothing"])
+def test_rows_of_two_threads_stay_whole_and_both_count_all_of_them(path: str, used: bool) -> None:
+    plan, references = Ledger(path, {}), Ledger(path, {})
+    side_by_side(calls(plan, "plan", 60, used=used), calls(references, "references", 60, used=used))
+    rows = [json.loads(line) for line in Path(path).read_bytes().splitlines()]
+    assert sorted((row["thread"], row["turn"]) for row in rows) == sorted(
+        (thread, turn) for thread in ("plan", "references") for turn in range(1, 61)
+    )
+    for ledger in (plan, references):
+        ledger.used()
+        assert ledger.spent["calls"] == 120
+        assert ledger.spent["usd"] == pytest.approx(1.2)
+
+
+def test_a_limit_stops_a_phase_for_what_the_other_one_spent(path: str) -> None:
+    plan, references = Ledger(path, {"max_usd": 0.05}), Ledger(path, {"max_usd": 0.05})
+    references.check(says())
+    calls(plan, "plan", 5)()
+    with pytest.raises(
+        Paused, match=r"the limit max_usd = 0\.05 is reached \(\$0\.0500 and 550 tokens in 5 calls so far\)"
+    ):
+        references.check(says())
+
+
+def test_a_limit_of_two_threads_is_passed_by_one_call_of_each_at_most(path: str) -> None:
+    def spends(thread: str) -> Callable[[], None]:
+        ledger, turn = Ledger(path, {"max_usd": 0.30}), count(1)
+
+        def asks() -> None:
+            while True:
+                ledger.check(says())
+                ledger.record(Call(thread, 1, next(turn)), "scripted", CENT, used=True)
+
+        def work() -> None:
+            with pytest.raises(Paused):
+                asks()
+
+        return work
+
+    side_by_side(spends("plan"), spends("references"))
+    assert 30 <= len(read_ledger(path)) <= 31
+
+
+def test_a_reply_that_two_ledgers_recover_at_once_is_counted_once(path: str, tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "task" / "plan_journal.jsonl"), {"thread": "plan"})
+    for turn in range(1, 41):
+        kept = {**reply_to_json(CENT), "model": "scripted", "about": "the plan"}
+        journal.once("reply", {"thread": "plan", "turn": turn, "request": "r"}, lambda kept=kept: kept)  # type: ignore[misc]
+    ledgers: list[Ledger] = []
+    side_by_side(*[lambda: ledgers.append(Ledger(path, {}))] * 4)
+    assert len(Path(path).read_bytes().splitlines()) == 40
+    assert [ledger.spent["calls"] for ledger in ledgers] == [40] * 4
+
+
+def test_rows_that_say_the_same_reply_twice_count_once_and_calls_that_gave_nothing_each_time(path: str) -> None:
+    ledger = Ledger(path, {})
+    calls(ledger, "plan", 1)()
+    calls(ledger, "plan", 1, used=False)()
+    Path(path).write_bytes(Path(path).read_bytes() * 2)
+    assert [(row["turn"], row["used"]) for row in read_ledger(path)] == [(1, True), (1, False), (1, False)]
+    assert sums(read_ledger(path))["usd"] == pytest.approx(0.03)
+    assert Ledger(path, {}).spent["calls"] == 3
+
+
+def test_a_ledger_that_is_opened_cuts_no_line_that_another_thread_just_adds(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, half, opened = Ledger(path, {}), threading.Event(), threading.Event()
+
+    def in_two_pieces(descriptor: int, data: bytes) -> None:
+        os.write(descriptor, data[: len(data) // 2])
+        half.set()
+        opened.wait(0.3)  # in vain: what opens waits for the line to be whole
+        os.write(descriptor, data[len(data) // 2 :])
+
+    def opens() -> None:
+        assert half.wait(HANGS)
+        ledger = Ledger(path, {})
+        opened.set()
+        assert ledger.spent["calls"] == 1
+
+    monkeypatch.setattr("pipeline.append.write_all", in_two_pieces)
+    side_by_side(calls(writing, "plan", 1), opens)
+    assert not Path(path + ".corrupt").exists()
+    assert [row["turn"] for row in read_ledger(path)] == [1]
+
+
+def test_a_line_that_a_crash_tore_is_cut_and_kept_when_the_next_run_opens_the_ledger(path: str) -> None:
+    calls(Ledger(path, {}), "plan", 2)()
+    whole = Path(path).read_bytes()
+    Path(path).write_bytes(whole[:-40])
+    assert Ledger(path, {}).spent["calls"] == 1
+    assert Path(path + ".corrupt").read_bytes() == whole[:-40].splitlines()[1] + b"\n"
+
+
+def test_a_ledger_that_goes_away_takes_back_nothing_that_was_spent(path: str) -> None:
+    ledger = Ledger(path, {"max_usd": 0.02})
+    calls(ledger, "plan", 2)()
+    Path(path).unlink()
+    with pytest.raises(Paused, match=r"\$0\.0200"):
+        ledger.check(says())

@@ -1,0 +1,480 @@
+"""Repositories fetched from a server, a mirror and a folder: pinned, whole or not at all, and never twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from phases.agent.sandbox.git import git_box_kind
+from phases.reference.fetch.fetching import fetch_repositories
+from phases.reference.fetch.values import Rules, Wanted
+from pipeline.errors import TaskBusy
+from tests.papers import HANGS, ROOT
+from tests.repositories import (
+    FILE,
+    HOST,
+    LINK,
+    SUBMODULE,
+    Certificates,
+    CountingGit,
+    GitServer,
+    certificates,
+    needs_git,
+    new_repository,
+    serving_repositories,
+    without_a_sandbox,
+)
+
+pytestmark = needs_git
+FILES = {"model.py": b"x = 1\n", "a/b/c.py": b"y = 2\n", "LICENSE": b"SPDX-License-Identifier: MIT\n", "empty": b""}
+
+
+def valid(name: str, value: Any) -> None:
+    schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text())
+    Draft202012Validator(schema).validate(value)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@dataclass
+class Ground:
+    """A mirror, and the folder that repositories are fetched into."""
+
+    top: Path
+    rules: Rules = field(default_factory=Rules)
+    git: CountingGit = field(default_factory=CountingGit)
+    told: list[tuple[int, int, str]] = field(default_factory=list)
+
+    @property
+    def into(self) -> Path:
+        return self.top / "code_base"
+
+    def mirror(self, name: str) -> Path:
+        return self.top / "mirror" / "github.com" / name
+
+    def fetch(self, *urls: str, **changed: Any) -> dict[str, Any]:
+        wanted = [Wanted(url, "cited", (f"B{number}",)) for number, url in enumerate(urls, 1)]
+        rules = replace(self.rules, **changed)
+        found = fetch_repositories(wanted, str(self.into), rules, self.git, lambda *row: self.told.append(row))
+        valid("code_base", found)
+        for row in found["files"]:
+            data = (self.top / row["path"]).read_bytes()
+            assert (len(data), hashlib.sha256(data).hexdigest()) == (row["bytes"], row["sha256"])
+            valid("code_base_manifest", json.loads(data))
+        names = {row["name"] for row in found["repositories"]}
+        assert {path.name for path in self.into.iterdir()} == names | {f"{name}.json" for name in names}
+        return found
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return Ground(tmp_path, Rules(mirror=str(tmp_path / "mirror"), seconds=HANGS))
+
+
+def test_a_repository_of_the_mirror_is_kept_with_every_byte_its_commit_and_its_licence(ground: Ground) -> None:
+    commit = new_repository(ground.mirror("a/b.git")).holds(FILES)
+    found = ground.fetch("https://github.com/a/b", sandbox="bubblewrap")
+    assert found == {
+        "version": 2,
+        "source": "mirror",
+        "sandbox": "bubblewrap",
+        "repositories": [
+            {
+                "name": "a__b", "url": "https://github.com/a/b", "fetched_from": "mirror:github.com/a/b.git", "commit": commit,
+                "licence": "MIT", "licence_file": "LICENSE", "role": "cited", "references": ["B1"], "files": 4,
+                "bytes": sum(map(len, FILES.values())), "left_out": {},
+            }
+        ],
+        "refused": [],
+        "notes": [],
+        "files": found["files"],
+    }  # fmt: skip
+    assert contents(ground.into / "a__b") == FILES
+    manifest = json.loads((ground.into / "a__b.json").read_text())
+    assert [row["path"] for row in manifest["files"]] == sorted(FILES)
+    assert ground.told == [(0, 1, "https://github.com/a/b"), (1, 1, "")]
+
+
+def test_files_are_plain_and_none_can_be_run(ground: Ground) -> None:
+    repository = new_repository(ground.mirror("a/b"))
+    repository.commit(repository.tree([("100755", b"run.sh", repository.blob(b"#!/bin/sh\n"))]))
+    ground.fetch("https://github.com/a/b")
+    assert (ground.into / "a__b" / "run.sh").stat().st_mode & 0o7777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (["git", "clone", "-q", "--no-hardlinks"], "a/b"),
+        (["git", "clone", "-q", "--no-hardlinks", "--bare"], "a/b"),
+        (["git", "clone", "-q", "--mirror"], "a/b.git"),
+        (["git", "clone", "-q", "--depth=1"], "a/b"),
+    ],
+    ids=["a clone with files", "a bare one", "a mirror of git's", "a shallow one"],
+)
+def test_a_mirror_may_hold_any_kind_of_clone(command: list[str], place: str, ground: Ground) -> None:
+    origin = new_repository(ground.top / "origin")
+    origin.holds({"old.py": b"1"})
+    commit = origin.holds(FILES)
+    ground.mirror(place).parent.mkdir(parents=True)
+    subprocess.run([*command, f"file://{origin.folder}", str(ground.mirror(place))], check=True, capture_output=True)
+    found = ground.fetch("https://github.com/a/b")
+    assert [row["commit"] for row in found["repositories"]] == [commit]
+    assert contents(ground.into / "a__b") == FILES
+
+
+def test_a_repository_of_git_with_sha256_is_taken_too(ground: Ground) -> None:
+    place = ground.mirror("a/b")
+    place.mkdir(parents=True)
+    (place / "f").write_bytes(b"f")
+    git = ["git", "-C", str(place), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q", "--object-format=sha256"], ["add", "."], ["commit", "-qm", "m"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    found = ground.fetch("https://github.com/a/b")
+    assert [len(row["commit"]) for row in found["repositories"]] == [64]
+    assert contents(ground.into / "a__b") == {"f": b"f"}
+
+
+def test_what_is_not_in_the_mirror_is_told_and_the_others_go_on(ground: Ground) -> None:
+    new_repository(ground.mirror("c/d")).holds(FILES)
+    found = ground.fetch("https://github.com/a/b", "https://github.com/c/d")
+    assert [row["name"] for row in found["repositories"]] == ["c__d"]
+    assert found["refused"][0]["url"] == "https://github.com/a/b"
+    assert "not in the mirror: there is no repository at github.com/a/b in " in found["refused"][0]["why"]
+
+
+def test_what_is_there_whole_is_not_fetched_again(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    starts = len(ground.git.scripts)
+    assert ground.fetch("https://github.com/a/b") == first
+    assert len(ground.git.scripts) == starts
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda into: (into / "a__b" / "model.py").write_bytes(b"x = 2\n"),
+        lambda into: (into / "a__b" / "a" / "b" / "c.py").unlink(),
+        lambda into: (into / "a__b" / "more.py").write_bytes(b"1"),
+        lambda into: (into / "a__b.json").unlink(),
+        lambda into: (into / "a__b.json").write_bytes(b'{"version": 1'),
+        lambda into: (into / "a__b.json").write_bytes(b"[]"),
+        lambda into: shutil.rmtree(into / "a__b"),
+        lambda into: (into / "a__b" / "link").symlink_to("LICENSE"),
+        lambda into: (into / "a__b").rename(into.parent / "moved").with_name("code_base").joinpath("a__b").symlink_to("../moved"),
+    ],
+    ids=[
+        "a changed file", "a lost file", "one more file", "no manifest", "half a manifest", "a manifest of nothing", "no tree",
+        "a link among the files", "a link for the tree",
+    ],
+)  # fmt: skip
+def test_what_is_not_as_the_manifest_says_is_made_anew(damage: Any, ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    damage(ground.into)
+    assert ground.fetch("https://github.com/a/b") == first
+    assert contents(ground.into / "a__b") == FILES
+
+
+def test_what_nobody_wants_any_more_is_removed(ground: Ground) -> None:
+    for name in ("a/b", "c/d"):
+        new_repository(ground.mirror(name)).holds(FILES)
+    ground.fetch("https://github.com/a/b", "https://github.com/c/d")
+    (ground.into / ".fetching-x" / "git").mkdir(parents=True)
+    found = ground.fetch("https://github.com/c/d")
+    assert [row["name"] for row in found["repositories"]] == ["c__d"]
+
+
+def test_names_differ_whatever_the_case_and_never_from_a_manifest_of_another(ground: Ground) -> None:
+    urls = ["a/b", "A/B", "x-y/data", "x-y/data.json", "deep/er/name"]
+    for name in urls:
+        new_repository(ground.mirror(name)).holds(FILES)
+    found = ground.fetch(*(f"https://github.com/{name}" for name in urls))
+    names = [row["name"] for row in found["repositories"]]
+    assert names == ["a__b", "A__B-2", "x-y__data", "x-y__data-json", "er__name"]
+
+
+def test_one_address_in_two_spellings_is_one_repository(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    found = ground.fetch("https://github.com/a/b", "https://GitHub.com/a/b.git/")
+    assert [(row["name"], row["references"]) for row in found["repositories"]] == [("a__b", ["B1", "B2"])]
+
+
+def test_more_repositories_than_are_permitted_are_named(ground: Ground) -> None:
+    for name in ("a/b", "c/d"):
+        new_repository(ground.mirror(name)).holds(FILES)
+    found = ground.fetch("https://github.com/a/b", "https://github.com/c/d", most_repositories=1)
+    assert [row["name"] for row in found["repositories"]] == ["a__b"]
+    assert found["refused"][0]["url"] == "https://github.com/c/d"
+    assert "at most 1 repositories are fetched" in found["refused"][0]["why"]
+
+
+def test_a_task_that_another_run_took_over_is_not_written(ground: Ground) -> None:
+    def taken() -> None:
+        raise TaskBusy("another run works on it")
+
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    with pytest.raises(TaskBusy):
+        ground.fetch("https://github.com/a/b", in_place=taken)
+    assert not ground.into.exists()
+
+
+# Folders of the user's
+
+
+def test_each_sub_folder_is_a_repository(ground: Ground) -> None:
+    for name, files in (
+        ("one", FILES),
+        ("two words", {"z.py": b"z", ".git/config": b"[core]\n", "sub/.GIT/hooks/x": b""}),
+    ):
+        for path, data in files.items():
+            (ground.top / "mine" / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (ground.top / "mine" / name / path).write_bytes(data)
+    (ground.top / "mine" / "link").symlink_to("/etc")
+    (ground.top / "mine" / "one" / "out").symlink_to("/etc/passwd")
+    os.mkfifo(ground.top / "mine" / "one" / "pipe")
+    found = ground.fetch(mirror=None, folders=str(ground.top / "mine"))
+    assert (found["source"], found["refused"]) == ("folders", [])
+    assert "'link' is a link" in found["notes"][0]
+    one, two = found["repositories"]
+    assert (one["name"], one["url"], one["commit"], one["licence"]) == ("folder__one", "folder:one", None, "MIT")
+    assert one["left_out"] == {"links": 1, "other": 1}
+    assert contents(ground.into / "folder__one") == FILES
+    assert (two["name"], contents(ground.into / "folder__two-words")) == ("folder__two-words", {"z.py": b"z"})
+    assert ground.git.scripts == []
+
+
+def test_a_folder_without_sub_folders_or_with_a_repository_of_git_in_it_is_one_repository(ground: Ground) -> None:
+    (ground.top / "mine").mkdir()
+    (ground.top / "mine" / "f.py").write_bytes(b"1")
+    found = ground.fetch(mirror=None, folders=str(ground.top / "mine"))
+    assert [row["name"] for row in found["repositories"]] == ["folder__mine"]
+    for name in ("src", ".git"):
+        (ground.top / "mine" / name).mkdir()
+    (ground.top / "mine" / "src" / "g.py").write_bytes(b"2")
+    ground.fetch(mirror=None, folders=str(ground.top / "mine"))
+    assert contents(ground.into / "folder__mine") == {"f.py": b"1", "src/g.py": b"2"}
+
+
+def test_a_folder_that_changed_is_taken_in_anew(ground: Ground) -> None:
+    (ground.top / "mine" / "one").mkdir(parents=True)
+    for data in (b"1", b"2"):
+        (ground.top / "mine" / "one" / "f.py").write_bytes(data)
+        ground.fetch(mirror=None, folders=str(ground.top / "mine"))
+        assert contents(ground.into / "folder__one") == {"f.py": data}
+
+
+# A server
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return certificates(tmp_path_factory.mktemp("certificates"))
+
+
+ANSWERS = {"/gone/": (404, ""), "/private/": (401, ""), "/slow/": (0, ""), "/plain/": (302, "http://127.0.0.1:1/a/b")}
+
+
+def asking(certified: Certificates) -> Rules:
+    """Rules under which the server of the tests may be asked, by its name, which leads nowhere outside them."""
+    return Rules(
+        seconds=HANGS,
+        private=True,
+        resolve=lambda host, port: ["127.0.0.1"] if host == HOST else [],
+        ssl_context=certified.client,
+        ca_file=certified.ca_file,
+    )
+
+
+@pytest.fixture
+def served(ground: Ground, certified: Certificates) -> Iterator[GitServer]:
+    ground.rules = asking(certified)
+    with serving_repositories(ground.top / "served", certified.server, ANSWERS) as server:
+        yield server
+
+
+@pytest.mark.parametrize("sandboxed", [True, False], ids=["in the best box here", "without a box"])
+def test_a_repository_is_fetched_by_https_from_the_address_that_was_checked(
+    sandboxed: bool, ground: Ground, served: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not sandboxed:
+        without_a_sandbox(monkeypatch)
+    repository = new_repository(ground.top / "served" / "a" / "b.git")
+    commit = repository.holds({**FILES, "weights.bin": os.urandom(2_100_000)}, (SUBMODULE, b"sub", "1" * 40))
+    found = ground.fetch(f"{served.base}/a/b.git", sandbox=git_box_kind())
+    assert found["refused"] == []
+    row = found["repositories"][0]
+    assert (found["source"], row["commit"], row["fetched_from"]) == ("network", commit, f"{served.base}/a/b.git")
+    assert row["left_out"] == {"large": 1, "submodules": 1}
+    assert contents(ground.into / "a__b") == FILES
+    # The name leads nowhere outside this test: git had to be told where.
+    assert [asked.split()[0] for asked in served.asked] == ["GET", "GET", "POST", "POST"]
+
+
+def test_a_dead_a_private_and_a_misled_link_are_told_and_the_others_go_on(ground: Ground, served: GitServer) -> None:
+    new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+    new_repository(ground.top / "served" / "no" / "commit")
+    paths = ["gone/x", "private/x", "plain/x", "no/commit", "a/b"]
+    found = ground.fetch(*(f"{served.base}/{path}" for path in paths))
+    why = {row["url"].removeprefix(f"{served.base}/"): row["why"] for row in found["refused"]}
+    assert list(why) == paths[:-1]
+    assert why["gone/x"].endswith("it is not there (404); check the address")
+    assert "it is private, or not there (401)" in why["private/x"]
+    assert "redirects from https to http" in why["plain/x"]
+    assert "it is empty, or has no default branch" in why["no/commit"]
+    assert contents(ground.into / "a__b") == FILES
+
+
+def test_a_slow_server_is_given_up(ground: Ground, served: GitServer) -> None:
+    found = ground.fetch(f"{served.base}/slow/x", seconds=1)
+    assert "it takes longer than 1 s" in found["refused"][0]["why"]
+
+
+def test_a_redirect_to_an_address_inside_is_refused_before_it_is_asked(ground: Ground, certified: Certificates) -> None:
+    hosts = {HOST: ["8.8.8.8"], "inside.example": ["127.0.0.1"]}
+    asked: list[str] = []
+
+    def resolve(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return hosts.get(host, [])
+
+    ground.rules = Rules(seconds=HANGS, resolve=resolve)
+    found = ground.fetch("https://inside.example/a/b", "https://127.0.0.1/a/b", "https://169.254.169.254/a/b")
+    assert all("that is not asked" in row["why"] or "no address" in row["why"] for row in found["refused"])
+    assert (len(found["refused"]), ground.git.scripts) == (3, [])
+
+
+def test_what_was_fetched_from_a_server_is_not_asked_for_again(ground: Ground, served: GitServer) -> None:
+    new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+    first = ground.fetch(f"{served.base}/a/b")
+    before = list(served.asked)
+    assert ground.fetch(f"{served.base}/a/b") == first
+    assert served.asked == before
+
+
+@pytest.mark.parametrize("sandboxed", [True, False], ids=["in the best box here", "without a box"])
+@pytest.mark.parametrize("question", ["2. /a/b", "POST /a/b"], ids=["the list", "the content"])
+def test_a_redirect_that_only_git_is_sent_is_not_followed(
+    question: str, sandboxed: bool, ground: Ground, certified: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not sandboxed:
+        without_a_sandbox(monkeypatch)
+    for place in ("served", "inside"):
+        new_repository(ground.top / place / "a" / "b").holds(FILES)
+    with serving_repositories(ground.top / "inside", certified.server) as inside:
+        path = "/a/b/info/refs?service=git-upload-pack" if question.startswith("2") else "/a/b/git-upload-pack"
+        answers = {question: (302, f"https://127.0.0.1:{inside.port}{path}")}
+        with serving_repositories(ground.top / "served", certified.server, answers) as server:
+            ground.rules = asking(certified)
+            found = ground.fetch(f"{server.base}/a/b")
+        assert "git cannot take it (" in found["refused"][0]["why"]
+        assert inside.asked == []
+
+
+def test_content_that_does_not_come_is_given_up(ground: Ground, certified: Certificates) -> None:
+    new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+    with serving_repositories(ground.top / "served", certified.server, {"POST /a/b": (0, "")}) as server:
+        ground.rules = asking(certified)
+        found = ground.fetch(f"{server.base}/a/b", seconds=3)
+    assert "it takes longer than 3 s" in found["refused"][0]["why"]
+
+
+def test_content_that_is_no_pack_is_told(ground: Ground, certified: Certificates) -> None:
+    new_repository(ground.top / "served" / "a" / "b").holds(FILES)
+    with serving_repositories(ground.top / "served", certified.server, {"POST /a/b": (200, "")}) as server:
+        ground.rules = asking(certified)
+        found = ground.fetch(f"{server.base}/a/b")
+    assert "git cannot take it (" in found["refused"][0]["why"]
+
+
+def test_more_than_is_permitted_is_not_fetched(ground: Ground, served: GitServer) -> None:
+    repository = new_repository(ground.top / "served" / "a" / "b")
+    repository.holds({f"{number}.bin": os.urandom(1_500_000) for number in range(8)})
+    found = ground.fetch(f"{served.base}/a/b", most_bytes=1_000_000, most_files=100)
+    assert "it is too large, and at most 0.954 MiB of a repository are taken" in found["refused"][0]["why"]
+
+
+def test_evil_names_from_a_server_are_left_out(ground: Ground, served: GitServer) -> None:
+    repository = new_repository(ground.top / "served" / "a" / "b")
+    evil = repository.blob(b"evil")
+    rows = [(FILE, name, evil) for name in (b"..", b".git", b"../../canary")] + [(LINK, b"out", evil)]
+    repository.holds({"f.py": b"1", ".gitattributes": b"* filter=lfs\n"}, *rows)
+    found = ground.fetch(f"{served.base}/a/b")
+    assert [row["left_out"] for row in found["repositories"]] == [{"links": 1, "odd_names": 3}]
+    assert contents(ground.into / "a__b") == {"f.py": b"1", ".gitattributes": b"* filter=lfs\n"}
+
+
+# Killed in the middle
+
+VICTIM = """
+import os, signal, sys
+from phases.reference.fetch.fetching import fetch_repositories
+from phases.reference.fetch.values import Rules, Wanted
+from phases.agent.sandbox.git import run_git
+mirror, into, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+count = 0
+
+def watch(event, arguments):
+    global count
+    if event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "subprocess.Popen") or (
+        event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_WRONLY
+    ):
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def git(script, folder, **how):
+    print(script, flush=True)
+    return run_git(script, folder, **how)
+
+wanted = [Wanted(f"https://github.com/a/{name}", "cited") for name in ("one", "two")]
+sys.addaudithook(watch)
+fetch_repositories(wanted, into, Rules(mirror=mirror), git, lambda *row: print("TELL", *row, flush=True))
+sys.stdout.write(f"COUNT {count}")
+"""
+
+
+def killed(ground: Ground, last: int) -> tuple[int, str]:
+    words = [sys.executable, "-c", VICTIM, str(ground.top / "mirror"), str(ground.into), str(last)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=HANGS, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(
+    "points", [3, pytest.param(20, marks=pytest.mark.drill)], ids=["at a few points", "at many points"]
+)
+def test_killed_at_any_point_it_ends_the_same_and_what_was_whole_is_not_fetched_twice(
+    points: int, ground: Ground
+) -> None:
+    for name in ("one", "two"):
+        new_repository(ground.mirror(f"a/{name}")).holds({**FILES, "name": name.encode()})
+    code, told = killed(ground, 0)
+    assert code == 0
+    steps, starts = int(told.split()[-1]), told.count("git --git-dir")
+    whole = contents(ground.into)
+    for last in range(steps // (2 * points), steps + 1, max(1, steps // points)):
+        shutil.rmtree(ground.into)
+        code, told = killed(ground, last)
+        assert code == -signal.SIGKILL, f"it was not killed at step {last}"
+        first_was_whole = "TELL 1 2" in told
+        again = killed(ground, 0)[1]
+        assert contents(ground.into) == whole
+        expected = (0, starts // 2) if first_was_whole else (starts // 2, starts)
+        assert again.count("git --git-dir") in expected, f"killed at step {last} of {steps}"
+    assert {path.name for path in ground.into.iterdir()} == {"a__one", "a__one.json", "a__two", "a__two.json"}
