@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phases.reference.index.indexing import RepositoryIndex
-    from phases.reference.index.nearness import Near
+    from phases.reference.relate.nearness import Near
 
 INDEX = "indexes/index.json"
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
@@ -19,7 +19,7 @@ INDEX = "indexes/index.json"
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.reference.index.indexing import index_repositories
-    from phases.reference.index.relations import relate
+    from phases.reference.relate.relations import relate
 
     code, base = inputs["code_base.json"], os.path.join(ctx.paths.root, "code_base")
     into, schema = os.path.join(ctx.paths.root, "indexes"), ctx.contracts.schema("repository_index.json")

@@ -75,7 +75,7 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
     if is_placeholder(index) or not index["repositories"]:
         return None
     from phases.agent.library import Excerpt, Library
-    from phases.reference.index.answers import answers_to, read_on
+    from phases.reference.search.answers import answers_to, read_on
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
     relations: dict[str, list[dict[str, Any]]] = {}

@@ -30,7 +30,7 @@ from trees import code_base_of, sources_in
 
 from phases.reference.index.indexing import index_repositories
 from phases.reference.index.opening import NAME, readable
-from phases.reference.index.searching import search
+from phases.reference.search.searching import search
 
 BEST = 10
 

@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phases.reference.index.languages import language_of
-from phases.reference.index.parsing import parse_code
-from phases.reference.index.pool import Parsers
-from phases.reference.index.sifting import HEAD, left_out
+from phases.reference.parse.languages import language_of
+from phases.reference.parse.parsing import parse_code
+from phases.reference.parse.pool import Parsers
+from phases.reference.parse.sifting import HEAD, left_out
 
 NAMES = {
     "python": "Python", "c": "C", "cpp": "C++", "cuda": "CUDA", "java": "Java", "javascript": "JavaScript",

@@ -129,7 +129,9 @@ def journals_of(task: str) -> list[str]:
     found = []
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
         path = os.path.join(task, name)
-        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(".corrupt"):
+        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(
+            ".corrupt"
+        ):
             found.append(path)
         elif name.startswith("explorations") and os.path.isdir(path):
             found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]

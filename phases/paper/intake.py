@@ -69,7 +69,7 @@ def _from_arxiv(paper: ArxivId, limits: Limits, progress: Callable[[str], None])
 def _download(
     url: str, limits: Limits, progress: Callable[[str], None], paper: str | None = None
 ) -> tuple[Source, Fetched]:
-    from phases.paper import fetch  # late: TLS costs 45 ms
+    from pipeline.web import fetch  # late: TLS costs 45 ms
 
     progress(f"downloading {url}")
     with tempfile.TemporaryDirectory() as folder:

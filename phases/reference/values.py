@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
-"""What a repository is to a paper: its own code; what it says it builds on; linked in a reference; linked elsewhere; looked up."""
+"""What a repository is to a paper: its own code; what it says it builds on; linked in a reference, or elsewhere; looked up."""
 
 
 class Entry(NamedTuple):

@@ -33,7 +33,7 @@ def search_command(
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    from phases.reference.index.answers import answers_to
+    from phases.reference.search.answers import answers_to
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     found = [answer._asdict() for answer in answers_to(store.root, _index(store), query, repository, limit)]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.reference.index.grammar_tables import GRAMMARS
-from phases.reference.index.parsing import parse_code
+from phases.reference.parse.grammar_tables import GRAMMARS
+from phases.reference.parse.parsing import parse_code
 
 needs_grammars = pytest.mark.skipif(
     not all(importlib.util.find_spec(grammar.package) for grammar in GRAMMARS.values()),
@@ -354,7 +354,7 @@ def test_without_grammars_the_fault_says_what_to_type() -> None:
     program = textwrap.dedent("""
         import sys
         sys.modules["tree_sitter"] = None
-        from phases.reference.index.parsing import parse_code
+        from phases.reference.parse.parsing import parse_code
         for language, source in (("c", b"int f(void) { return 1; }"), ("python", b"print 1")):
             parsed = parse_code(language, source)
             print(parsed.fault, len(parsed.symbols), len(parsed.pieces))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from phases.reference.index.parsed import Parsed
-from phases.reference.index.pool import Parsers
+from phases.reference.parse.parsed import Parsed
+from phases.reference.parse.pool import Parsers
 from tests.papers import HANGS
 
 GOOD = b"def good():\n    return 1\n"
@@ -34,7 +34,7 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     script = tmp_path / "impostor.py"
     script.write_text(
         "import os, signal, sys, time\n"
-        "from phases.reference.index import child\n"
+        "from phases.reference.parse import child\n"
         "real = child._answer\n"
         "def answer(language, data):\n"
         "    if language == 'text': return real(language, data)\n"
@@ -58,7 +58,7 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         return launched([sys.executable, str(script), *command[4:]], **how)  # type: ignore[call-overload]
 
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    monkeypatch.setattr("phases.reference.index.one_parser.subprocess.Popen", launch)
+    monkeypatch.setattr("phases.reference.parse.one_parser.subprocess.Popen", launch)
     return script
 
 
@@ -164,7 +164,7 @@ def test_few_files_are_read_ahead_of_need() -> None:
 def test_a_child_dies_with_its_parent() -> None:
     program = (
         "import os, sys, time\n"
-        "from phases.reference.index.pool import Parsers\n"
+        "from phases.reference.parse.pool import Parsers\n"
         "with Parsers(1) as parsers:\n"
         "    list(parsers.parse([(1, 'text', b'word')]))\n"
         "    print(parsers.pids[0], flush=True)\n"

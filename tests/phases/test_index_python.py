@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.reference.index.cython_code import cython_code
-from phases.reference.index.parsed import Parsed, Symbol
-from phases.reference.index.parsing import parse_code, text_of
+from phases.reference.parse.cython_code import cython_code
+from phases.reference.parse.parsed import Parsed, Symbol
+from phases.reference.parse.parsing import parse_code, text_of
 
 needs_grammar = pytest.mark.skipif(
     not importlib.util.find_spec("tree_sitter_python"), reason="the extra [code] is not installed"

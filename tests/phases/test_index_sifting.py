@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.reference.index.languages import CODE, TEXT, language_of
-from phases.reference.index.sifting import left_out
+from phases.reference.parse.languages import CODE, TEXT, language_of
+from phases.reference.parse.sifting import left_out
 
 
 @pytest.mark.parametrize(

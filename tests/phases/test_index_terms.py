@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.reference.index.parsed import Symbol
-from phases.reference.index.pieces import pieces_of
-from phases.reference.index.terms import LONGEST_WORD, folded, stem, words_of
+from phases.reference.parse.parsed import Symbol
+from phases.reference.parse.pieces import pieces_of
+from phases.reference.parse.terms import LONGEST_WORD, folded, stem, words_of
 
 SOURCE = '''\
 """What the module says."""

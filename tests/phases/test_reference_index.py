@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from phases.reference.index.indexing import RepositoryIndex, index_repositories
 from phases.reference.index.opening import NAME, readable, writable
-from phases.reference.index.parsed import Import
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.restoring import rebuild
-from phases.reference.index.searching import search
+from phases.reference.parse.parsed import Import
+from phases.reference.search.searching import search
 from pipeline.errors import PhaseError
 from tests.papers import HANGS, ROOT
 

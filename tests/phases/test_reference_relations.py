@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.reference.index.relations import LEAST, MOST, MOST_OF_ONE, relate
+from phases.reference.relate.relations import LEAST, MOST, MOST_OF_ONE, relate
 from tests.papers import ROOT
 from tests.phases.test_reference_index import fetched, index
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phases.reference.index.opening import NAME
-from phases.reference.index.searching import EXCERPT_LINES, search
+from phases.reference.search.searching import EXCERPT_LINES, search
 from tests.phases.test_reference_index import fetched, index
 
 FILES = {

@@ -70,7 +70,11 @@ def row_of(
     if role == MENTIONED and not repository.files:
         score, reason = 0.05, f"{reason}; what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
-    why = f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)" if left_out else reason
+    why = (
+        f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)"
+        if left_out
+        else reason
+    )
     return {
         "url": repository.url,
         "role": role,

@@ -1,1 +1,1 @@
-"""What is in the fetched code: its files, symbols and imports, how they relate to a plan, and the search over them."""
+"""What is in the fetched repositories, as one document each, with the cache that is searched. Incremental by content."""

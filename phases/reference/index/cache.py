@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.reference.index.parsed import VERSION, Import, Parsed, Piece, Symbol
-from phases.reference.index.terms import folded, words_of
+from phases.reference.parse.parsed import VERSION, Import, Parsed, Piece, Symbol
+from phases.reference.parse.terms import folded, words_of
 
 STAMP = VERSION * 1000 + 1
 """Of the tables and of what stands in them; the last three digits are for the tables."""

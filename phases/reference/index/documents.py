@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from phases.reference.index.parsed import Import, Parsed, Symbol
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.sources import Source
+from phases.reference.parse.parsed import Import, Parsed, Symbol
 from pipeline.errors import FormatError
 from pipeline.files import failure, replace_file, sync_folder, temporary_name
 from pipeline.formats import dump_json_line

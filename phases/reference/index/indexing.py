@@ -17,12 +17,12 @@ from phases.reference.index.cache import Cache, Row
 from phases.reference.index.documents import CheckRow, Summary, Writer, document_path, row_of
 from phases.reference.index.made_by import made_by
 from phases.reference.index.opening import NAME, remove_file, with_cache
-from phases.reference.index.parsed import Parsed
-from phases.reference.index.pool import Parsers
 from phases.reference.index.reading import digest_of, head_of
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.restoring import restore
 from phases.reference.index.sources import Folder, Source, unfit_name
+from phases.reference.parse.parsed import Parsed
+from phases.reference.parse.pool import Parsers
 from pipeline.errors import FormatError, PhaseError
 from pipeline.files import make_folder, sha256
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.metadata import distributions
 
-from phases.reference.index.parsed import VERSION
+from phases.reference.parse.parsed import VERSION
 
 _GRAMMARS = "tree-sitter"
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from phases.reference.index.parsed import Import, Parsed, Symbol
+from phases.reference.parse.parsed import Import, Parsed, Symbol
 from pipeline.errors import FormatError
 from pipeline.formats import parse_json
 

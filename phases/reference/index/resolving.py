@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from phases.reference.index.parsed import Import
+from phases.reference.parse.parsed import Import
 
 _SCRIPTS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".json")
 _ROOTS = frozenset(("src", "lib", "python", "source"))

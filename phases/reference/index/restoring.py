@@ -9,10 +9,10 @@ from typing import Any
 from phases.reference.index.cache import Cache, Row
 from phases.reference.index.documents import CheckRow, Summary, document_path
 from phases.reference.index.opening import NAME, throw_away, writable
-from phases.reference.index.parsing import text_of
-from phases.reference.index.pieces import pieces_of
 from phases.reference.index.reading import digest_of, head_of, parsed_of, rows_in
 from phases.reference.index.sources import Folder
+from phases.reference.parse.parsing import text_of
+from phases.reference.parse.pieces import pieces_of
 from pipeline.errors import FormatError
 from pipeline.files import replace_file
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from phases.reference.index.languages import language_of
-from phases.reference.index.sifting import left_out
+from phases.reference.parse.languages import language_of
+from phases.reference.parse.sifting import left_out
 from pipeline.errors import PhaseError, StorageError
 from pipeline.files import read_bytes, sha256
 from pipeline.formats import parse_json

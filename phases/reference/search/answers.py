@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from phases.reference.index.searching import search
-from phases.reference.index.showing import NotShown, lines_of
+from phases.reference.search.searching import search
+from phases.reference.search.showing import NotShown, lines_of
 
 LONGEST = 60
 """Lines of one stretch; the rest of it is read on with another question."""

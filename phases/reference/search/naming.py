@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache
-from phases.reference.index.terms import folded
+from phases.reference.parse.terms import folded
 
 _NAME = re.compile(r"[\w$]+(?:(?:\.|::|->|#|/)[\w$]+)*(?:\(\))?")
 _BREAK = re.compile(r"\.|::|->|#|/")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from phases.reference.index.terms import folded, words_of
+from phases.reference.parse.terms import folded, words_of
 
 _DECLARED = re.compile(
     r"\b(?:def|class|struct|func|fn|function|interface|enum|trait|type|void|__global__)\s+([^\W\d]\w*)|^\s*([^\W\d]\w*)\s*\("

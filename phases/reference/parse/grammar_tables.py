@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from phases.reference.index.grammar_tables_c import CPP, CUDA, C
+from phases.reference.parse.grammar_tables_c import CPP, CUDA, C
 
 
 class Grammar(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.reference.index.terms import words_of
+from phases.reference.parse.terms import words_of
 
 _SHARED_RUN = 6
 """Words in a row that two quotes share where they are from the same passage."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from phases.reference.index.comments import comment_above
-from phases.reference.index.parsed import Import, Symbol
-from phases.reference.index.python_code import MOST_SYMBOLS, is_constant, one_line
+from phases.reference.parse.comments import comment_above
+from phases.reference.parse.parsed import Import, Symbol
+from phases.reference.parse.python_code import MOST_SYMBOLS, is_constant, one_line
 
 _TOKEN = re.compile(
     r"(?P<comment>\#[^\n]*)"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache
-from phases.reference.index.nearness import Near, requirements_near
-from phases.reference.index.planned import Planned, is_test_path, is_utility, planned_files, words_of_path
-from phases.reference.index.ranking import Found, ranked, rarity_of
-from phases.reference.index.searching import beside, with_readable
+from phases.reference.relate.nearness import Near, requirements_near
+from phases.reference.relate.planned import Planned, is_test_path, is_utility, planned_files, words_of_path
+from phases.reference.search.ranking import Found, ranked, rarity_of
+from phases.reference.search.searching import beside, with_readable
 
 MOST_OF_ONE, MOST = 3, 8
 """Files of one repository, and of all, that a planned file is given."""

@@ -6,7 +6,7 @@ import json
 import struct
 from typing import Any
 
-from phases.reference.index.parsed import KINDS, Import, Parsed, Piece, Symbol
+from phases.reference.parse.parsed import KINDS, Import, Parsed, Piece, Symbol
 
 LENGTHS = struct.Struct("!II")
 LARGEST = 96 * 1024 * 1024

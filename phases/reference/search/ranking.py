@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache
-from phases.reference.index.terms import words_of
+from phases.reference.parse.terms import words_of
 
 WEIGHTS = (5.0, 0.5, 1.0, 1.0)
 """What a word counts in names, documentation, body and path. Documentation is long where it is there at all, and counts less."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from phases.reference.index.parsed import Import
+from phases.reference.parse.parsed import Import
 
 _LONGEST = 10_000
 _MOST_NAMES = 500

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from typing import NamedTuple
 
-from phases.reference.index.parsed import Import, Symbol
+from phases.reference.parse.parsed import Import, Symbol
 
 MOST_SYMBOLS = 20_000
 LONGEST_SIGNATURE, LONGEST_DOC = 300, 2_000

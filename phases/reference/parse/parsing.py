@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 import re
 
-from phases.reference.index.cython_code import cython_code, is_cython
-from phases.reference.index.grammar_code import EXTRA, NoParser, grammar_code
-from phases.reference.index.grammar_tables import GRAMMARS
-from phases.reference.index.notebooks import notebook_source
-from phases.reference.index.parsed import Import, Parsed, Symbol
-from phases.reference.index.pieces import pieces_of
-from phases.reference.index.python_code import MOST_SYMBOLS, NotPython, python_code
-from phases.reference.index.r_code import r_code
+from phases.reference.parse.cython_code import cython_code, is_cython
+from phases.reference.parse.grammar_code import EXTRA, NoParser, grammar_code
+from phases.reference.parse.grammar_tables import GRAMMARS
+from phases.reference.parse.notebooks import notebook_source
+from phases.reference.parse.parsed import Import, Parsed, Symbol
+from phases.reference.parse.pieces import pieces_of
+from phases.reference.parse.python_code import MOST_SYMBOLS, NotPython, python_code
+from phases.reference.parse.r_code import r_code
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CHARSETS = re.compile(

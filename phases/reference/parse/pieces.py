@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from phases.reference.index.parsed import Piece, Symbol
-from phases.reference.index.terms import words_of
+from phases.reference.parse.parsed import Piece, Symbol
+from phases.reference.parse.terms import words_of
 
 WINDOW = 60
 LONGEST_BODY = 100_000

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from phases.reference.index.cache import Cache, Unusable
-from phases.reference.index.naming import name_asked, named
 from phases.reference.index.opening import NAME, readable
-from phases.reference.index.parsing import text_of
-from phases.reference.index.ranking import ranked
 from phases.reference.index.restoring import rebuild
 from phases.reference.index.sources import Folder
-from phases.reference.index.terms import words_of
+from phases.reference.parse.parsing import text_of
+from phases.reference.parse.terms import words_of
+from phases.reference.search.naming import name_asked, named
+from phases.reference.search.ranking import ranked
 from pipeline.errors import StorageError
 
 LONGEST_QUERY = 2000

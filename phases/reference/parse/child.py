@@ -10,9 +10,9 @@ import sys
 import warnings
 from typing import BinaryIO
 
-from phases.reference.index.frames import LENGTHS, answer, header
-from phases.reference.index.parsed import Parsed
-from phases.reference.index.parsing import parse_code
+from phases.reference.parse.frames import LENGTHS, answer, header
+from phases.reference.parse.parsed import Parsed
+from phases.reference.parse.parsing import parse_code
 
 MEMORY = 1024**3
 _PR_SET_PDEATHSIG = 1

@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 
-from phases.reference.index.frames import LARGEST, LENGTHS, Nonsense, frame, header, parsed_in
-from phases.reference.index.parsed import Parsed
+from phases.reference.parse.frames import LARGEST, LENGTHS, Nonsense, frame, header, parsed_in
+from phases.reference.parse.parsed import Parsed
 
 _CHUNK = 1 << 18
 
@@ -19,7 +19,7 @@ class OneParser:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "phases.reference.index.child", str(max(1, int(seconds)))],
+            [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, int(seconds)))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

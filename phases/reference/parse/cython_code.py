@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from phases.reference.index.parsed import Import, Symbol
-from phases.reference.index.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
+from phases.reference.parse.parsed import Import, Symbol
+from phases.reference.parse.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
 
 _IS_CYTHON = re.compile(r"^[ \t]*(?:cdef|cpdef|ctypedef|cimport|from[ \t]+[\w.]+[ \t]+cimport)\b", re.MULTILINE)
 _CLASS = re.compile(

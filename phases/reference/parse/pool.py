@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from phases.reference.index.frames import Nonsense
-from phases.reference.index.one_parser import OneParser
-from phases.reference.index.parsed import Parsed
+from phases.reference.parse.frames import Nonsense
+from phases.reference.parse.one_parser import OneParser
+from phases.reference.parse.parsed import Parsed
 
 SECONDS = 20.0
 _MOST_CHILDREN = 4

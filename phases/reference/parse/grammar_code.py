@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from phases.reference.index.comments import comment_above
-from phases.reference.index.grammar_imports import imports_in
-from phases.reference.index.grammar_tables import GRAMMARS
-from phases.reference.index.parsed import Import, Symbol
-from phases.reference.index.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
+from phases.reference.parse.comments import comment_above
+from phases.reference.parse.grammar_imports import imports_in
+from phases.reference.parse.grammar_tables import GRAMMARS
+from phases.reference.parse.parsed import Import, Symbol
+from phases.reference.parse.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
 
 EXTRA = "pip install 'paper-pipeline[code]'"
 _SPECIAL = frozenset(("name", "declarator", "body", "receiver", "import", "scope", "_called"))

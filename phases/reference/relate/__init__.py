@@ -1,0 +1,1 @@
+"""How the fetched code helps with a plan."""

@@ -1,0 +1,1 @@
+"""Finds things in the fetched code, for people and for the agent."""
