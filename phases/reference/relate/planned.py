@@ -32,6 +32,7 @@ _EVERYWHERE = frozenset(
         "__init__",
     )
 )
+_KEYWORDS = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+")
 _UTILITY = frozenset(
     words_of(
         "metric metrics io config configs configuration settings options utils util helpers common logging logger log train"
@@ -91,7 +92,8 @@ def is_utility(path: str) -> bool:
 def _planned(row: Mapping[str, Any], asked: list[str]) -> Planned:
     declared = [name for line in row.get("interface", ()) if (name := _declared(str(line)))]
     words = words_of_path(row["path"])
-    about = " ".join((" ".join(map(str, row.get("interface", ()))), str(row.get("purpose", "")), " ".join(words)))
+    interface = [_KEYWORDS.sub("", str(line)) for line in row.get("interface", ())]
+    about = " ".join((*interface, str(row.get("purpose", "")), *sorted(words)))
     query, focus = " ".join((about, *asked)), frozenset(words_of(about))
     names = {folded(name): _worth(name) for name in declared if len(name) >= _SHORTEST_NAME}
     return Planned(

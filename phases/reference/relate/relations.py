@@ -170,7 +170,7 @@ def _best_piece(cache: Cache, pieces: Sequence[Found], rarity: Mapping[str, floa
     best: tuple[float, list[str], Found | None] = (0.0, [], None)
     for piece in pieces[:5]:
         words = cache.words_in(piece.piece)
-        shared = [word for word in rarity if word in words]
+        shared = sorted((word for word in rarity if word in words), key=lambda word: (-rarity[word], word))
         best = max(best, (sum(rarity[word] for word in shared), shared, piece), key=lambda one: one[0])
     return best[1], best[2]
 
