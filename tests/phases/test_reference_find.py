@@ -344,6 +344,24 @@ def test_a_footnote_is_judged_by_the_sentence_that_carries_its_mark() -> None:
     assert "we employ the implementation of others" in row["why"]
 
 
+def test_a_footnote_belongs_to_the_reference_that_is_cited_right_before_its_mark() -> None:
+    text = (
+        "# W\n\n<!-- page 1 -->\n\n## 2 Method\n\nWe compare with Slow (Doe, 2019)3 and with Quick (Roe and Poe, 2020).\n\n"
+        "[^3]: https://github.com/doe/slow\n\nQuick is at https://github.com/roe/quick, says Roe (2021).\n\n"
+        "## References\n\nJ. Doe. Slow waiting for all. In ICML, 2019.\n\n"
+        "A. Roe and B. Poe. Quick waiting for all. In ICML, 2020.\n"
+    )
+    found = document(text)
+    assert {row["url"]: row["references"] for row in found["repositories"]} == {
+        "https://github.com/doe/slow": ["B1"],
+        "https://github.com/roe/quick": [],  # no reference is cited in its sentence before it
+    }
+    assert {row["id"]: row["repositories"] for row in found["references"]} == {
+        "B1": ["https://github.com/doe/slow"],
+        "B2": [],
+    }
+
+
 def test_a_link_without_visible_address_is_an_annotation() -> None:
     found = document(numbered("We wait."), links=[{"url": "https://github.com/a/b", "page": 2, "text": "here"}])
     row = next(row for row in found["repositories"] if row["url"] == A_B)

@@ -9,7 +9,7 @@ from phases.reference.find.citations import citations_of
 from phases.reference.find.entries import entries_of
 from phases.reference.find.places import Places, is_list
 from phases.reference.find.ranking import Rank, method_sections, ranks_of
-from phases.reference.find.repositories import repositories_of, row_of
+from phases.reference.find.repositories import add_candidates, repositories_of, row_of
 from phases.reference.values import Candidate, Entry, Mention
 
 _LONGEST_ENTRY = 2500
@@ -30,17 +30,22 @@ def reference_document(
     citations = citations_of(entries, text, body_start, outline)
     ranks = ranks_of(entries, citations, outline, kinds)
     best_first = sorted(entries, key=lambda entry: -ranks[entry.id].score)
-    unlinked = [entry for entry in best_first if not entry.repositories]
-    found, lookups = candidates(unlinked) if candidates and unlinked else ([], [])
-    places = Places(text, body_start, outline)
+    found = repositories_of(entries, citations, Places(text, body_start, outline), outline)
+    linked: dict[str, list[str]] = {}
+    for repository in found.values():
+        for name in repository.references:
+            linked.setdefault(name, []).append(repository.url)
+    unlinked = [entry for entry in best_first if entry.id not in linked]
+    looked_up, lookups = candidates(unlinked) if candidates and unlinked else ([], [])
+    add_candidates(found, looked_up)
     methods = method_sections(outline, kinds)
-    repositories = [
-        row_of(repository, ranks, methods, allow_own_code=allow_own_code)
-        for repository in repositories_of(entries, places, outline, found)
-    ]
+    repositories = [row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in found.values()]
     return {
         "version": 2,
-        "references": [_row(entry, citations.get(entry.id, ()), ranks[entry.id]) for entry in best_first],
+        "references": [
+            {**_row(entry, citations.get(entry.id, ()), ranks[entry.id]), "repositories": linked.get(entry.id, [])}
+            for entry in best_first
+        ],
         "repositories": sorted(repositories, key=lambda row: (-row["score"], row["url"].casefold())),
         "lookups": lookups,
         "refined_by": None,
@@ -52,7 +57,6 @@ def _row(entry: Entry, mentions: Sequence[Mention], rank: Rank) -> dict[str, Any
     return {
         **entry._asdict(),
         "authors": list(entry.authors),
-        "repositories": list(entry.repositories),
         "cited": len(mentions),
         "citations": [mention._asdict() for mention in mentions[:_MOST_CITATIONS]],
         "score": rank.score,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
+from phases.reference.find.beside import Carried, Cited, carried_by
 from phases.reference.find.links import links_in, page_of_another_kind, repository_of, same
 from phases.reference.find.own import Linked, own_reason
 from phases.reference.find.phrases import builds_on
@@ -18,11 +18,8 @@ from phases.reference.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candida
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
 """What a role is worth by itself; what the paper does with the repository is added."""
-_OF_CODE = re.compile(r"\b(?:code|implement|release|available|repositor|software)", re.IGNORECASE)
 _MOST = 1000
 _MOST_MENTIONS = 50
-_REACH = 10_000
-"""Characters around a footnote in which its mark is looked for."""
 
 
 @dataclass
@@ -39,22 +36,32 @@ class Repository:
 
 
 def repositories_of(
-    entries: Sequence[Entry], places: Places, outline: Mapping[str, Any], candidates: Sequence[Candidate]
-) -> list[Repository]:
-    """All repositories: of the references, the text, the footnotes, links without visible address, and lookups."""
+    entries: Sequence[Entry],
+    citations: Mapping[str, Sequence[Mention]],
+    places: Places,
+    outline: Mapping[str, Any],
+) -> dict[str, Repository]:
+    """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
     found: dict[str, Repository] = {}
-    known = _annotations(outline)
+    known, cited = _annotations(outline), Cited(citations)
     for url, start in _addresses(places, known):
-        _add_written(found, url, start, places, outline)
+        anchor = _add_written(found, url, start, places, outline)
+        repository, name = found.get(same(repository_of(url) or "")), cited.before(anchor, places) if anchor else None
+        if repository and name and name not in repository.references:
+            repository.references.append(name)
     spelled = {letters(key): key for key in found}
     for row in outline.get("links", ())[:_MOST]:
         _add_annotation(found, row, outline, spelled)
     for entry in entries:
         for url in entry.repositories:
             _add_reference(found, url, entry, places)
+    return found
+
+
+def add_candidates(found: dict[str, Repository], candidates: Sequence[Candidate]) -> None:
+    """Adds what lookups said."""
     for candidate in candidates:
         _add_candidate(found, candidate)
-    return list(found.values())
 
 
 def row_of(
@@ -134,22 +141,23 @@ def _is_whole(link: str, url: str, printed: str) -> bool:
     return bare.startswith(letters(whole.removeprefix("https://")))
 
 
-def _add_written(
-    found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]
-) -> None:
+def _add_written(found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]) -> int:
+    """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
     repository = _of(found, url)
     if repository is None:
-        return
+        return 0
     mark = places.footnote(start)
     where = "reference" if places.in_list(start) else "footnote" if mark else "text"
+    carried = Carried()
     mention = places.mention(where, start, start + 1)
     line_start = max(places.body_start, places.text.rfind("\n", 0, start) + 1)
     before = " ".join(places.text[max(line_start, start - 300) : start].split())
     sentence = mention.quote
     if where == "footnote" and mark:
         sentence = before = re.sub(r"^\[\^[^\]]{1,12}\]:\s?", "", before)
-        carried = _carrying(places, mark, start)
-        mention = mention._replace(quote=cut(f"{carried} {sentence}".strip()) if carried else mention.quote)
+        carried = carried_by(places, mark, start)
+        if carried.sentence:
+            mention = mention._replace(quote=cut(f"{carried.sentence} {sentence}".strip()))
         sentence = f"{sentence} {url}"
     else:
         inside = mention.quote.find(url[:30])
@@ -165,26 +173,7 @@ def _add_written(
     if where != "reference" and not page_of_another_kind(url):
         repository.own = repository.own or own_reason(linked, outline)
     repository.files = repository.files or not page_of_another_kind(url)
-
-
-def _carrying(places: Places, mark: str, note: int) -> str:
-    """The sentence that carries a footnote's mark: on the page of the note, or on the one before, where a long note began."""
-    own = re.escape(mark)
-    pattern = re.compile(
-        rf"(?<=[^\W\d_][^\W\d_][.,)’ʼ'])(?:{own})(?!\w)|(?<=[^\W\d_][^\W\d_])(?:{own}|\[\^{own}\])(?![\w:])"
-    )
-    page = places.page(note)
-    for low, high in (places.page_span(page), places.page_span(page - 1)):
-        carrying = [
-            places.sentence(match.start(), match.end())
-            for match in islice(pattern.finditer(places.text, max(low, note - _REACH), min(high, note + _REACH)), 8)
-            if places.footnote(match.start()) is None
-        ]
-        if of_code := [sentence for sentence in carrying if _OF_CODE.search(sentence)]:
-            return of_code[0]
-        if carrying and low <= note < high:
-            return carrying[0]
-    return ""
+    return {"text": start, "footnote": carried.start, "reference": 0}[where]
 
 
 def _add_annotation(
