@@ -75,7 +75,7 @@ def row_of(
     if role == FOUND and repository.candidate:
         score = 0.6 * repository.candidate.confidence * (0.4 + 0.6 * best)
     if role == MENTIONED and not repository.files:
-        score, reason = 0.05, f"{reason}; what is linked is a discussion in it"
+        score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
     why = (
         f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)"
@@ -85,7 +85,7 @@ def row_of(
     return {
         "url": repository.url,
         "role": role,
-        "fetch": not left_out,
+        "fetch": not left_out and repository.files,
         "references": list(repository.references),
         "mentions": [mention._asdict() for mention in repository.mentions[:_MOST_MENTIONS]],
         "score": round(min(1.0, max(0.0, score)), 3),
