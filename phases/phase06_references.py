@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.errors import PhaseError, UsageError
 from pipeline.files import sha256
 from pipeline.phase import Context, Documents, Phase
 
@@ -39,12 +40,15 @@ def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate],
     from phases.reference.lookup.opening import open_lookups
 
     ctx.in_place()
-    lookups = open_lookups(
-        str(ctx.settings["lookup"]),
-        cache=os.path.join(ctx.paths.root, "lookups"),
-        canonical=repository_of,
-        private=ctx.settings["private_addresses"] == "allowed",
-    )
+    try:
+        lookups = open_lookups(
+            str(ctx.settings["lookup"]),
+            cache=os.path.join(ctx.paths.root, "lookups"),
+            canonical=repository_of,
+            private=ctx.settings["private_addresses"] == "allowed",
+        )
+    except UsageError as error:  # it was right when the task was begun: a dump that is gone since
+        raise PhaseError(str(error)) from error
     return look_up(entries, lookups)
 
 

@@ -33,8 +33,6 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         model=_whole(settings.model),
         plan_model=_whole(settings.plan_model),
         code_model=_whole(settings.code_model),
-        references=_folder("references", settings.references),
-        mirror=_folder("mirror", settings.mirror),
     )
 
 
@@ -203,13 +201,6 @@ def _whole(name: str) -> str:
     """A model's name as every folder understands it: the path of a recording in full."""
     path = name.removeprefix(_REPLAY)
     return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name
-
-
-def _folder(name: str, path: str) -> str:
-    """A folder of the user's in full, so that a resume from elsewhere finds it. Raises UsageError where there is none."""
-    if path and not os.path.isdir(path):
-        raise UsageError(f"--{name} names {path}, and there is no such folder")
-    return os.path.abspath(path) if path else ""
 
 
 def _module_names(folder: str) -> list[str]:

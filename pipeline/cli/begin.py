@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
+from pipeline.cli.vouched import sealed
 from pipeline.errors import PipelineError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.logs import timestamp
@@ -102,7 +103,7 @@ def _make(root: str, source: str, settings: Settings) -> bool:
 
 def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
     first = {"version": 1, "id": task, "created": timestamp(), "source": source, "settings": stored(settings._asdict())}
-    return {"task.json": first, "plan_requests.json": {"version": 1, "requests": []}}
+    return {"task.json": sealed(first), "plan_requests.json": {"version": 1, "requests": []}}
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:

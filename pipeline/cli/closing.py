@@ -96,7 +96,10 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     if shown := report.get("reference_files"):
         licences = ", ".join(sorted({row["licence"] or "none found" for row in shown}))
-        lines += ["", f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them."]
+        lines += [
+            "",
+            f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them.",
+        ]
     lines += [
         f"  left out: {row['number']} {row['name']} ({row['error']})"
         for row in report["phases"]

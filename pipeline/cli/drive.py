@@ -21,6 +21,7 @@ from pipeline.cli.console import warn
 from pipeline.cli.own import config_folder, own_hooks
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
+from pipeline.cli.vouched import refuse_strange, sealed, whole
 from pipeline.errors import PipelineError, UsageError
 from pipeline.phase import Decision
 from pipeline.request import Run, missing_input, stale_phases
@@ -31,7 +32,7 @@ from pipeline.store import TaskStore
 
 def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
     """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
-    settings = settings_from(flags)
+    settings = whole(settings_from(flags))
     own_hooks()  # raises for hooks that no run could use
     named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
     if named:
@@ -54,13 +55,15 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
     with store.writing() as left:
         task = store.load("task.json")
         values = _with_more_money(effective(settings, task, flags), options["add_usd"])
+        begun = {**task, "settings": stored(values)}
+        refuse_strange(begun, settings, command_name(store))
         make_folder(store.path("logs"))
         with task_log(store.path("logs/system.jsonl")):
             if left:
                 warn(left)
                 story(left, level="WARNING")
-            if stored(values) != task["settings"]:
-                store.write({"task.json": {**task, "settings": stored(values)}})
+            if sealed(begun) != task:
+                store.write({"task.json": sealed(begun)})
             if options["redo"]:
                 store.redo(store.graph.find(options["redo"]))
 

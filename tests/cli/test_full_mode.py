@@ -286,3 +286,57 @@ def test_fast_mode_has_nothing_to_search_and_says_what_to_type(tmp_path: Path) -
     told = command("search", "paper", "encoder")
     assert told.code == 2
     assert "pipeline resume paper --full" in told.err
+
+
+# What a task may name of its user's
+
+
+def test_a_folder_that_only_the_task_of_a_stranger_names_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "stranger").mkdir()
+    stranger = Command(tmp_path / "stranger")
+    (tmp_path / "private" / "keys").mkdir(parents=True)
+    (tmp_path / "private" / "keys" / "settings.py").write_text("API_KEY = 'sk-very-secret'\n")
+    stranger("run", "--full", paper(stranger.folder, PAPER), "--references", tmp_path / "private", "--until", "05")
+    victim = Command(tmp_path)
+    shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
+    told = victim("resume", "paper")
+    assert told.code == 2
+    assert f"say it again: pipeline resume paper --references {tmp_path / 'private'}" in told.err
+    assert not (victim.task("paper") / "code_base").exists()
+    assert victim("resume", "paper", "--references", "private", "--until", "08").code == 5
+    assert victim.document("paper", "code_base.json")["source"] == "folders"
+    assert victim("resume", "paper").code == 3  # from now on it is a task of this user
+    forged = victim.document("paper", "task.json")
+    forged["settings"]["references"] = str(tmp_path / "home")
+    (victim.task("paper") / "task.json").write_text(json.dumps(forged))
+    assert victim("resume", "paper").code == 2
+
+
+@pytest.mark.parametrize(
+    ("lookup", "why"),
+    [
+        ("githbu", "there is no lookup 'githbu'; did you mean 'github'?"),
+        ("github:8080", "the lookup github takes nothing after its name"),
+        ("paperswithcode:dump.json", "there is no file "),
+    ],
+)
+def test_a_lookup_that_cannot_be_kept_is_refused_before_anything_is_made(tmp_path: Path, lookup: str, why: str) -> None:
+    command = Command(tmp_path)
+    told = command("run", "--full", paper(tmp_path, PAPER), "--lookup", lookup)
+    assert (told.code, len(told.complaints)) == (2, 1)
+    assert why in told.err
+    assert not command.task("paper").exists()
+
+
+def test_a_dump_that_is_gone_on_resume_degrades_the_references_and_the_run_goes_on(
+    tmp_path: Path, mirror: Path
+) -> None:
+    command = Command(tmp_path)
+    (tmp_path / "dump.json").write_text("[]")
+    words = ("--lookup", "paperswithcode:dump.json", "--mirror", mirror)
+    command("run", "--full", paper(tmp_path, PAPER), *words, "--stop-at", "06")
+    (tmp_path / "dump.json").unlink()
+    ended = command("resume", "paper")
+    assert ended.code == 3, ended.err
+    assert [statuses(command)[name] for name in TRIO] == ["degraded", "skipped", "skipped"]
+    assert "there is no file" in command.document("paper", "report.json")["reason"]

@@ -51,8 +51,8 @@ def carried_by(places: Places, mark: str, note: int) -> Carried:
     """Looked for on the page of the note, and on the one before, where a long note began; one that speaks of code comes first."""
     own = re.escape(mark)
     pattern = re.compile(
-        rf"(?<=[^\W\d_][^\W\d_][.,)’ʼ'])(?:{own})(?!\w)|(?<=[0-9]{{4}}\))(?:{own}|\[\^{own}\])(?![\w:])"
-        rf"|(?<=[^\W\d_][^\W\d_])(?:{own}|\[\^{own}\])(?![\w:])"
+        rf"\[\^{own}\](?!:)"  # spelled as a mark it can be nothing else; a raised figure must stand behind a word or a year
+        rf"|(?<=[^\W\d_][^\W\d_][.,)’ʼ']){own}(?!\w)|(?<=[0-9]{{4}}\)){own}(?![\w:])|(?<=[^\W\d_][^\W\d_]){own}(?![\w:])"
     )
     page = places.page(note)
     for low, high in (places.page_span(page), places.page_span(page - 1)):

@@ -1,0 +1,110 @@
+"""The user's folders and services that a task names: whole, there, and named by him, not by whoever made the task.
+
+A task directory may come from a stranger. What is in a folder that it names would be copied into it and shown to a model, so
+the names are sealed with a key that lies in the user's own folder: what bears no seal of his is asked for again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.cli.own import config_folder
+from pipeline.errors import PipelineError, StorageError, UsageError
+from pipeline.settings import Settings
+
+NAMED = ("references", "mirror", "lookup")
+_KEY, _KEY_BYTES = "task-key", 32
+
+
+def whole(settings: Settings) -> Settings:
+    """The same settings with absolute paths, for a resume from elsewhere. Raises UsageError for what is not there."""
+    return settings._replace(
+        references=_folder("references", settings.references),
+        mirror=_folder("mirror", settings.mirror),
+        lookup=_lookup(settings.lookup),
+    )
+
+
+def sealed(task: Mapping[str, Any]) -> dict[str, Any]:
+    """task.json with the seal of this user on what it names; without one where it names nothing, or no key can be kept."""
+    bare = {name: value for name, value in task.items() if name != "seal"}
+    seal = _seal(bare, make=True) if _named(bare) else None
+    return {**bare, "seal": seal} if seal else bare
+
+
+def refuse_strange(task: Mapping[str, Any], settings: Settings, name: str) -> None:
+    """Raises UsageError where a task names what its user did not: neither now, nor when it was begun here."""
+    given = settings._asdict()
+    strange = {word: value for word, value in _named(task).items() if given[word] != value}
+    if not strange:
+        return
+    from hmac import compare_digest
+    from shlex import quote
+
+    seal = _seal(task, make=False)
+    if seal and compare_digest(seal, str(task.get("seal", ""))):
+        return
+    words = " ".join(f"--{word} {quote(value)}" for word, value in strange.items())
+    raise UsageError(
+        f"task {name} names {', '.join(strange.values())}, and was not begun with that on this machine: what is there would be "
+        f"copied into the task; if you mean it, say it again: pipeline resume {name} {words}"
+    )
+
+
+def _named(task: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(task["settings"][name]) for name in NAMED if task["settings"].get(name)}
+
+
+def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
+    key = _key(make=make)
+    if key is None:
+        return None
+    import hmac
+    import json
+
+    told = json.dumps([task["id"], task["created"], _named(task)], sort_keys=True)
+    return hmac.new(key, told.encode(), "sha256").hexdigest()
+
+
+def _key(*, make: bool) -> bytes | None:
+    """The user's key; None where there is none, or none can be kept."""
+    from pipeline.files import read_bytes, write_durable
+
+    path = os.path.join(config_folder(), _KEY)
+    try:
+        if os.path.lexists(path):
+            key = read_bytes(path, limit=_KEY_BYTES)
+            return key if len(key) == _KEY_BYTES else None
+        if not make:
+            return None
+        os.makedirs(config_folder(), mode=0o700, exist_ok=True)
+        mask = os.umask(0o077)
+        try:
+            write_durable(path, os.urandom(_KEY_BYTES))
+        finally:
+            os.umask(mask)
+        return read_bytes(path, limit=_KEY_BYTES)
+    except (StorageError, OSError):
+        return None
+
+
+def _folder(name: str, path: str) -> str:
+    if path and not os.path.isdir(path):
+        raise UsageError(f"--{name} names {path}, and there is no such folder")
+    return os.path.abspath(path) if path else ""
+
+
+def _lookup(setting: str) -> str:
+    if not setting:
+        return ""
+    from phases.reference.lookup.opening import open_lookups
+
+    parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
+    absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)
+    try:
+        open_lookups(absolute, cache="", canonical=lambda url: url)  # nothing is asked; only whether it could be
+    except PipelineError as error:
+        raise UsageError(str(error)) from error
+    return absolute
