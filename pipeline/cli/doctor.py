@@ -25,7 +25,7 @@ def doctor_command(as_json: bool) -> int:
     pipeline doctor
     """
     settings = settings_from({})
-    rows = [*_libraries(), _sandbox(), _git(), _tasks_dir(settings), _phases(settings)]
+    rows = [*_libraries(), _sandbox(), _git(), _grammars(), _tasks_dir(settings), _phases(settings)]
     if as_json:
         say_json(rows)
     else:
@@ -66,12 +66,30 @@ def _sandbox() -> dict[str, str]:
 
 
 def _git() -> dict[str, str]:
+    from phases.agent.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
+
     found = shutil.which("git")
-    return (
-        _row("ok", "git", found)
-        if found
-        else _row("absent", "git", "apt-get install git (needed for the reference phases only)")
-    )
+    if not found:
+        return _row("absent", "git", "apt-get install git (needed for the reference phases only)")
+    version = ".".join(map(str, git_version()))
+    if git_version() < OLDEST_FOR_THE_NETWORK:
+        oldest = ".".join(map(str, OLDEST_FOR_THE_NETWORK))
+        return _row(
+            "absent", "git", f"{found} is {version}; repositories are fetched from {oldest} on, or with --mirror"
+        )
+    return _row("ok", "git", f"{found} {version}")
+
+
+def _grammars() -> dict[str, str]:
+    from importlib.util import find_spec
+
+    from phases.reference.parse.grammar_tables import GRAMMARS
+
+    missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.package) is None)
+    if missing or find_spec("tree_sitter") is None:
+        what = ", ".join(missing or GRAMMARS)
+        return _row("absent", "grammars", f"{sys.executable} -m pip install 'paper-pipeline[code]' (symbols of {what})")
+    return _row("ok", "grammars", ", ".join(sorted(GRAMMARS)))
 
 
 def _tasks_dir(settings: Settings) -> dict[str, str]:

@@ -13,7 +13,7 @@ from phases.agent.sandbox.installs import NETWORK_FILES
 from phases.agent.sandbox.probing import probe
 from phases.agent.sandbox.starting import started
 
-_OLDEST_FOR_THE_NETWORK = (2, 37)
+OLDEST_FOR_THE_NETWORK = (2, 37)
 """From here on git connects to the address that it is told, and not to what a name means by now."""
 _MEMORY = 3 * 2**30
 _SETTINGS = (
@@ -87,8 +87,8 @@ def _fault(*, network: bool) -> str | None:
     version = git_version()
     if not version:
         return "git is not installed; apt-get install git"
-    if network and version < _OLDEST_FOR_THE_NETWORK:
-        asked, has = (".".join(map(str, numbers)) for numbers in (_OLDEST_FOR_THE_NETWORK, version))
+    if network and version < OLDEST_FOR_THE_NETWORK:
+        asked, has = (".".join(map(str, numbers)) for numbers in (OLDEST_FOR_THE_NETWORK, version))
         return f"git {asked} or newer is needed to fetch, and this is {has}; update it, or clone by hand and give the folder"
     return None
 

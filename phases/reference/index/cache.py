@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.reference.parse.parsed import VERSION, Import, Parsed, Piece, Symbol
+from phases.reference.index.packing import CHUNK, Chunk, Unusable, chunks_of, packed, unpacked, unpacked_chunk
+from phases.reference.parse.parsed import VERSION, Parsed, Piece
 from phases.reference.parse.terms import folded, words_of
 
-STAMP = VERSION * 1000 + 1
+STAMP = VERSION * 1000 + 2
 """Of the tables and of what stands in them; the last three digits are for the tables."""
 TABLES = """
 CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
@@ -26,24 +26,24 @@ CREATE TABLE files (
     made_by TEXT NOT NULL, parsed BLOB NOT NULL, UNIQUE (repository, path)
 );
 CREATE INDEX by_content ON files (sha256, language);
-CREATE TABLE symbols (file INTEGER NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
-    kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL);
-CREATE INDEX by_file ON symbols (file);
+CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
+    kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL,
+    file INTEGER AS (id >> 20) VIRTUAL);
 CREATE INDEX by_name ON symbols (folded);
-CREATE TABLE pieces (
-    id INTEGER PRIMARY KEY, file INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, line INTEGER NOT NULL,
-    end INTEGER NOT NULL, names TEXT NOT NULL, doc TEXT NOT NULL, body TEXT NOT NULL, path TEXT NOT NULL
-);
-CREATE INDEX of_file ON pieces (file);
-CREATE VIRTUAL TABLE words USING fts5 (
-    names, doc, body, path, content='pieces', content_rowid='id', tokenize="unicode61 remove_diacritics 0"
-);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX of_file ON texts (file);
+CREATE TABLE totals (pieces INTEGER NOT NULL);
+INSERT INTO totals VALUES (0);
+CREATE VIRTUAL TABLE words USING fts5 (names, doc, body, path, content='', tokenize='ascii');
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
 """
-
-
-class Unusable(Exception):
-    """The cache is not there, damaged, or made by another version: it is to be made anew."""
+"""The words of pieces stand packed in `texts`, some pieces of a file to a row, and are indexed without a second copy: piece 5 of
+row 7 has the number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. Words are
+gathered in so much memory before they are written: many small writes are many merges."""
+_MOST_SYMBOLS = 1 << 20
+"""Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
+_REMEMBERED = 64
 
 
 class Row(NamedTuple):
@@ -59,6 +59,8 @@ class Cache:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
+        self._chunks: dict[int, Chunk] = {}
+        """Some that were unpacked last; several hits are often of one."""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -94,7 +96,7 @@ class Cache:
         """Symbols, imports, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._db.execute(query, (repository, path)).fetchone()
-        return _unpacked(row[0]) if row else None
+        return unpacked(row[0]) if row else None
 
     def has(self, sha256: str, language: str, made_by: str) -> bool:
         """Whether known() finds something."""
@@ -107,53 +109,63 @@ class Cache:
         row = self._db.execute(query, (sha256, language, made_by)).fetchone()
         if not row:
             return None
-        columns = "SELECT kind, name, line, end, names, doc, body FROM pieces WHERE file = ? ORDER BY id"
-        pieces = tuple(Piece(*piece) for piece in self._db.execute(columns, (row[0],)))
-        return _unpacked(row[1])._replace(pieces=pieces)
+        chunks = self._db.execute("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
+        pieces = tuple(piece for (data,) in chunks for piece in unpacked_chunk(data).pieces)
+        return unpacked(row[1])._replace(pieces=pieces)
 
     def replace(self, repository: str, row: Row, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
         self.remove(repository, (row.path,))
-        values = (repository, row.path, row.sha256, row.language, made_by, _packed(parsed))
+        values = (repository, row.path, row.sha256, row.language, made_by, packed(parsed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
-        number = self._db.execute(insert, values).lastrowid
+        number = self._db.execute(insert, values).lastrowid or 0
+        first = number * _MOST_SYMBOLS
         self._db.executemany(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (number, one.name, folded(one.name), one.parent, one.kind, one.line, one.end, one.signature)
-                for one in parsed.symbols
+                (at, one.name, folded(one.name), one.parent, one.kind, one.line, one.end, one.signature)
+                for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
             ),
         )
-        path = " ".join(words_of(row.path))
-        last = self._db.execute("SELECT ifnull(max(id), 0) FROM pieces").fetchone()[0]
-        pieces = [(at, number, *piece, path) for at, piece in enumerate(parsed.pieces, last + 1)]
-        self._db.executemany("INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", pieces)
-        insert = "INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)"
-        self._db.executemany(insert, ((piece[0], *piece[6:]) for piece in pieces))
+        self._add_pieces(number, " ".join(words_of(row.path)), parsed.pieces)
+
+    def _add_pieces(self, file: int, path: str, pieces: tuple[Piece, ...]) -> None:
+        rows: list[tuple[object, ...]] = []
+        for data, chunk in chunks_of(path, pieces):
+            number = self._db.execute("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data)).lastrowid or 0
+            rows += [(number * CHUNK + at, *piece[4:], path) for at, piece in enumerate(chunk)]
+        self._db.executemany("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
+        self._db.execute("UPDATE totals SET pieces = pieces + ?", (len(rows),))
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
         """Takes files out. Within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
             found = self._db.execute(query, (repository, path)).fetchone()
-            if not found:
-                continue
-            self._db.execute(
-                "INSERT INTO words (words, rowid, names, doc, body, path)"
-                " SELECT 'delete', id, names, doc, body, path FROM pieces WHERE file = ?",
-                found,
-            )
-            self._db.execute("DELETE FROM pieces WHERE file = ?", found)
-            self._db.execute("DELETE FROM symbols WHERE file = ?", found)
-            self._db.execute("DELETE FROM files WHERE id = ?", found)
+            if found:
+                self._remove(int(found[0]))
+
+    def _remove(self, file: int) -> None:
+        self._chunks.clear()  # a number may be given again
+        texts = self._db.execute("SELECT id, data FROM texts WHERE file = ?", (file,)).fetchall()
+        for number, data in texts:
+            chunk = unpacked_chunk(data)
+            rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
+            delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
+            self._db.executemany(delete, rows)
+            self._db.execute("UPDATE totals SET pieces = pieces - ?", (len(rows),))
+        self._db.execute("DELETE FROM texts WHERE file = ?", (file,))
+        first = file * _MOST_SYMBOLS
+        self._db.execute("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
+        self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
         """The names of all that have a file here."""
         return [name for (name,) in self._db.execute("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
-        """How many pieces there are, of all repositories; at least nearly, for it is their highest number."""
-        return int(self._db.execute("SELECT ifnull(max(id), 0) FROM pieces").fetchone()[0])
+        """How many pieces there are, of all repositories."""
+        return int(self._db.execute("SELECT pieces FROM totals").fetchone()[0])
 
     def pieces_with(self, word: str) -> int:
         """How many pieces hold a word."""
@@ -162,8 +174,9 @@ class Cache:
 
     def signature(self, file: int, line: int, kind: str) -> str:
         """Of the symbol that begins there."""
-        query = "SELECT signature FROM symbols WHERE file = ? AND line = ? AND kind = ?"
-        found = self._db.execute(query, (file, line, kind)).fetchone()
+        first = file * _MOST_SYMBOLS
+        query = "SELECT signature FROM symbols WHERE id >= ? AND id < ? AND line = ? AND kind = ?"
+        found = self._db.execute(query, (first, first + _MOST_SYMBOLS, line, kind)).fetchone()
         return str(found[0]) if found else ""
 
     def content(self, file: int) -> tuple[str, str]:
@@ -185,30 +198,27 @@ class Cache:
         found = self._db.execute("SELECT path, language FROM files WHERE id = ?", (file,)).fetchone()
         return str(found[0]), str(found[1])
 
+    def piece(self, number: int) -> Piece:
+        """A piece, with its words."""
+        return self._chunk(number).pieces[number % CHUNK]
+
     def words_in(self, piece: int) -> set[str]:
         """All words of a piece and of its path."""
-        columns = self._db.execute("SELECT names, doc, body, path FROM pieces WHERE id = ?", (piece,)).fetchone()
-        return {word for column in columns for word in str(column).split()}
+        found = self.piece(piece)
+        return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
+
+    def _chunk(self, piece: int) -> Chunk:
+        number = piece // CHUNK
+        if number not in self._chunks:
+            if len(self._chunks) >= _REMEMBERED:
+                self._chunks.clear()
+            found = self._db.execute("SELECT data FROM texts WHERE id = ?", (number,)).fetchone()
+            chunk = unpacked_chunk(found[0] if found else b"")
+            if piece % CHUNK >= len(chunk.pieces):
+                raise Unusable("a row of the cache is damaged: it has fewer pieces than are indexed")
+            self._chunks[number] = chunk
+        return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         """What a query of ours finds."""
         return self._db.execute(query, tuple(values)).fetchall()
-
-
-def _packed(parsed: Parsed) -> bytes:
-    rest = [parsed.lines, parsed.symbols, parsed.imports, parsed.fault]
-    return zlib.compress(json.dumps(rest, ensure_ascii=False).encode("utf-8", "replace"), 1)
-
-
-def _unpacked(data: bytes) -> Parsed:
-    try:
-        lines, symbols, imports, fault = json.loads(zlib.decompress(data))
-        return Parsed(
-            lines,
-            tuple(Symbol(*row) for row in symbols),
-            tuple(Import(module, tuple(names), line) for module, names, line in imports),
-            (),
-            fault,
-        )
-    except (ValueError, TypeError, zlib.error) as error:
-        raise Unusable(f"a row of the cache is damaged: {error}") from error

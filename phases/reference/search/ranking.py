@@ -27,11 +27,11 @@ _STOP = frozenset(
 )
 
 
-_FIRST_LOOK = """
-SELECT p.id, f.id, f.repository, f.path, p.kind, p.name, p.line, p.end, p.names, p.body, -bm25(words, ?1, ?2, ?3, ?4) AS score
-FROM words JOIN pieces AS p ON p.id = words.rowid JOIN files AS f ON f.id = p.file
+_FIRST_LOOK = f"""
+SELECT words.rowid, f.id, f.repository, f.path, -bm25(words, ?1, ?2, ?3, ?4) AS score
+FROM words JOIN texts AS t ON t.id = words.rowid / {CHUNK} JOIN files AS f ON f.id = t.file
 WHERE words MATCH ?5 AND (?6 IS NULL OR f.repository = ?6)
-ORDER BY score DESC, f.repository, f.path, p.line LIMIT ?7
+ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
 """
 
 
