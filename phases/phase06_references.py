@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import PhaseError, UsageError
+from pipeline.errors import UsageError
 from pipeline.files import sha256
 from pipeline.phase import Context, Documents, Phase
 
@@ -48,18 +49,20 @@ def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate],
             private=ctx.settings["private_addresses"] == "allowed",
         )
     except UsageError as error:  # it was right when the task was begun: a dump that is gone since
-        raise PhaseError(str(error)) from error
+        again = f"{error}; with it, ask again with: pipeline resume {_task(ctx)} --redo 06"
+        ctx.tell(f"06 references: nothing was looked up: {again}")
+        return [], [{"service": str(ctx.settings["lookup"]), "asked": 0, "found": 0, "why": again}]
     return look_up(entries, lookups)
 
 
 def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """The same ranking, and a model's opinion in it where one is set."""
+    """The same ranking, and a model's opinion in it where one is set. Why there is none stays on the screen, too."""
     if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
         return document
     from phases.agent.model import opened
     from phases.agent.referring import refined
 
-    return refined(
+    result = refined(
         document,
         {"title": outline["title"] or "", "abstract": outline["abstract"] or ""},
         opened(ctx),
@@ -69,6 +72,13 @@ def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context)
         breach=ctx.contracts.breach,
         inputs_sha256=sha256(json.dumps(sorted(ctx.digests.items())).encode()),
     )
+    for note in result["notes"][len(document["notes"]) :] if result["refined_by"] is None else ():
+        ctx.tell(f"06 references: {note}")
+    return result
+
+
+def _task(ctx: Context) -> str:
+    return quote(os.path.basename(os.path.abspath(ctx.paths.root)))
 
 
 PHASE = Phase(
@@ -80,5 +90,5 @@ PHASE = Phase(
     optional=True,
     owns=("references_journal.jsonl",),
     run=run,
-    version=2,
+    version=3,
 )

@@ -73,5 +73,5 @@ PHASE = Phase(
     writes=(INDEX, "indexes/"),
     optional=True,
     run=run,
-    version=2,
+    version=3,
 )

@@ -4,7 +4,8 @@
 
 Ours does all: it reads and checks each file, parses it in child processes, cuts and indexes its words, and writes the document.
 universal-ctags lists symbols alone, tantivy and bm25s index whole files as text alone, on the same files, in turns in one run.
-Trees of many files are made of the real ones by a distinct line of comment at the end of each. Memory is the highest resident set
+Trees of many files are made of the real ones, shuffled by a fixed seed so that each size holds the same mix, with a distinct
+line of comment at the end of each. Memory is the highest resident set
 of the run, parent and children each, as the kernel counted it in a process of its own.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import statistics
@@ -28,6 +30,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trees import code_base_of, sources_in
 
 from phases.reference.index.indexing import index_repositories
+from phases.reference.index.opening import NAME
+from phases.reference.parse import pool
+from phases.reference.search.searching import search
+
+QUERIES = (
+    *("the shortest path between two nodes of a weighted graph", "fit", "read a table from a file with column names"),
+    *("DataFrame", "compute the loss of a batch and its gradient", "parse_args"),
+)
 
 
 def main() -> None:
@@ -36,10 +46,11 @@ def main() -> None:
     parser.add_argument("--peers", help="a Python that has bm25s, PyStemmer and tantivy")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", default="2500,5000,10000,20000")
+    parser.add_argument("--children", default="1,2", help="how many children may parse, for the trees of many files")
     parser.add_argument("--once", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.once:
-        _once(Path(chosen.once))
+        _once(Path(chosen.once), int(chosen.children) if chosen.children.isdecimal() else None)
         return
     sources = {tree.name: sources_in(tree) for tree in chosen.trees}
     with tempfile.TemporaryDirectory() as scratch:
@@ -47,8 +58,13 @@ def main() -> None:
         _against_peers(folder / "peers", sources, chosen.peers, chosen.rounds)
         _again(folder / "peers", sources)
         flat = [(name, path, data) for name, files in sources.items() for path, data in files.items()]
-        for size in (int(one) for one in chosen.sizes.split(",") if one):
-            _grown(folder / str(size), flat, size)
+        random.Random(1).shuffle(flat)
+        for children in chosen.children.split(","):
+            costs = [_grown(folder / size, flat, int(size), children) for size in chosen.sizes.split(",") if size]
+            if costs:
+                print(
+                    f"{children} children: a file of the largest tree costs {costs[-1] / costs[0]:.2f} times one of the smallest"
+                )
 
 
 def _against_peers(folder: Path, sources: dict[str, dict[str, bytes]], peers: str | None, rounds: int) -> None:
@@ -89,42 +105,55 @@ def _again(folder: Path, sources: dict[str, dict[str, bytes]]) -> None:
           f"one file changed {one['seconds']:.2f} s ({one['parsed']} parsed)")  # fmt: skip
 
 
-def _grown(folder: Path, flat: list[tuple[str, str, bytes]], size: int) -> None:
+def _grown(folder: Path, flat: list[tuple[str, str, bytes]], size: int, children: str) -> float:
+    """The seconds of one file, by the clock."""
     files: dict[str, bytes] = {}
     for number, (name, path, data) in enumerate(cycle(flat)):
         if number == size:
             break
         files[f"part{number // 500}/{name}/{number}_{os.path.basename(path)}"] = data + b"\n# copy %d\n" % number
-    rows = code_base_of(folder, {"grown": files})
-    (folder / "rows.json").write_text(json.dumps(rows))
-    took = _ours(folder)
-    memory = (
-        f"resident {took['own_mb']:.0f} MB, largest child {took['child_mb']:.0f} MB; cache {took['cache_mb']:.0f} MB"
-    )
-    print(f"{size:>7,} files{took['seconds']:>8.1f} s{size / took['seconds']:>8,.0f} files/s   {memory}", flush=True)
+    (folder / "rows.json").write_text(json.dumps(code_base_of(folder, {"grown": files})))
+    took = _ours(folder, children)
+    again = _ours(folder, children)["seconds"]
+    processor = f"{took['own_cpu']:.0f} + {took['child_cpu']:.0f} s of processor"
+    speed = f"{took['seconds']:.1f} s, {size / took['seconds']:.0f} files/s ({processor})"
+    memory = f"resident {took['own_mb']:.0f} MB, largest child {took['child_mb']:.0f} MB"
+    rest = f"cache {took['cache_mb'] / size * 1000:.1f} KB a file; again {again:.2f} s; a search {took['search_ms']:.0f} ms"
+    print(f"{size:>7,} files, {children} children: {speed}; {memory}; {rest}", flush=True)
     shutil.rmtree(folder)
+    return took["seconds"] / size
 
 
-def _ours(folder: Path) -> dict[str, float]:
+def _ours(folder: Path, children: str = "") -> dict[str, float]:
     """In a process of its own, so that its memory is its own."""
-    command = [sys.executable, __file__, "--once", str(folder)]
+    command = [sys.executable, __file__, "--once", str(folder), "--children", children]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     figures: dict[str, float] = json.loads(ended.stdout)
     return figures
 
 
-def _once(folder: Path) -> None:
+def _once(folder: Path, children: int | None) -> None:
+    if children is not None:
+        pool._processors = lambda: children  # noqa: SLF001 - elsewhere the machine says how many
     rows = json.loads((folder / "rows.json").read_text())
+    into = folder / "indexes"
     began = time.perf_counter()
-    indexes = index_repositories(str(folder / "code_base"), rows, str(folder / "indexes"), lambda row: None)
-    seconds = time.perf_counter() - began
+    indexes = index_repositories(str(folder / "code_base"), rows, str(into), lambda row: None)
+    figures = {"seconds": time.perf_counter() - began, "parsed": sum(one.parsed for one in indexes)}
     # Not ru_maxrss for ourselves: that one is inherited from whoever started us, who holds all trees in memory.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    own = int(status["VmHWM"].split()[0]) / 1024
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    cache = (folder / "indexes" / "cache.sqlite3").stat().st_size / 1e6
-    parsed = sum(one.parsed for one in indexes)
-    print(json.dumps({"seconds": seconds, "own_mb": own, "child_mb": child, "cache_mb": cache, "parsed": parsed}))
+    own, child = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    figures |= {"own_mb": int(status["VmHWM"].split()[0]) / 1024, "child_mb": child.ru_maxrss / 1024}
+    figures |= {"own_cpu": own.ru_utime + own.ru_stime, "child_cpu": child.ru_utime + child.ru_stime}
+    figures["cache_mb"] = (into / NAME).stat().st_size / 1e6
+    figures["search_ms"] = statistics.median(_asked(into, query) for query in QUERIES for _ in range(3)) * 1000
+    print(json.dumps(figures))
+
+
+def _asked(into: Path, query: str) -> float:
+    began = time.perf_counter()
+    search(str(into), query)
+    return time.perf_counter() - began
 
 
 def _ctags(folder: Path) -> float:

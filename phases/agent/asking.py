@@ -82,6 +82,7 @@ class Conversation:
 
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
         self.ledger.check(self.model)
+        self._note_begun(request, call)
         try:
             reply = _usable(self.model.ask(request), self._longest)
         except Interrupted:
@@ -92,10 +93,20 @@ class Conversation:
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
         raise _ending(reply, self.model, call)
 
+    def _note_begun(self, request: Request, call: Call) -> None:
+        """A run may be killed in a call, or end beside it: then this counts."""
+        tokens, usd = self._least(request)
+        if usd or not self.model.priced:
+            self.ledger.begin(call, self.model.name, tokens, usd)
+
+    def _least(self, request: Request) -> tuple[int, float]:
+        """About what a question costs, without its answer: tokens, dollars."""
+        tokens = sum(message.tokens for message in request.messages)
+        return tokens, self.model.price(tokens, 0)
+
     def _note_interrupted(self, request: Request, call: Call) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""
-        tokens = sum(message.tokens for message in request.messages)
-        usd = self.model.price(tokens, 0)
+        tokens, usd = self._least(request)
         if usd or not self.model.priced:
             told = "interrupted; what it cost is an estimate"
             self.ledger.record(

@@ -21,6 +21,7 @@ from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
 from phases.agent.kernel_files import set_kernel_aside
 from phases.agent.kernel_setting import wanted
+from phases.agent.library import shown_rows
 from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
@@ -168,6 +169,7 @@ def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
         "kept": interfaces_of(workspace, planned),
         "before": {path: digest for path, digest in digests.items() if digest},
         "remove": list(remove),
+        "shown": shown_rows(rows[0].get("begun", {}), rows),
     }
 
 

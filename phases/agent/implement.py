@@ -24,7 +24,7 @@ from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers
 from phases.agent.hands import Hands, Watched
 from phases.agent.ledger import Ledger
-from phases.agent.library import shown_in
+from phases.agent.library import files_shown, shown_rows
 from phases.agent.loop import work
 from phases.agent.memory import Memory
 from phases.agent.model import Model
@@ -91,7 +91,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
             "subagents": subagents_in(begun.journal.all_rows()).counts,
             "todos": todo_rows(run.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
-            "reference_files": shown_in(begun.journal.all_rows()),
+            "reference_files": files_shown(shown_rows(begun.journal.begun, begun.journal.all_rows())),
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,

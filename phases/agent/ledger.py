@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 from phases.agent.journal import journals_of, recorded_rows, run_of
 from phases.agent.lines import append_row, read_rows
-from phases.agent.model import OK, Model, Reply, reply_from_json
+from phases.agent.model import OK, TRANSIENT, Model, Reply, reply_from_json
+from phases.agent.open_calls import forget_call, note_call, noted_calls
 from pipeline.append import repair_tail
 from pipeline.errors import Paused, PhaseError, PipelineError
 
+_CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
 _INFINITE = float("inf")
 _RAISED_BY = {"max_usd": "add_usd"}
@@ -59,6 +61,7 @@ class Ledger:
             repair_tail(path)
             self._catch_up()
         self._recover_all()
+        self._take_over()
 
     @property
     def task(self) -> str:
@@ -100,26 +103,31 @@ class Ledger:
         }
         return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
 
+    def begin(self, call: Call, model: str, tokens_in: int, usd: float) -> None:
+        """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        self._in_place()
+        note_call(self._path, self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF)))
+
     def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
         """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
-        now = time.monotonic()
-        row = {
+        row = {**self._row(call, model, reply), "used": used}
+        if reply.outcome != OK and reply.text:
+            row["partial"] = reply.text[:_LONGEST_PARTIAL]
+        self._since += row["seconds"]
+        self._add(row)
+        forget_call(self._path, call.thread)
+
+    def _row(self, call: Call, model: str, reply: Reply) -> dict[str, Any]:
+        return {
             "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             **call._asdict(),
             "model": model,
             "outcome": reply.outcome,
             "detail": reply.detail,
-            "used": used,
-            "tokens_in": reply.tokens_in,
-            "tokens_cached": reply.tokens_cached,
-            "tokens_out": reply.tokens_out,
-            "usd": reply.usd,
-            "seconds": round(now - self._since, 3),
+            "used": False,
+            **{name: getattr(reply, name) for name in ("tokens_in", "tokens_cached", "tokens_out", "usd")},
+            "seconds": round(time.monotonic() - self._since, 3),
         }
-        if reply.outcome != OK and reply.text:
-            row["partial"] = reply.text[:_LONGEST_PARTIAL]
-        self._since = now
-        self._add(row)
 
     def _recover_all(self) -> None:
         """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
@@ -139,6 +147,17 @@ class Ledger:
                     for row in rows
                     if row["kind"] == "reply"
                 )
+
+    def _take_over(self) -> None:
+        """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
+        for path, row in noted_calls(self._path, left=True).items():
+            with self._lock:
+                self._catch_up()
+                noted = all(row.get("at") != other.get("at") for other in self._rows)
+                if _is_row(row) and noted and _paid_call(row) not in self._known:
+                    self._add({**row, "used": False, "seconds": 0.0})
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
         """Adds what a journal says was paid for and a crash kept from being noted here."""
@@ -194,6 +213,11 @@ def read_ledger(path: str) -> list[dict[str, Any]]:
     return [
         row for number, row in enumerate(rows) if not row["used"] or first.setdefault(_paid_call(row), number) == number
     ]
+
+
+def rows_by_now(path: str) -> list[dict[str, Any]]:
+    """The rows of a ledger, and of the calls that were under way when its run ended, with what these cost at least."""
+    return [*read_ledger(path), *(row for row in noted_calls(path).values() if _is_row(row))]
 
 
 def _paid_call(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+_FILE = ("repository", "file", "commit", "licence")
+
 
 class Excerpt(NamedTuple):
     """A stretch of a file of somebody else."""
@@ -41,19 +43,21 @@ class Library(NamedTuple):
     """Planned file -> what helps with it: repository, file, symbol, line, kind, confidence, licence, why each; best first."""
 
 
-def shown_in(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every file of other people that the model was shown, with the lines of it, as the rows of a journal tell."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        for one in row["result"].get("shown", ()) if row["kind"] == "result" else ():
-            file = found.setdefault((one["repository"], one["file"]), {**one, "lines": set()})
-            file["lines"] |= set(range(one["line"], one["end"] + 1))
+def shown_rows(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All that the model was shown of other people's code: in these rows of a journal, and before on the code that was kept."""
+    before = [dict(one) for one in begun.get("shown", ())]
+    return before + [dict(one) for row in rows if row["kind"] == "result" for one in row["result"].get("shown", ())]
+
+
+def files_shown(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every file of them with its lines. What was shown of another commit, which may have another licence, is told apart."""
+    found: dict[tuple[str, ...], tuple[Mapping[str, Any], set[int]]] = {}
+    for one in shown:
+        key = tuple(str(one[name] or "") for name in _FILE)
+        found.setdefault(key, (one, set()))[1].update(range(one["line"], one["end"] + 1))
     return [
-        {
-            **{name: file[name] for name in ("repository", "file", "commit", "licence")},
-            "lines": _ranges(sorted(file["lines"])),
-        }
-        for _, file in sorted(found.items())
+        {**{name: one[name] for name in _FILE}, "lines": _ranges(sorted(lines))}
+        for _, (one, lines) in sorted(found.items(), key=lambda item: item[0])
     ]
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from phases.agent.planner.material import seen
 
 _RULES = 0.5
+_OWN = "own"
 _LONGEST_USE, _LONGEST_NOTE = 200, 500
+_LEDGERS_WORD = "; nothing that is done is lost; ask again with:"
+"""What follows is true of a phase that is not done; this one is."""
 
 
 class Help(NamedTuple):
@@ -27,10 +31,10 @@ def helps_of(rows: Sequence[Mapping[str, Any]], most: int) -> dict[str, Help]:
 def mixed(document: Mapping[str, Any], helps: Mapping[str, Help], name: str) -> dict[str, Any]:
     """The document with new scores, reasons and order. Roles, addresses and what is to be fetched stay as they are."""
     references = [_with(row, helps.get(row["id"])) for row in document["references"]]
-    repositories = [_follows(row, helps) if row["references"] else row for row in document["repositories"]]
+    repositories = [_follows(row, helps) for row in document["repositories"]]
     note = (
         f"each score is half from the rules and half from the rank that {name} gave ({len(helps)} references would help); "
-        "repositories follow their references, and those without one keep the score of the rules"
+        "repositories follow their references; one without any has no rank, and half of the score of the rules"
     )
     return {
         **document,
@@ -41,9 +45,11 @@ def mixed(document: Mapping[str, Any], helps: Mapping[str, Help], name: str) -> 
     }
 
 
-def unchanged(document: Mapping[str, Any], error: Exception) -> dict[str, Any]:
-    """The document as it was, with a note that says why."""
-    return {**document, "notes": [*document["notes"], f"not refined: {on_one_line(str(error), _LONGEST_NOTE)}"]}
+def unchanged(document: Mapping[str, Any], error: Exception, task: str) -> dict[str, Any]:
+    """The document as it was, with a note that says why, and what asks again: the ledger's own word would not."""
+    why = on_one_line(str(error).partition(_LEDGERS_WORD)[0], _LONGEST_NOTE)
+    note = f"not refined: {why}; the ranking by rules stands; ask again with: pipeline resume {quote(task)} --redo 06"
+    return {**document, "notes": [*document["notes"], note]}
 
 
 def on_one_line(text: str, most: int) -> str:
@@ -52,6 +58,8 @@ def on_one_line(text: str, most: int) -> str:
 
 
 def _follows(row: dict[str, Any], helps: Mapping[str, Help]) -> dict[str, Any]:
+    if row["role"] == _OWN:
+        return row  # no reference can speak for it, and it is fetched only where its user says so
     return _with(row, max((helps[key] for key in row["references"] if key in helps), default=None))
 
 

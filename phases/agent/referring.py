@@ -1,7 +1,8 @@
 """Asks a model once which references' code would help to implement the paper.
 
-The rules come first and stand alone where there is no model, no money or no useful reply: then the ranking stays as it was, and
-a note says why. The model moves references up and down and says what for; it decides nothing else.
+The rules come first and stand alone where there is no model or no useful reply: then the ranking stays as it was, and a note
+says why, and how to ask again. A limit, or a server that takes no more calls, pauses the phase: it goes on when the run does.
+The model moves references up and down and says what for; it decides nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from phases.agent.model import OK, Message, Model, most_tokens
 from phases.agent.planner.material import as_data
 from phases.agent.planner.prompt import again, refusal
 from phases.agent.referred import Help, helps_of, mixed, on_one_line, unchanged
-from pipeline.errors import FormatError, Paused, PhaseError
+from pipeline.errors import FormatError, PhaseError
 from pipeline.files import set_aside
 from pipeline.formats import parse_json
 
@@ -83,28 +84,25 @@ def refined(
     """reference.txt with the model's word in it; with a note alone where it gave none, or may not be asked.
 
     `material` has the title and the abstract of the paper, `root` is the folder of the task. What a journal of the same
-    question has is not asked again.
+    question has is not asked again. Raises Paused where a limit is reached, or the server takes no more calls now.
     """
     if not document["references"]:
         return dict(document)
     try:
         conversation = _begun(document, material, model, root, limits, in_place, inputs_sha256)
-    except (PhaseError, Paused) as error:
-        return unchanged(document, error)
-    return refine(document, material, conversation, breach)
+        return _refine(document, material, conversation, breach)
+    except PhaseError as error:
+        return unchanged(document, error, os.path.basename(os.path.abspath(root)))
 
 
-def refine(
+def _refine(
     document: Mapping[str, Any], material: Mapping[str, str], conversation: Conversation, breach: Breach
 ) -> dict[str, Any]:
-    """The document with half of each score from the rules and half from the model; unchanged with a note where it failed."""
+    """The document with half of each score from the rules and half from the model. Raises PhaseError, Paused."""
     shown, messages = _question(document, material, conversation.model)
     if not shown:
-        return unchanged(document, PhaseError(f"{conversation.model.name} cannot read one reference at once"))
-    try:
-        helps = _asked(messages, {row["id"] for row in shown}, conversation, breach)
-    except (PhaseError, Paused) as error:
-        return unchanged(document, error)
+        raise PhaseError(f"{conversation.model.name} cannot read one reference at once")
+    helps = _asked(messages, {row["id"] for row in shown}, conversation, breach)
     return mixed(document, helps, conversation.model.name)
 
 

@@ -13,6 +13,7 @@ from pipeline.cli.console import printable, say, say_json
 Row = Mapping[str, Any]
 _LONGEST_NAME = 120
 _LIMITS = (("max_usd", "usd"), ("max_tokens", "tokens"), ("max_minutes", "minutes"))
+_PHASES = {"plan": "05 plan", "references": "06 references"}
 
 
 @click.command("cost")
@@ -27,15 +28,15 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
     \b
     pipeline cost paper
     """
-    from phases.agent.ledger import read_ledger
+    from phases.agent.ledger import rows_by_now
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    rows = read_ledger(store.path("logs/llm.jsonl"))
+    rows = rows_by_now(store.path("logs/llm.jsonl"))
     costs = {
         "id": store.id,
         "total": _summed(rows),
         "limits": {name: store.load("task.json")["settings"].get(name, 0) for name, _ in _LIMITS},
-        "by_phase": _grouped(rows, lambda row: "05 plan" if row["thread"] == "plan" else "09 implement"),
+        "by_phase": _grouped(rows, lambda row: _PHASES.get(row["thread"], "09 implement")),
         "by_file": _grouped(
             (row for row in rows if not _is_sub_agents(row)), lambda row: str(row["about"]) or f"({row['thread']})"
         ),

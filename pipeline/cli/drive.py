@@ -118,12 +118,12 @@ def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, An
 
 def _spent(ledger: str) -> dict[str, Any]:
     """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
-    if not os.path.exists(ledger):
+    if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
         return {}
-    from phases.agent.ledger import read_ledger, sums
+    from phases.agent.ledger import rows_by_now, sums
 
     try:
-        total = sums(read_ledger(ledger))
+        total = sums(rows_by_now(ledger))
     except PipelineError:
         return {}
     del total["seconds"]

@@ -1,7 +1,8 @@
-"""The user's folders and services that a task names: whole, there, and named by him, not by whoever made the task.
+"""What a task says that only its user may say: his folders, services that are asked, doors that are opened.
 
-A task directory may come from a stranger. What is in a folder that it names would be copied into it and shown to a model, so
-the names are sealed with a key that lies in the user's own folder: what bears no seal of his is asked for again.
+A task directory may come from a stranger. What is in a folder that it names would be copied into it and shown to a model, and
+code would run outside of the sandbox. So that is sealed with a key that lies in the user's own folder; what bears no seal of
+his is asked for again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from pipeline.cli.own import config_folder
 from pipeline.errors import PipelineError, StorageError, UsageError
 from pipeline.settings import Settings
 
-NAMED = ("references", "mirror", "lookup")
+_NAMED = ("references", "mirror", "lookup")
+_OPENED = {("sandbox", "off"): "--unsandboxed", ("install", "allowed"): "--allow-install"}
 _KEY, _KEY_BYTES = "task-key", 32
 
 
@@ -28,16 +30,16 @@ def whole(settings: Settings) -> Settings:
 
 
 def sealed(task: Mapping[str, Any]) -> dict[str, Any]:
-    """task.json with the seal of this user on what it names; without one where it names nothing, or no key can be kept."""
+    """task.json with the seal of this user on what only he may say; without one where it says nothing of the kind, or no key can be kept."""
     bare = {name: value for name, value in task.items() if name != "seal"}
-    seal = _seal(bare, make=True) if _named(bare) else None
+    seal = _seal(bare, make=True) if _said(bare) else None
     return {**bare, "seal": seal} if seal else bare
 
 
 def refuse_strange(task: Mapping[str, Any], settings: Settings, name: str) -> None:
-    """Raises UsageError where a task names what its user did not: neither now, nor when it was begun here."""
+    """Raises UsageError where a task says what its user did not: neither now, nor when it was begun here."""
     given = settings._asdict()
-    strange = {word: value for word, value in _named(task).items() if given[word] != value}
+    strange = {word: value for word, value in _said(task).items() if given[word] != value}
     if not strange:
         return
     from hmac import compare_digest
@@ -46,15 +48,17 @@ def refuse_strange(task: Mapping[str, Any], settings: Settings, name: str) -> No
     seal = _seal(task, make=False)
     if seal and compare_digest(seal, str(task.get("seal", ""))):
         return
-    words = " ".join(f"--{word} {quote(value)}" for word, value in strange.items())
+    words = " ".join(_OPENED.get((word, value), f"--{word} {quote(value)}") for word, value in strange.items())
     raise UsageError(
-        f"task {name} names {', '.join(strange.values())}, and was not begun with that on this machine: what is there would be "
-        f"copied into the task; if you mean it, say it again: pipeline resume {name} {words}"
+        f"task {name} was not begun on this machine with {words}: its directory says so, and a directory may come from anybody; "
+        f"if you mean it, say it again: pipeline resume {name} {words}"
     )
 
 
-def _named(task: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(task["settings"][name]) for name in NAMED if task["settings"].get(name)}
+def _said(task: Mapping[str, Any]) -> dict[str, str]:
+    settings = task["settings"]
+    named = {name: str(settings[name]) for name in _NAMED if settings.get(name)}
+    return {**named, **{name: value for name, value in _OPENED if settings.get(name) == value}}
 
 
 def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
@@ -64,7 +68,7 @@ def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
     import hmac
     import json
 
-    told = json.dumps([task["id"], task["created"], _named(task)], sort_keys=True)
+    told = json.dumps([task["id"], task["created"], _said(task)], sort_keys=True)
     return hmac.new(key, told.encode(), "sha256").hexdigest()
 
 

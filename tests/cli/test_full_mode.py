@@ -302,6 +302,7 @@ def test_a_folder_that_only_the_task_of_a_stranger_names_is_not_read(tmp_path: P
     told = victim("resume", "paper")
     assert told.code == 2
     assert f"say it again: pipeline resume paper --references {tmp_path / 'private'}" in told.err
+    assert "a directory may come from anybody" in told.err
     assert not (victim.task("paper") / "code_base").exists()
     assert victim("resume", "paper", "--references", "private", "--until", "08").code == 5
     assert victim.document("paper", "code_base.json")["source"] == "folders"
@@ -340,3 +341,15 @@ def test_a_dump_that_is_gone_on_resume_degrades_the_references_and_the_run_goes_
     assert ended.code == 3, ended.err
     assert [statuses(command)[name] for name in TRIO] == ["degraded", "skipped", "skipped"]
     assert "there is no file" in command.document("paper", "report.json")["reason"]
+
+
+def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "stranger").mkdir()
+    stranger, victim = Command(tmp_path / "stranger"), Command(tmp_path)
+    stranger("run", "--fast", paper(stranger.folder), "--unsandboxed", "--until", "05")
+    shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
+    told = victim("resume", "paper")
+    assert told.code == 2
+    assert "say it again: pipeline resume paper --unsandboxed" in told.err
+    assert not (victim.task("paper") / "generate_code").exists()
+    assert stranger("resume", "paper").code == 3  # whose task it is

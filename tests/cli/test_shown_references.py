@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from phases.agent.library import files_shown
 from tests.cli.test_accepted_runs import DONE, WRITES
 from tests.drills.ground import Ended, Ground
 from tests.drills.looping import Turn, looping
@@ -120,3 +121,25 @@ def test_fast_mode_offers_no_such_tool(tmp_path: Path) -> None:
     answer = next(row["result"] for row in rows(ground) if row["kind"] == "result")
     assert "there is no tool 'SearchReference'" in answer["text"]
     assert json.loads((ground.task / "report.json").read_bytes())["reference_files"] == [], ended.err
+
+
+def test_what_was_shown_stays_in_the_report_where_work_goes_on_on_the_code_that_is_there(tmp_path: Path) -> None:
+    ground, _ = shown_to(tmp_path, "--references", str(tmp_path / "mine"))
+    before = json.loads((ground.task / "report.json").read_bytes())["reference_files"]
+    assert before
+    plan = ground.task / "initial_plan.txt"
+    plan.write_text(plan.read_text().replace("purpose: ", "purpose: now ", 1))
+    looping(tmp_path, [WRITES, DONE, DONE])  # the same recording, without a look at other people's code
+    ended = ground.call()
+    assert "goes on with the code that is there" in ended.err, ended.err
+    assert json.loads((ground.task / "report.json").read_bytes())["reference_files"] == before
+
+
+def test_lines_of_another_commit_are_told_with_its_own_licence() -> None:
+    row = {"repository": "a__b", "file": "m.py", "line": 1, "end": 3}
+    shown = [{**row, "commit": "a" * 40, "licence": "MIT"}, {**row, "commit": "b" * 40, "licence": "GPL-3.0-only"}]
+    told = [
+        (found["commit"][0], found["licence"], found["lines"])
+        for found in files_shown([*shown, {**shown[0], "end": 5}])
+    ]
+    assert told == [("a", "MIT", ["1-5"]), ("b", "GPL-3.0-only", ["1-3"])]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from phases.agent.journal import Journal
-from phases.agent.ledger import Call, Ledger, read_ledger, sums
+from phases.agent.ledger import Call, Ledger, read_ledger, rows_by_now, sums
 from phases.agent.model import Reply, reply_to_json
 from pipeline.errors import Paused
 from tests.agents import says
@@ -150,3 +152,39 @@ def test_a_ledger_that_goes_away_takes_back_nothing_that_was_spent(path: str) ->
     Path(path).unlink()
     with pytest.raises(Paused, match=r"\$0\.0200"):
         ledger.check(says())
+
+
+def test_a_call_that_a_run_was_killed_in_is_counted_once(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    (task / "logs").mkdir(parents=True)
+    path = str(task / "logs" / "llm.jsonl")
+    code = (
+        "import os, sys\n"
+        "from phases.agent.ledger import Call, Ledger\n"
+        "ledger = Ledger(sys.argv[1], {})\n"
+        "ledger.begin(Call('plan', 1, 1), 'openai:x', 1000, 0.25)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert sums(rows_by_now(path))["usd"] == 0.25  # what `pipeline cost` tells at once
+    for _ in range(2):
+        again = Ledger(path, {})
+        assert (again.spent["calls"], again.spent["usd"], again.spent["tokens_in"]) == (1, 0.25, 1000)
+    assert "the run ended in this call" in read_ledger(path)[0]["detail"]
+    again.begin(Call("plan", 1, 1), "openai:x", 1000, 0.25)
+    again.record(Call("plan", 1, 1), "openai:x", Reply("ok", "plan", (), 1000, tokens_out=10, usd=0.3), used=True)
+    assert Ledger(path, {}).spent["usd"] == 0.55
+    assert sums(rows_by_now(path))["usd"] == 0.55
+
+
+def test_a_call_whose_reply_is_in_a_journal_is_no_open_one(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    (task / "logs").mkdir(parents=True)
+    path, call = str(task / "logs" / "llm.jsonl"), Call("plan", 1, 1)
+    first = Ledger(path, {})
+    first.begin(call, "openai:x", 1000, 0.25)
+    row = (task / "logs" / "open_calls" / "plan.json").read_bytes()
+    first.record(call, "openai:x", Reply("ok", "plan", (), 1000, usd=0.3), used=True)
+    (task / "logs" / "open_calls" / "left.json").write_bytes(row)  # killed between the two
+    assert Ledger(path, {}).spent["usd"] == 0.3
+    assert list((task / "logs" / "open_calls").iterdir()) == []

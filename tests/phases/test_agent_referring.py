@@ -12,7 +12,7 @@ from phases.agent.ledger import Call, Ledger, read_ledger
 from phases.agent.model import Reply, Request
 from phases.agent.referring import JOURNAL, refined
 from pipeline.contract import Contracts
-from pipeline.errors import Interrupted
+from pipeline.errors import Interrupted, Paused
 from pipeline.plain_yaml import dump_yaml
 from tests.agents import Scripted, says
 
@@ -92,11 +92,17 @@ def test_scores_are_half_the_rules_and_half_the_model_and_all_is_sorted_anew(tmp
     )
 
 
-def test_repositories_follow_their_references_and_one_without_any_keeps_its_score(tmp_path: Path) -> None:
+def test_repositories_follow_their_references_and_one_without_any_is_measured_alike(tmp_path: Path) -> None:
     result = refine(tmp_path, says(GOOD))
     assert [(url[-1], score) for url, score in rows(result, "repositories", "url")] == [
-        ("2", 0.7667), ("3", 0.65), ("7", 0.5), ("1", 0.45),
+        ("2", 0.7667), ("3", 0.65), ("1", 0.45), ("7", 0.25),
     ]  # fmt: skip
+
+
+def test_the_papers_own_repository_keeps_its_score(tmp_path: Path) -> None:
+    own = {**repository(9, 1.0), "role": "own", "fetch": False}
+    result = refine(tmp_path, says(GOOD), {**DOCUMENT, "repositories": [own]})
+    assert result["repositories"] == [own]
 
 
 def test_roles_addresses_and_what_is_fetched_stay_as_they_are(tmp_path: Path) -> None:
@@ -170,10 +176,10 @@ def test_none_that_helps_is_an_answer_too(tmp_path: Path) -> None:
         (Reply("ok", "no"), "scripted gave no ranking of the references that can be used; it was told 2 times"),
         (Reply("refused", detail="no thanks"), "refused: scripted, turn 1 of references"),
         (Reply("fatal", detail="no such key"), "scripted, turn 1 of references: fatal: no such key"),
-        (Reply("rate_limited", detail="slow down"), "rate limited: scripted"),
+        (Reply("transient", detail="oops"), "scripted, turn 1 of references: transient: oops"),
         (Reply("empty"), "it was empty"),
     ],
-    ids=["never a ranking", "refused", "fatal", "rate limited", "empty"],
+    ids=["never a ranking", "refused", "fatal", "down", "empty"],
 )
 def test_a_model_that_cannot_do_it_leaves_the_ranking_of_the_rules_and_a_note(
     reply: Reply, note: str, tmp_path: Path
@@ -184,17 +190,27 @@ def test_a_model_that_cannot_do_it_leaves_the_ranking_of_the_rules_and_a_note(
     assert result["notes"][:-1] == DOCUMENT["notes"]
     assert result["notes"][-1].startswith("not refined: ")
     assert note in result["notes"][-1]
+    assert result["notes"][-1].endswith(
+        f"; the ranking by rules stands; ask again with: pipeline resume {tmp_path.name} --redo 06"
+    ), "the one command that does ask again"
+    assert result["notes"][-1].count("pipeline resume") == 1
     assert model.asked <= 3
 
 
-def test_a_limit_that_is_reached_is_a_note_and_nothing_is_asked(tmp_path: Path) -> None:
+def test_a_limit_that_is_reached_pauses_and_the_ranking_is_asked_for_when_there_is_more(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     Ledger(str(tmp_path / "logs" / "llm.jsonl"), {}).record(Call("plan", 1, 1), "scripted", GOOD, used=False)
     model = says(GOOD)
-    result = refine(tmp_path, model, limits={"max_usd": 0.01})
-    assert result["notes"][-1].startswith("not refined: the limit max_usd = 0.01 is reached")
-    assert result["refined_by"] is None
+    with pytest.raises(Paused, match=r"the limit max_usd = 0.01 is reached .* --add-usd N"):
+        refine(tmp_path, model, limits={"max_usd": 0.01})
     assert model.asked == 0
+    assert refine(tmp_path, model, limits={"max_usd": 1.0})["refined_by"] == "scripted"
+
+
+def test_a_server_that_takes_no_more_calls_now_pauses_and_is_asked_again(tmp_path: Path) -> None:
+    with pytest.raises(Paused, match="rate limited: scripted, turn 1 of references"):
+        refine(tmp_path, says(Reply("rate_limited", detail="slow down")))
+    assert refine(tmp_path, says(GOOD))["refined_by"] == "scripted"
 
 
 def test_a_resume_pays_nothing_twice_and_gives_the_same(tmp_path: Path) -> None:
@@ -251,5 +267,5 @@ def test_where_there_is_no_reference_nothing_is_asked(tmp_path: Path) -> None:
 def test_a_model_that_cannot_read_one_reference_is_not_asked(tmp_path: Path) -> None:
     model = says(GOOD)
     model.window = 500
-    assert refine(tmp_path, model)["notes"][-1] == "not refined: scripted cannot read one reference at once"
+    assert "not refined: scripted cannot read one reference at once;" in refine(tmp_path, model)["notes"][-1]
     assert model.asked == 0

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from phases.reference.index.resolving import Resolver
 from phases.reference.parse.grammar_tables import GRAMMARS
+from phases.reference.parse.parsed import Import
 from phases.reference.parse.parsing import parse_code
 
 needs_grammars = pytest.mark.skipif(
@@ -395,3 +397,24 @@ def test_no_damage_to_real_code_makes_it_raise(language: str, data: st.DataObjec
 @example("go", b"\xff\xfe")
 def test_no_bytes_make_it_raise(language: str, data: bytes) -> None:
     parse_code(language, data)
+
+
+CRATE = ["src/lib.rs", "src/main.rs", "src/net.rs", "src/net/mod.rs", "src/net/layer.rs", "src/opt.rs"]
+
+
+@pytest.mark.parametrize(
+    ("path", "module", "found"),
+    [
+        ("src/main.rs", "std::io", None),
+        ("src/main.rs", "serde::Serialize", None),
+        ("src/net/mod.rs", "std::fmt", None),
+        ("src/net/mod.rs", "self::gone", None),
+        ("src/main.rs", "crate::Config", None),
+        ("src/main.rs", "opt::Step", "src/opt.rs"),
+        ("src/opt.rs", "crate::Config", "src/lib.rs"),
+        ("src/net/layer.rs", "super::Norm", "src/net/mod.rs"),
+        ("src/net/layer.rs", "crate::opt::Step", "src/opt.rs"),
+    ],
+)
+def test_a_path_of_another_crate_is_no_file_of_this_one(path: str, module: str, found: str | None) -> None:
+    assert Resolver(CRATE).resolve("rust", path, Import(module, (), 1)) == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from phases.reference.parse.frames import header, parsed_in
 from phases.reference.parse.parsed import Parsed
 from phases.reference.parse.pool import Parsers
 from tests.papers import HANGS
@@ -36,8 +38,12 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         "import os, signal, sys, time\n"
         "from phases.reference.parse import child\n"
         "real = child._answer\n"
-        "def answer(language, data):\n"
-        "    if language == 'text': return real(language, data)\n"
+        "spoilt = False\n"
+        "def answer(language, data, number):\n"
+        "    global spoilt\n"
+        "    if spoilt: os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "    spoilt = data.startswith(b'SPOIL')\n"
+        "    if language == 'text': return real(language, data, number)\n"
         "    if data.startswith(b'CRASH'): os.kill(os.getpid(), signal.SIGSEGV)\n"
         "    if data.startswith(b'EXIT'): os._exit(3)\n"
         "    if data.startswith(b'HANG'): time.sleep(3600)\n"
@@ -46,9 +52,10 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         "    if data.startswith(b'SWELL'): return b'x' * (1 << 34)\n"
         "    if data.startswith(b'LIE'): return child.LENGTHS.pack(2, 0) + b'[]'\n"
         "    if data.startswith(b'HUGE'): return child.LENGTHS.pack(0xFFFFFFFF, 0)\n"
-        "    if data.startswith(b'TWICE'): return real(language, b'') * 2\n"
-        "    if data.startswith(b'KIND'): return child.answer(child.Parsed(1, (('a', 'spell', 1, 1, '', '', ''),)))\n"
-        "    return real(language, data)\n"
+        "    if data.startswith(b'TWICE'): return real(language, b'', number) * 2\n"
+        "    if data.startswith(b'KIND'):\n"
+        "        return child.answer(child.Parsed(1, (('a', 'spell', 1, 1, '', '', ''),)), number)\n"
+        "    return real(language, data, number)\n"
         "child._answer = answer\n"
         "child.main()\n"
     )
@@ -90,11 +97,10 @@ def test_a_tiny_job_has_one_child_and_a_large_one_has_all() -> None:
         (b"EXIT", "please report it"),
         (b"LIE", "answered nonsense"),
         (b"HUGE", "answered nonsense"),
-        (b"TWICE", "answered nonsense"),
         (b"KIND", "answered nonsense"),
         (b"SWELL", ""),
     ],
-    ids=["crash", "exit", "no-object", "too-long", "twice", "unknown-kind", "swell"],
+    ids=["crash", "exit", "no-object", "too-long", "unknown-kind", "swell"],
 )
 def test_a_child_that_fails_over_a_file_harms_no_other(impostor: Path, trap: bytes, why: str) -> None:
     files = [(number, "python", trap + b" word\n" if number in (3, 4, 30) else GOOD) for number in range(40)]
@@ -107,6 +113,31 @@ def test_a_child_that_fails_over_a_file_harms_no_other(impostor: Path, trap: byt
             assert [piece.kind for piece in parsed.pieces] == ["text"], "a search still finds its words"
         else:
             assert (names(parsed), parsed.fault) == (["good"], "")
+
+
+@pytest.mark.parametrize("trap", [b"TWICE", b"SPOIL"])
+def test_a_file_that_spoils_its_child_harms_none_after_it(impostor: Path, trap: bytes) -> None:
+    files = [(number, "python", trap + b" = 1\n" if number in (3, 30) else GOOD) for number in range(40)]
+    given = dict(found(files))
+    assert len(given) == 40
+    for number in set(range(40)) - {3, 30}:
+        assert (names(given[number]), given[number].fault) == (["good"], "")
+
+
+def test_a_child_is_not_blamed_for_the_time_that_nobody_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    monkeypatch.setattr("phases.reference.parse.pool.time.monotonic", lambda: clock)
+    faults = []
+    with Parsers(1, seconds=20) as parsers:
+        for _, parsed in parsers.parse((number, "python", GOOD * 2000) for number in range(300)):
+            faults.append(parsed.fault)
+            clock += 1000.0
+    assert faults == [""] * 300
+
+
+def test_half_a_character_in_an_answer_becomes_a_mark() -> None:
+    answer = {"parsed": [1, [["a\ud800", "function", 1, 1, "", "", ""]], [], [], ""]}
+    assert parsed_in(header(json.dumps(answer).encode())).symbols[0].name == "a?"
 
 
 @pytest.mark.parametrize("trap", [b"HANG", b"SPIN"])
@@ -158,7 +189,7 @@ def test_few_files_are_read_ahead_of_need() -> None:
 
     with Parsers(2) as parsers:
         next(parsers.parse(files()))
-        assert read <= 64
+        assert read <= 256
 
 
 def test_a_child_dies_with_its_parent() -> None:

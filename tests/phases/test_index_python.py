@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from phases.reference.parse.cython_code import cython_code
 from phases.reference.parse.parsed import Parsed, Symbol
 from phases.reference.parse.parsing import parse_code, text_of
+from tests.papers import HANGS, ROOT
 
 needs_grammar = pytest.mark.skipif(
     not importlib.util.find_spec("tree_sitter_python"), reason="the extra [code] is not installed"
@@ -280,3 +283,17 @@ def test_symbols_are_capped() -> None:
     parsed = parse_code("python", b"x = 1\n" * 30_000)
     assert len(parsed.symbols) == 20_000
     assert parsed.lines == 30_000
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("notebook", "__import__('json').dumps({'cells': [{'cell_type': 'code', 'source': ' ' * 3_000_000 + 'y-'}]})"),
+        ("r", "'r\"(' * 300_000"),
+        ("r", "('\"' + chr(92)) * 300_000"),
+    ],
+    ids=["blanks before no magic", "raw strings that nobody closes", "strings that nobody closes"],
+)
+def test_a_trap_in_a_notebook_or_in_r_takes_no_more_time_than_its_length(language: str, source: str) -> None:
+    program = f"from phases.reference.parse.parsing import parse_code; parse_code({language!r}, ({source}).encode())"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=HANGS, check=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phases.reference.parse.parsed import Symbol
 from phases.reference.parse.pieces import pieces_of
-from phases.reference.parse.terms import LONGEST_WORD, folded, stem, words_of
+from phases.reference.parse.terms import LONGEST_WORD, folded, spellings, stem, words_of
 
 SOURCE = '''\
 """What the module says."""
@@ -62,6 +64,7 @@ SYMBOLS = (
         ("naïve Größe", ["naiv", "gross"]),
         ("機械学習", ["機械", "械学", "学習"]),
         ("文", ["文"]),
+        ("λόγος ΛΌΓΟΣ", ["λογοσ", "λογοσ"]),
         ("", []),
         ("+-*/", []),
     ],
@@ -73,6 +76,7 @@ SYMBOLS = (
         "accents",
         "a script without spaces",
         "one letter of it",
+        "the sigma that ends a word",
         "nothing",
         "signs",
     ],
@@ -102,6 +106,28 @@ def test_words_hold_nothing_that_is_syntax_to_a_search(text: str) -> None:
         assert word
         assert len(word) <= LONGEST_WORD
         assert not set(word) & set("\"'*():^-+ \t\n\0")
+
+
+def test_the_index_spells_each_letter_of_every_alphabet_as_the_words_do() -> None:
+    words = {word for number in (*range(0x3400), *range(0xA640, 0xAC00)) for word in words_of(chr(number))}
+    database = sqlite3.connect(":memory:")
+    database.execute('CREATE VIRTUAL TABLE t USING fts5(x, tokenize="unicode61 remove_diacritics 0")')
+    database.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, row)")
+    database.executemany("INSERT INTO t VALUES (?)", ((word,) for word in words))
+    terms = {term for (term,) in database.execute("SELECT term FROM v")}
+    database.close()
+    assert len(terms) > 5_000
+    assert terms <= words  # one that its table of letters does not know is no term
+
+
+def test_a_word_is_told_as_the_text_first_spells_it() -> None:
+    assert spellings("Sizes of learning_rate, size, naïve") == {
+        "siz": "sizes",
+        "of": "of",
+        "learn": "learning",
+        "rat": "rate",
+        "naiv": "naïve",
+    }
 
 
 def test_spellings_of_a_name_are_one() -> None:

@@ -84,6 +84,11 @@ def test_two_spellings_of_an_address_count_as_one() -> None:
         ("at https://github.com/a/ and elsewhere", None),
         ("at https://github.com/ for all", None),
         ("my.github.com/a/b", None),
+        ("我们的代码已开源：https://github.com/a/b。我们", A_B),
+        ("我们使用张三的实现（https://github.com/a/b），见", A_B),
+        ("以及github.com/a/b、完。", A_B),
+        ("https://github.com/a/b에서 확인", A_B),
+        ("コードはgithub.com/a/bで公開", A_B),
         ("we have no code", None),
     ],
 )
@@ -141,6 +146,11 @@ def cited(text: str) -> dict[str, list[str]]:
         ("In [0, 1] nothing waits.", []),
         ("Of x[1] nothing is known.", []),
         ("Nobody is the 17th [17].", []),
+        ("We test on MNIST[2] and CIFAR10[3].", ["B2", "B3"]),
+        ("A smoothing of 0.1[4] helps.", ["B4"]),
+        ("See refs. [1]-[3].", ["B1", "B2", "B3"]),
+        ("We clip to [1, 2] and scale x in [1,3].", []),
+        ("Of W1[2] and arr_x[3] nothing is known.", []),
     ],
 )
 def test_a_citation_by_number_is_found(sentence: str, names: list[str]) -> None:
@@ -372,6 +382,34 @@ def test_an_address_that_the_text_spells_short_is_read_as_the_link_under_it() ->
     link = {"url": "https://github.com/a/opt_for_pinns", "page": 1, "text": ""}
     found = document("# W\n\n## 1 Method\n\nSee https://github.com/a/opt for pinns.\n", links=[link])
     assert list(repositories(found)) == ["https://github.com/a/opt_for_pinns"]
+
+
+def test_a_footnotes_mark_behind_an_address_is_no_part_of_it_but_a_digit_of_a_linked_name_is() -> None:
+    links = [{"url": f"https://github.com/a/{name}", "page": 1, "text": ""} for name in ("net", "net2", "other")]
+    text = "# W\n\n## 1 Method\n\nSee https://github.com/a/net2 and https://github.com/a/other12 too.\n"
+    found = document(text, links=links)
+    assert set(repositories(found)) == {
+        "https://github.com/a/net",
+        "https://github.com/a/net2",
+        "https://github.com/a/other",
+    }
+
+
+def test_a_thousand_links_are_each_compared_with_what_stands_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from phases.reference.find import addresses
+
+    asked: list[str] = []
+
+    def counted(url: str) -> str | None:
+        asked.append(url)
+        return repository_of(url)
+
+    monkeypatch.setattr(addresses, "repository_of", counted)
+    rows = [f"https://github.com/own{at}/repo{at}" for at in range(1000)]
+    text = "# W\n\n## 1 Method\n\n" + "\n\n".join(f"It waits, see {url} there." for url in rows)
+    found = document(text, links=[{"url": url, "page": 1, "text": ""} for url in rows])
+    assert len(found["repositories"]) == 1000
+    assert len(asked) <= 5 * len(rows)
 
 
 def test_a_lookup_is_asked_for_references_without_a_repository_most_promising_first() -> None:

@@ -10,6 +10,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,10 @@ from hypothesis import strategies as st
 
 from phases.reference.index.indexing import RepositoryIndex, index_repositories
 from phases.reference.index.opening import NAME, readable, writable
+from phases.reference.index.packing import CHUNK, Unusable, chunks_of, unpacked, unpacked_chunk
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.restoring import rebuild
-from phases.reference.parse.parsed import Import
+from phases.reference.parse.parsed import Import, Piece
 from phases.reference.search.searching import search
 from pipeline.errors import PhaseError
 from tests.papers import HANGS, ROOT
@@ -265,7 +268,63 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
     rebuild(str(tmp_path / "indexes"), str(tmp_path / "code_base"))
     index(tmp_path, fetched(tmp_path, FILES))
     with writable(str(tmp_path / "indexes" / NAME)) as cache:
-        cache.rows("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+        cache.rows("INSERT INTO words (words) VALUES ('integrity-check')")
+        pieces = [number for (number,) in cache.rows("SELECT rowid FROM words")]
+        expected = Counter(word for number in pieces for word in cache.words_in(number))
+        assert dict(cache.rows("SELECT term, doc FROM counts")) == expected
+        assert cache.count_of_pieces() == len(pieces) > 4
+
+
+@pytest.mark.parametrize("column", ["files SET parsed", "texts SET data"])
+def test_a_row_of_the_cache_that_is_damaged_costs_the_cache_alone(tmp_path: Path, column: str) -> None:
+    index(tmp_path, fetched(tmp_path, FILES))
+    into = str(tmp_path / "indexes")
+    expected = search(into, "unit length")
+
+    def damage() -> None:
+        with sqlite3.connect(tmp_path / "indexes" / NAME) as connection:
+            connection.execute(f"UPDATE {column} = x'789c'")
+        connection.close()
+
+    damage()
+    assert search(into, "unit length") == expected
+    damage()
+    (one,) = index(tmp_path, fetched(tmp_path, {**FILES, "pkg/layers.py": "class Scale:\n    '''Unit length.'''\n"}))
+    assert one.files == 4
+    assert search(into, "unit length")[0].name == "Scale"
+
+
+PIECES = st.builds(
+    Piece,
+    *(st.sampled_from(["function", "text"]), st.text(max_size=9), st.integers(1, 99), st.integers(1, 99)),
+    *(st.text("ab ", max_size=20), st.text("ab ", max_size=20), st.sampled_from(["", "word", "many words " * 5000])),
+)
+
+
+@given(st.lists(PIECES, max_size=200))
+def test_pieces_come_out_of_their_chunks_as_they_went_in(pieces: list[Piece]) -> None:
+    chunks = list(chunks_of("some path", pieces))
+    unpacked = [unpacked_chunk(data) for data, _ in chunks]
+    assert [piece for chunk in unpacked for piece in chunk.pieces] == pieces
+    assert all(chunk.path == "some path" and 1 <= len(chunk.pieces) <= CHUNK for chunk in unpacked)
+    assert [tuple(taken) for _, taken in chunks] == [chunk.pieces for chunk in unpacked]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"null", b"[1, []]", b'["a", [[1]]]', b'["a", [["text", "", 1, 1, "", 2, ""]]]', b"[" * 100_000],
+    ids=["nothing", "a number for words", "a short piece", "a number in a piece", "nested too deeply"],
+)
+def test_a_chunk_that_is_none_is_said_to_be_damaged(value: bytes) -> None:
+    with pytest.raises(Unusable, match="damaged"):
+        unpacked_chunk(zlib.compress(value))
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_unpacking(data: bytes) -> None:
+    for read in (unpacked_chunk, unpacked):
+        with pytest.raises(Unusable, match="damaged"):
+            read(data)
 
 
 PATHS = [

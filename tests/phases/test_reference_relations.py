@@ -160,6 +160,43 @@ def test_requirements_beside_a_citation_are_named(
     assert near["a__b"] == (requirements, why)
 
 
+@pytest.mark.parametrize(
+    ("urls", "requirements"),
+    [
+        (("https://example.org/x/averages.git",), ("R1",)),
+        (("https://example.org/x/averages", "https://example.org/y/Averages"), ()),
+        (("https://example.org/x/others",), ()),
+    ],
+    ids=["the paper names one like it", "it names two", "it names none"],
+)
+def test_a_folder_of_the_users_is_said_to_be_that_and_known_by_its_name(
+    into: str, urls: tuple[str, ...], requirements: tuple[str, ...]
+) -> None:
+    known = references(citation(None, 4, "We minimize the contrastive loss over all pairs in a batch [1]."))
+    known["repositories"] = [{"url": url, "score": 0.5, "references": ["B1"], "mentions": []} for url in urls]
+    folder = {"name": "a__b", "url": "folder:averages", "role": "basis", "references": []}
+    rows, near = relate(into, PLAN, [folder], known)
+    assert near["a__b"].requirements == requirements
+    assert all(row["why"].endswith("you gave the repository as one to work from") for row in rows)
+
+
+def test_the_words_of_a_why_are_those_of_the_plan_each_once(into: str) -> None:
+    row = rows_of(into, "waiting/loss.py")[0]
+    assert "(" in row["why"]
+    words = row["why"].partition("(")[2].partition(")")[0].split(", ")
+    assert set(words) <= {
+        "contrastive",
+        "loss",
+        "left",
+        "right",
+        "temperature",
+        "cross",
+        "entropy",
+        "similarity",
+        "pairs",
+    }
+
+
 def test_without_repositories_or_a_plan_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "indexes").mkdir()
     assert relate(str(tmp_path / "indexes"), PLAN, [], references()) == ([], {})

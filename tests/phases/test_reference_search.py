@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phases.agent.library import Excerpt, Library
+from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
+from phases.agent.tools.tool import Acted
 from phases.reference.index.opening import NAME
+from phases.reference.search.answers import answers_to, read_on
 from phases.reference.search.searching import EXCERPT_LINES, search
+from phases.reference.search.showing import LONGEST, LONGEST_LINE, NotShown
+from pipeline.files import sha256
 from tests.phases.test_reference_index import fetched, index
 
 FILES = {
@@ -128,3 +136,129 @@ def test_a_search_writes_nothing(into: str) -> None:
     search(into, "forward")
     assert {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(into)} == before
     assert NAME in before
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["words\n"] * 5, "metadata": {}},
+        {"cell_type": "code", "source": ["import os\n", "%matplotlib inline"], "metadata": {}, "outputs": []},
+        {"cell_type": "code", "source": ["def train_epoch(x):\n", "    return x"], "metadata": {}, "outputs": []},
+    ],
+    "metadata": {"language_info": {"name": "python"}},
+    "nbformat": 4,
+}
+ODD = {
+    "n.ipynb": json.dumps(NOTEBOOK, indent=1).encode(),
+    "mac.py": b"import os\r\rdef mac_function(x):\r    return x\r",
+    "wide.py": "import os\n\n\ndef wide_function(x):\n    return x\n".encode("utf-16"),
+    "latin.py": "# coding: latin-1\ndef café_function():\n    pass\n".encode("latin-1"),
+}
+LISTED: dict[str, Any] = {"repositories": [{"name": "a__b", "commit": "c1", "licence": "MIT", "files": 1}]}
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("odd")
+    base = folder / "code_base"
+    (base / "a__b").mkdir(parents=True)
+    rows = [{"path": name, "bytes": len(data), "sha256": sha256(data)} for name, data in ODD.items()]
+    for name, data in ODD.items():
+        (base / "a__b" / name).write_bytes(data)
+    (base / "a__b.json").write_text(json.dumps({"version": 1, "name": "a__b", "files": rows}))
+    index(folder, [{"name": "a__b"}])
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("query", "file", "line", "text"),
+    [
+        ("train_epoch", "n.ipynb", 4, "def train_epoch(x):\n    return x"),
+        ("mac_function", "mac.py", 3, "def mac_function(x):\n    return x"),
+        ("wide_function", "wide.py", 4, "def wide_function(x):\n    return x"),
+        ("café_function", "latin.py", 2, "def café_function():\n    pass"),
+    ],
+    ids=["a notebook", "ends of lines of an old Mac", "UTF-16", "Latin-1"],
+)
+def test_symbols_hits_answers_and_reading_on_count_the_same_lines(
+    odd: str, query: str, file: str, line: int, text: str
+) -> None:
+    hit = search(os.path.join(odd, "indexes"), query)[0]
+    answer = answers_to(odd, LISTED, query, "", 5)[0]
+    document = json.loads(Path(odd, "indexes", "a__b.json").read_bytes())
+    symbols = [one for row in document["files"] if row["path"] == file for one in row["symbols"]]
+    assert (hit.path, hit.line, hit.excerpt) == (file, line, text)
+    assert (answer.file, answer.line, answer.end, answer.text) == (file, line, line + 1, text)
+    assert [one["line"] for one in symbols if one["name"] == query] == [line]
+    assert read_on(odd, LISTED, "a__b", file, line, 100) == answer._replace(kind="text", name="")
+
+
+def test_a_line_after_the_last_is_refused_with_how_many_there_are(odd: str) -> None:
+    with pytest.raises(NotShown, match=r"n\.ipynb has 5 lines"):
+        read_on(odd, LISTED, "a__b", "n.ipynb", 7, 5)
+
+
+def test_a_file_that_was_taken_away_leaves_the_other_answers(tmp_path: Path) -> None:
+    index(tmp_path, fetched(tmp_path, FILES))
+    fetched_to = tmp_path / "code_base" / "a__b" / "net"
+    (fetched_to / "model.py").unlink()
+    assert {answer.file for answer in answers_to(str(tmp_path), LISTED, "forward", "", 5)} == {"net/other.py"}
+    (fetched_to / "other.py").unlink()
+    with pytest.raises(NotShown, match=r"what matches cannot be shown: net/.* was changed or taken away since"):
+        answers_to(str(tmp_path), LISTED, "forward", "", 5)
+
+
+def test_a_link_is_not_followed_out_of_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text(FILES["net/other.py"])
+    index(tmp_path, fetched(tmp_path, FILES))
+    place = tmp_path / "code_base" / "a__b" / "net" / "other.py"
+    place.unlink()
+    place.symlink_to(tmp_path / "secret.py")
+    with pytest.raises(NotShown, match="was changed or taken away"):
+        read_on(str(tmp_path), LISTED, "a__b", "net/other.py", 1, 5)
+
+
+def test_where_the_index_of_a_repository_is_gone_nothing_found_is_no_answer(tmp_path: Path) -> None:
+    index(tmp_path, fetched(tmp_path, FILES))
+    for name in ("a__b.json", NAME):
+        (tmp_path / "indexes" / name).unlink()
+    with pytest.raises(NotShown, match="the index of a__b is gone or damaged; make it anew with: pipeline resume"):
+        answers_to(str(tmp_path), LISTED, "forward", "", 5)
+
+
+def test_a_method_is_found_among_hundreds_of_its_name(tmp_path: Path) -> None:
+    files = {
+        f"m{at:03}/net.py": f"class Model{at}:\n    def forward(self, x):\n        return x\n" for at in range(400)
+    }
+    into = str(tmp_path / "indexes")
+    index(tmp_path, fetched(tmp_path, files))
+    assert [(hit.name, hit.score) for hit in search(into, "Model399.forward", limit=1)] == [("Model399.forward", 10)]
+    assert search(into, "m399.net.Model399.forward", limit=1)[0].name == "Model399.forward"
+    unknown = search(into, "Nobody.forward", limit=4)
+    assert unknown
+    assert all(hit.score < 8 for hit in unknown), "another class's method is not what was asked for"
+
+
+def test_a_paragraph_on_one_line_is_cut_and_a_long_file_read_in_parts(tmp_path: Path) -> None:
+    index(
+        tmp_path,
+        fetched(tmp_path, {"a.md": "temperature " * 50_000, "b.py": "x = 'temperature'  # " + "y" * 200 + "\n" * 9}),
+    )
+    (answer,) = answers_to(str(tmp_path), LISTED, "temperature", "", 1)[:1]
+    assert len(answer.text) < LONGEST_LINE + 50
+    assert answer.text.endswith(f" … ({12 * 50_000 - LONGEST_LINE:,} more characters)")
+    (tmp_path / "long").mkdir()
+    index(tmp_path / "long", fetched(tmp_path / "long", {"c.md": ("w" * 99 + "\n") * 1_000}))
+    first = read_on(str(tmp_path / "long"), LISTED, "a__b", "c.md", 1, 1_000)
+    assert len(first.text) <= LONGEST
+    assert (first.line, first.end) == (1, first.text.count("\n") + 1)
+    assert read_on(str(tmp_path / "long"), LISTED, "a__b", "c.md", first.end + 1, 1).line == first.end + 1
+
+
+def test_the_model_gets_so_many_excerpts_as_there_is_room_for_and_is_told_of_the_rest() -> None:
+    found = [Excerpt("a__b", f"{at}.py", None, None, 1, 9, "text", "", "x" * 15_000) for at in range(4)]
+    tool = reference_tool(Library(lambda *asked: found, lambda *asked: found[0], {}))
+    acted = tool.act(query="x")
+    assert isinstance(acted, Acted)
+    assert len(acted.text) < LONGEST_ANSWER + 2_000
+    assert [shown["file"] for shown in acted.shown] == ["0.py", "1.py"]
+    assert "(2 more would make this too long; ask in narrower words, or read on in a file)" in acted.text

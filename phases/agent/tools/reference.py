@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 
 from phases.agent.library import Excerpt, Library
 from phases.agent.tools.shown import one_line
 from phases.agent.tools.tool import Acted, Tool, ToolError, closed
 from pipeline.errors import PipelineError
 
-MOST_HITS, MOST_LINES, LONGEST_EXCERPT = 10, 400, 60
+MOST_HITS, MOST_LINES, LONGEST_ANSWER = 10, 400, 40_000
+"""Hits, lines of a file that is read on in, and characters of excerpts in one answer."""
 _USUAL_HITS, _USUAL_LINES = 5, 200
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 500}
 _REMINDER = (
@@ -58,8 +60,17 @@ def _act(
         return Acted(
             f"nothing{where} matches {one_line(repr(query))}; try other words, or the name of a class or function"
         )
-    texts = [_told(number, excerpt) for number, excerpt in enumerate(found, 1)]
-    return Acted("\n\n".join([_REMINDER, *texts]), shown=tuple(excerpt.shown for excerpt in found))
+    shown = _fitting(found)
+    texts = [_told(number, excerpt) for number, excerpt in enumerate(shown, 1)]
+    if more := len(found) - len(shown):
+        texts.append(f"({more} more would make this too long; ask in narrower words, or read on in a file)")
+    return Acted("\n\n".join([_REMINDER, *texts]), shown=tuple(excerpt.shown for excerpt in shown))
+
+
+def _fitting(found: Sequence[Excerpt]) -> list[Excerpt]:
+    """The first that an answer has room for; one at least, for it is bounded itself."""
+    sizes = accumulate(len(excerpt.text) for excerpt in found)
+    return [one for at, (one, size) in enumerate(zip(found, sizes, strict=True)) if not at or size <= LONGEST_ANSWER]
 
 
 def _told(number: int, excerpt: Excerpt) -> str:

@@ -32,7 +32,7 @@ class Authors(NamedTuple):
 def authors_in(text: str) -> Authors:
     """The authors at the beginning of a tidy reference without its label; no names and 0 where there are none."""
     tokens = tokens_of(text)
-    return _chinese(text) or _listed(text, tokens) or _surnames_alone(text, tokens) or Authors((), 0)
+    return _chinese(text) or _divided(text) or _listed(text, tokens) or _surnames_alone(text, tokens) or Authors((), 0)
 
 
 def surname(author: str) -> str:
@@ -139,8 +139,19 @@ def _surnames_alone(text: str, tokens: list[Token]) -> Authors | None:
     return None
 
 
+_DIVIDED = re.compile(
+    r"[^\W\d_][^\d;,.:()\"“]{0,40},\s[^\W\d_][^\d;,:()\"“]{1,40}(?:\s?;\s[^\W\d_][^\d;,.:()\"“]{0,40},\s[^\W\d_][^\d;,:()\"“]{1,40}){1,60}(?=\s\(|:)"
+)
+
+
+def _divided(text: str) -> Authors | None:
+    """`Weiß, Anna; Schön, Bernd (2020)`: whole names, of which each holds a comma."""
+    match = _DIVIDED.match(text)
+    return Authors(tuple(name.strip() for name in match.group().split(";")), match.end()) if match else None
+
+
 _HAN = re.compile(
-    r"[\u3400-\u9fff\uac00-\ud7a3]{2,4}(?:\s?[,，、;；]\s?[\u3400-\u9fff\uac00-\ud7a3]{2,4}){0,30}(?:\s?[,，、]?\s?等)?(?=\s?[.．。:：(（])"
+    r"[\u3400-\u9fff\uac00-\ud7a3]{2,4}(?:\s?[,，、;；]\s?[\u3400-\u9fff\uac00-\ud7a3]{2,4}){0,30}(?:\s?[,，、]?\s?等)?(?=\s?[.．。:：(（]|\s?[,，]\s?[\"“「『])"
 )
 
 

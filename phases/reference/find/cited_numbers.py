@@ -10,6 +10,14 @@ from phases.reference.find.places import Places
 from phases.reference.values import Entry
 
 _BRACKETS = re.compile(r"\[([^\[\]\n^]{1,160})\](?![(:])")
+_UP_TO = re.compile(r"\s?[-–—]\s?\[([0-9]{1,4})\]")
+"""[1]-[3]: the second bracket of a range."""
+_INTERVAL = re.compile(
+    r"(?:\b(?:clip|scale|rescale|normali[sz]e|map|uniform|range|interval|value|sample)\w*|∈)(?:\s[\w$\\]{1,20}){0,3}\s?$",
+    re.IGNORECASE,
+)
+_OF_A_WORD = re.compile(r"[^\W\d_]{2,40}[0-9]{0,6}$|(?<![\w.])[0-9]{1,6}\.[0-9]{1,6}$")
+"""What a bracket follows directly where it cites: MNIST[2], CIFAR10[5], 0.1[36]; and not x[1]."""
 _NUMBERS = re.compile(r"\s*([0-9]{1,4})(?:\s*[-–—]\s*([0-9]{1,4}))?\s*")
 _RAISED = re.compile(
     r"(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[^\W\d_]al\.)|(?<= al\.)|(?<=[’ʼ]s)|(?<=[^\W\d_][^\W\d_][.,)]))"
@@ -28,9 +36,14 @@ def labelled(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, in
     labels = _labels(entries)
     if not labels:
         return
+    done = 0
     for match in _BRACKETS.finditer(places.text, places.body_start):
-        names = _meant(match.group(1), labels)
+        if match.start() < done:
+            continue
+        last = _UP_TO.match(places.text, match.end())
+        names = _meant(f"{match.group(1)}-{last.group(1)}" if last else match.group(1), labels)
         aside = names and (_is_formula(places.text, match.start(), match.end()) or places.is_aside(match.start()))
+        done = last.end() if last else 0
         if names and not aside:
             for name in names:
                 yield name, match.start(), match.end()
@@ -87,7 +100,11 @@ def _is_formula(text: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     low = max(0, start - _LINE)
     line = text[max(low, text.rfind("\n", low, start) + 1) : start]
-    if before.isalnum() and not _plain_word(text, start):
+    if before.isalnum() and not (_plain_word(text, start) or _OF_A_WORD.search(text, max(0, start - 48), start)):
+        return True
+    if re.fullmatch(r"\[[0-9]{1,4}\s?,\s?[0-9]{1,4}\]", text[start:end]) and _INTERVAL.search(
+        text, max(low, start - 80), start
+    ):
         return True
     return (
         before in ("_", "\\", "^", "=", "]")

@@ -22,6 +22,11 @@ _ORGANISATION = re.compile(r"([^\W\d_][\w&'’ -]{0,80})(?=[.:]\s)")
 _DATED = re.compile(
     r"(?:\.?\s[(\[](?:1[7-9]|20)[0-9]{2}[a-z]?[)\]]|[.,]\s(?:(?:1[7-9]|20)[0-9]{2}\s?[-–]\s?)?(?:1[7-9]|20)[0-9]{2}[a-z]?\.\s)"
 )
+_BESIDE_AUTHORS = re.compile(
+    r"[\s.,]{0,3}\((?:Eds?|Hrsg|Hg|in\spress|n\.\s?d|o\.\s?J|forthcoming|to\sappear|submitted|im\sDruck)\.?\)(?=[\s.,:])",
+    re.IGNORECASE,
+)
+"""What stands where the year is wanted, or before it: (in press), (n.d.), (Hrsg.)."""
 _MOST = 3000
 _LONGEST_LIST = 2500
 _MOST_SPANS = 40
@@ -79,6 +84,8 @@ def _taken_apart(text: str) -> tuple[Authors, tuple[int, int], tuple[int, str] |
         authors = _dated_name(text) or _organisation(text) or authors
     year = None
     start = authors.end
+    if authors.names and (beside := _BESIDE_AUTHORS.match(text, start)):
+        start = beside.end()
     if authors.names and (dated := BEHIND_AUTHORS.match(text, start)):
         first, second = dated.group(1), dated.group(3)
         year = (int(first or second), dated.group(2) or dated.group(4) or "")

@@ -45,18 +45,19 @@ _PAGES_OF_A_REPOSITORY = frozenset(
      "archive", "branch", "actions", "discussions"}
 )  # fmt: skip
 _START = re.compile(
-    r"""(?: (?:git\+)? (?:https?|ssh|git) \s?:\s?/\s?/ \s? [^\s<>"'`|\\{}]   # any address with a scheme ...
+    r"""(?: (?:git\+)? (?:https?|ssh|git) \s?:\s?/\s?/ \s? (?![<>"'`|\\{}])[!-~]   # any address with a scheme ...
           | git@ [a-z0-9]                                                 # ... or the way that git writes one ...
-          | (?<![\w/@.-]) (?:www\.)? (?: github\. \s? com | gitlab\. \s? com | gitee\. \s? com   # ... or a host alone
+          | (?<![A-Za-z0-9_/@.-]) (?:www\.)? (?: github\. \s? com | gitlab\. \s? com | gitee\. \s? com   # ... or a host alone
                     | bitbucket\. \s? org | codeberg\. \s? org | git\.sr\.ht ) \s? / ) """,
     re.VERBOSE | re.IGNORECASE,
 )
 _BROKEN_HOST = re.compile(
     r"(?:git\+)?(?:https?|ssh|git)?\s?:?\s?/?\s?/?\s?(?:git@)?(?:www\.\s?)?"
-    r"(?:github\.\s?com|gitlab\.\s?com|gitee\.\s?com|bitbucket\.\s?org|codeberg\.\s?org|git\.sr\.ht)(?![\w.-])",
+    r"(?:github\.\s?com|gitlab\.\s?com|gitee\.\s?com|bitbucket\.\s?org|codeberg\.\s?org|git\.sr\.ht)(?![A-Za-z0-9_.-])",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"[^\s<>\"'`|\\{}\[\]()]{1,300}")
+_PIECE = re.compile(r"[!#-&*-;=?-Z^_a-z~]{1,300}")
+"""The signs of an address; scripts without blanks go on right behind it, so any other sign ends it."""
 _GAP = re.compile(r"\s{1,2}")
 _WORDS = frozenset(
     {

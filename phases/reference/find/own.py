@@ -1,4 +1,18 @@
-"""Which repository is the paper's own: only where the paper says so."""
+"""Which repository is the paper's own: only where the paper says so.
+
+Both errors cost: own code that is shown makes the reproduction worthless, and the code that a paper builds on helps most, so
+it must not be left out. The first of these rules that fits decides; `the words` are the sentence up to the address, without
+what another address before it has said, and of a footnote that holds nothing else the sentence up to its mark:
+
+1. the owner bears an author's name, and the repository the name that the title coins: own, whatever the words are;
+2. between a claim in the first person (our code, we release, the code to reproduce the results) and the address stands no
+   verb of use (uses, follows, relies on, extends, is modified from), nobody else's code (their, X's, of X) and no citation: own;
+3. the words use what lies there, credit others, or cite somebody: not own, and no later rule is asked;
+4. the words say that code lies there or that it is given away, and the repository bears the name that the title coins, or the
+   words say that it is the code of that name: own, on every page;
+5. the words say that code lies there, on the first page or in the abstract, or with an owner who bears an author's name: own;
+6. the first page links it, and it bears the name that the title coins, or the link is nothing but the word code: own.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +21,22 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from phases.reference.find.authors import surname
-from phases.reference.find.phrases import says_available, says_others, says_ours
+from phases.reference.find.claims import (
+    cites,
+    claimed_at,
+    credits_others,
+    is_label,
+    offers,
+    says_available,
+    uses,
+    without_asides,
+)
 from phases.reference.find.wording import cut, letters
+
+_ENDING = re.compile(r"[-_.]?(?:official|code|pytorch|torch|tf|jax|release|public|main|paper|py)$", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?://|www\.|git@|(?:github|gitlab|gitee|codeberg|bitbucket)\.)[!-~]{3,300}")
+_JOINED = re.compile(r"[\s,;&()]*(?:and|und|et|y|or|with|mirror|和)?[\s,;&()]*")
+_NEITHER = ""
 
 
 class Linked(NamedTuple):
@@ -22,34 +50,50 @@ class Linked(NamedTuple):
     """The part of it before the address."""
     early: bool
     """On the first page, in the abstract, or in a footnote of either."""
+    after: str = _NEITHER
+    """The part of it behind the address."""
 
 
 def own_reason(linked: Linked, outline: Mapping[str, Any]) -> str | None:
-    """Why the repository is the paper's own, in words for a person; None where nothing says so."""
+    """Why the repository is the paper's own, in words for a person; None where nothing says so. The rules are above."""
     said = f'"{cut(linked.sentence, 160)}"'
     owner, name = linked.repository.split("/")[-2:]
-    author = _author(owner, outline)
-    if says_ours(linked.before) and not _others_before(linked):
+    author, coined = _author(owner, outline), _coined(name, outline)
+    if author and coined:
+        return f"its owner bears the name of the author {author}, and it the name in the paper's title: {said}"
+    words = without_asides(_since_last_address(linked.before))
+    claim = claimed_at(words)
+    if claim is not None and not _of_others(words[claim:], linked.after):
         return f"the paper calls it its own: {said}"
-    others = says_others(linked.sentence)
-    available = says_available(linked.before)
-    if available and _names_the_paper(linked.before, outline) and not _others_before(linked):
+    if _of_others(words, linked.after) and not _names_the_paper(words, outline):
+        return None
+    available = says_available(words) or is_label(words)
+    if (available or offers(words)) and (coined or _names_the_paper(words, outline)) and not _credited(words, linked):
         return f"it is said to hold the code of what the title names: {said}"
-    if available and not others:
-        if linked.early:
-            return f"the paper's first page says where its code is: {said}"
-        if author:
-            return f"its owner bears the name of the author {author}: {said}"
-    if linked.early and not others and _in_title(name, outline):
+    if available and linked.early:
+        return f"the paper's first page says where its code is: {said}"
+    if available and author:
+        return f"its owner bears the name of the author {author}: {said}"
+    if linked.early and coined:
         return f"the first page links it, and it bears the name in the paper's title: {said}"
     return None
 
 
-def _others_before(linked: Linked) -> bool:
-    """Whether what stands before the address speaks of others' code: our code builds on theirs (address)."""
-    return re.search(
-        r"\b(?:based|built)\s(?:up)?on\b|\bbuilds?\s(?:up)?on\b|\badapt\w+\sfrom\b|\bforked\sfrom\b", linked.before
-    ) is not None or (re.search(r"\b(?:et al|official|original|their)\b", linked.before) is not None)
+def _of_others(words: str, after: str) -> bool:
+    return uses(words, after) or credits_others(words) or cites(words) or cites(after[:60])
+
+
+def _credited(words: str, linked: Linked) -> bool:
+    """Whether others are credited, where the words `code of X` were excused, as X is the paper's own name."""
+    return uses(words, linked.after) or cites(words) or cites(linked.after[:60])
+
+
+def _since_last_address(before: str) -> str:
+    """The words behind another address of the same sentence; all of them where the two are only joined by `and`."""
+    addresses = list(_ADDRESS.finditer(before))
+    if not addresses or _JOINED.fullmatch(before, addresses[-1].end()):
+        return before
+    return before[addresses[-1].end() :]
 
 
 def _author(owner: str, outline: Mapping[str, Any]) -> str | None:
@@ -62,12 +106,27 @@ def _author(owner: str, outline: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _names_the_paper(before: str, outline: Mapping[str, Any]) -> bool:
-    """`The source code of RICE can be found in`: whether what has the code is a name in the title."""
-    named = re.search(r"\b(?:code|implementation|repository)\s(?:of|for)\s(?:the\s)?([A-Z][\w+*-]{1,40})", before)
-    return named is not None and _in_title(named.group(1), outline)
+def _names_the_paper(words: str, outline: Mapping[str, Any]) -> bool:
+    """`The source code of RICE can be found in`, `we release RICE`: whether what is there is a name that the title coins."""
+    of = re.search(
+        r"\b(?:code|implementation|repository|Code)\s(?:of|for|von|de)\s(?:the\s)?([A-Z][\w+*-]{1,40})", words
+    )
+    itself = re.search(r"(?:^|\brelease[sd]?\s|\bsource\s|\bpublish\s)([A-Z][\w+*-]{1,40})\b", words)
+    return any(found is not None and _coined(found.group(1), outline) for found in (of, itself))
 
 
-def _in_title(name: str, outline: Mapping[str, Any]) -> bool:
-    words = {letters(word) for word in re.findall(r"[\w+*-]+", str(outline.get("title") or "")[:500])}
-    return len(letters(name)) >= 4 and letters(name) in words
+def _coined(name: str, outline: Mapping[str, Any]) -> bool:
+    """Whether a name is one that the title gives to what the paper makes, and no word of every day."""
+    title = str(outline.get("title") or "")[:500]
+    head, colon, _ = title.partition(":")
+    key = letters(_ENDING.sub("", name)) or letters(name)
+    if len(key) < 4:
+        return False
+    words = re.findall(r"[\w+*-]+", title)
+    own_words = re.findall(r"[\w+*-]+", head) if colon and len(head.split()) <= 2 else []
+    odd = [word for word in words if word[1:] != word[1:].lower() or any(sign.isdigit() for sign in word)]
+    if key in {letters(word) for word in own_words or (odd if not title.isupper() else [])}:
+        return True
+    small = [letters(word) for word in words]
+    joined = ["".join(small[at:end]) for at in range(len(small)) for end in range(at + 2, min(len(small), at + 8) + 1)]
+    return len(key) >= 8 and key in joined

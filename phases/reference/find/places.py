@@ -20,9 +20,11 @@ _LIST_TITLES = frozenset(
         "参考文献", "參考文獻", "참고문헌",
     }
 )  # fmt: skip
+_ABSTRACTS = frozenset({"abstract", "zusammenfassung", "résumé", "resumen", "摘要", "초록", "概要"})
 _REACH = 400
 _SENTENCE_END = re.compile(
-    r"(?:[.!?]['\"”’)\]]{0,2}[0-9,]{0,8}\s+(?=[^\Wa-z\d_]|[\"“(\[])|[。！？]|\n\s*\n|<!--[^\n]{0,40}-->)"
+    r"(?:[.!?]['\"”’)\]]{0,2}(?:[0-9,]{1,8}|(?:\[\^[^\]\s]{1,12}\]){1,4})?\s+(?=[^\Wa-z\d_]|[\"“(\[])"
+    r"|[。！？]|\n\s*\n|\n[ \t]*(?=[-*•]\s)|<!--[^\n]{0,40}-->)"
 )
 _SHORT = re.compile(
     r"(?:\b(?:al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|Ref|Refs|Dr|Prof|resp|approx|No|Vol|St|bzw|vgl|z\.B|[A-Z]))\.['\"”’)\]]{0,2}\s+$"
@@ -60,6 +62,13 @@ class Places:
         index = bisect_right(self._page_starts, start) - 1
         return self._pages[index] if index >= 0 else 0
 
+    def is_early(self, start: int) -> bool:
+        """Whether a character stands on the first page or in the abstract; without pages, before the second section."""
+        section = self.section(start)
+        if section is None or str(section["title"]).strip().casefold() in _ABSTRACTS:
+            return True
+        return self.page(start) <= 1 if len(set(self._pages)) > 1 else section is self.sections[0]
+
     def in_list(self, start: int) -> bool:
         """Whether a character stands in the list of references."""
         return any(low <= start < high for low, high in self._lists[:8])
@@ -87,11 +96,7 @@ class Places:
 
     def sentence(self, start: int, end: int) -> str:
         """The sentence around a stretch of text, on one line."""
-        low = max(self.body_start, start - _REACH)
-        begin = low
-        for stop in _SENTENCE_END.finditer(self.text, low, start):
-            if not _SHORT.search(self.text, max(low, stop.start() - 8), stop.end()):
-                begin = stop.end()
+        begin = self._begin(start)
         high = min(len(self.text), end + _REACH)
         finish = high
         for stop in _SENTENCE_END.finditer(self.text, end, high):
@@ -100,12 +105,29 @@ class Places:
                 break
         return " ".join(_PAGE.sub(" ", self.text[begin:finish]).split())
 
+    def before(self, start: int) -> str:
+        """The part of the sentence before a place in it, on one line."""
+        return " ".join(_PAGE.sub(" ", self.text[self._begin(start) : start]).split())
+
+    def after(self, end: int) -> str:
+        """The part of the sentence behind a place in it, on one line; the place may not lie in its last sign."""
+        whole, before = self.sentence(end, end), self.before(end)
+        return whole[len(before) :].strip()
+
     def mention(self, where: str, start: int, end: int) -> Mention:
         """One mention, with its sentence, its section and its page."""
         section = self.section(start)
         return Mention(
             where, section["id"] if section else None, self.page(start), start, cut(self.sentence(start, end))
         )
+
+    def _begin(self, start: int) -> int:
+        """Where the sentence begins that holds a place."""
+        begin = low = max(self.body_start, start - _REACH)
+        for stop in _SENTENCE_END.finditer(self.text, low, start):
+            if not _SHORT.search(self.text, max(low, stop.start() - 8), stop.end()):
+                begin = stop.end()
+        return begin
 
     def _note_end(self, start: int) -> int:
         end = self.text.find("\n\n", start)

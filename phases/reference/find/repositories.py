@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from phases.reference.find.addresses import MOST, written
 from phases.reference.find.beside import Carried, Cited, carried_by
-from phases.reference.find.links import links_in, page_of_another_kind, repository_of, same
+from phases.reference.find.links import page_of_another_kind, repository_of, same
 from phases.reference.find.own import Linked, own_reason
 from phases.reference.find.phrases import builds_on
 from phases.reference.find.places import Places, is_list
@@ -18,8 +19,8 @@ from phases.reference.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candida
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
 """What a role is worth by itself; what the paper does with the repository is added."""
-_MOST = 1000
 _MOST_MENTIONS = 50
+_NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
 
 
 @dataclass
@@ -43,14 +44,17 @@ def repositories_of(
 ) -> dict[str, Repository]:
     """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
     found: dict[str, Repository] = {}
-    known, cited = _annotations(outline), Cited(citations)
-    for url, start in _addresses(places, known):
+    cited, beside = Cited(citations), []
+    for url, start in written(places, outline):
         anchor = _add_written(found, url, start, places, outline)
         repository, name = found.get(same(repository_of(url) or "")), cited.before(anchor, places) if anchor else None
-        if repository and name and name not in repository.references:
+        if repository and name:
+            beside.append((repository, name))
+    for repository, name in beside:
+        if not repository.own and name not in repository.references:  # our code, based on theirs [1], is at …
             repository.references.append(name)
     spelled = {letters(key): key for key in found}
-    for row in outline.get("links", ())[:_MOST]:
+    for row in outline.get("links", ())[:MOST]:
         _add_annotation(found, row, outline, spelled)
     for entry in entries:
         for url in entry.repositories:
@@ -110,37 +114,6 @@ def _role(repository: Repository, ranks: Mapping[str, Rank]) -> tuple[str, str]:
     return MENTIONED, f"linked in the paper ({mention.where}, page {mention.page}){quote}"
 
 
-def _annotations(outline: Mapping[str, Any]) -> dict[int, list[str]]:
-    """The addresses that the reader knows of each page, whole as a click would open them."""
-    found: dict[int, list[str]] = {}
-    for row in outline.get("links", ())[:_MOST]:
-        if repository_of(row["url"]):
-            found.setdefault(row["page"], []).append(row["url"])
-    return found
-
-
-def _addresses(places: Places, known: Mapping[int, list[str]]) -> Iterator[tuple[str, int]]:
-    """Written addresses with their places; one that the text spells short is read as the link under it."""
-    for index, (url, at) in enumerate(links_in(places.text[places.body_start :])):
-        if index >= _MOST:
-            return
-        start = places.body_start + at
-        printed = letters(places.text[start : start + 300])
-        wholes = [one for one in known.get(places.page(start), ()) if _is_whole(one, url, printed)]
-        yield (max(wholes, key=len) if wholes else url), start
-
-
-def _is_whole(link: str, url: str, printed: str) -> bool:
-    """Whether the page prints this link here, though its text lost signs of it: opt for pinns is opt_for_pinns."""
-    whole, short = repository_of(link) or "", repository_of(url) or ""
-    if whole and re.fullmatch(re.escape(same(whole)) + r"[0-9]{1,2}", same(short)):
-        return True  # a footnote's mark stands right behind the address
-    if same(whole) == same(short) or not letters(whole).startswith(letters(short)):
-        return False
-    bare = printed.removeprefix("https").removeprefix("http").removeprefix("www")
-    return bare.startswith(letters(whole.removeprefix("https://")))
-
-
 def _add_written(found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]) -> int:
     """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
     repository = _of(found, url)
@@ -148,32 +121,30 @@ def _add_written(found: dict[str, Repository], url: str, start: int, places: Pla
         return 0
     mark = places.footnote(start)
     where = "reference" if places.in_list(start) else "footnote" if mark else "text"
-    carried = Carried()
-    mention = places.mention(where, start, start + 1)
-    line_start = max(places.body_start, places.text.rfind("\n", 0, start) + 1)
-    before = " ".join(places.text[max(line_start, start - 300) : start].split())
-    sentence = mention.quote
+    mention, carried = places.mention(where, start, start + 1), Carried()
+    sentence, before, after = mention.quote, places.before(start), ""
     if where == "footnote" and mark:
-        sentence = before = re.sub(r"^\[\^[^\]]{1,12}\]:\s?", "", before)
+        note = places.text.rfind("\n", 0, start) + 1
+        before = _NOTE.sub("", " ".join(places.text[max(note, start - 300) : start].split()))
         carried = carried_by(places, mark, start)
         if carried.sentence:
-            mention = mention._replace(quote=cut(f"{carried.sentence} {sentence}".strip()))
-        sentence = f"{sentence} {url}"
+            mention = mention._replace(quote=cut(f"{carried.sentence} {before}".strip()))
+        sentence = f"{before} {url}"
+        if carried.sentence and not before.strip(" :,.("):
+            sentence, before = f"{carried.sentence} {url}", places.before(carried.start)
     else:
-        inside = mention.quote.find(url[:30])
-        before = mention.quote[:inside] if inside > 0 else before
+        after = _without_address(places.after(start + 1))
     repository.mentions.append(mention)
-    section = places.section(start)
-    early = (
-        mention.page <= 1
-        or section is None
-        or section["title"].strip().casefold() in ("abstract", "zusammenfassung", "摘要")
-    )
-    linked = Linked(repository.url, mention.page, sentence, before, early=early)
+    early = places.is_early(carried.start or start)
     if where != "reference" and not page_of_another_kind(url):
+        linked = Linked(repository.url, mention.page, sentence, before, early=early, after=after)
         repository.own = repository.own or own_reason(linked, outline)
     repository.files = repository.files or not page_of_another_kind(url)
     return {"text": start, "footnote": carried.start, "reference": 0}[where]
+
+
+def _without_address(text: str) -> str:
+    return re.sub(r"^[!-~]+", "", text).strip()
 
 
 def _add_annotation(
@@ -189,8 +160,8 @@ def _add_annotation(
         return
     words = cut(row["text"])
     repository.mentions.append(Mention("annotation", None, row["page"], 0, words))
-    linked = Linked(repository.url, row["page"], words, words.partition("http")[0], early=row["page"] <= 1)
-    if not page_of_another_kind(row["url"]) and words:
+    linked = Linked(repository.url, row["page"], words, words.partition("http")[0], early=row["page"] == 1)
+    if not page_of_another_kind(row["url"]):
         repository.own = repository.own or own_reason(linked, outline)
     repository.files = repository.files or not page_of_another_kind(row["url"])
 
@@ -222,6 +193,6 @@ def _add_candidate(found: dict[str, Repository], candidate: Candidate) -> None:
 
 def _of(found: dict[str, Repository], url: str) -> Repository | None:
     canonical = repository_of(url)
-    if canonical is None or (same(canonical) not in found and len(found) >= _MOST):
+    if canonical is None or (same(canonical) not in found and len(found) >= MOST):
         return None
     return found.setdefault(same(canonical), Repository(canonical))

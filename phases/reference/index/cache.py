@@ -61,13 +61,18 @@ class Cache:
         self._db = connection
         self._chunks: dict[int, Chunk] = {}
         """Some that were unpacked last; several hits are often of one."""
+        self._more = 0
+        """Pieces that came in this transaction, less those that went."""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all or nothing."""
         self._db.execute("BEGIN IMMEDIATE")
+        self._more = 0
         try:
             yield
+            # Once and at the end: an UPDATE sets a savepoint, and at each of those FTS5 writes out what it has gathered.
+            self._db.execute("UPDATE totals SET pieces = pieces + ?", (self._more,))
             self._db.execute("COMMIT")
         finally:
             if self._db.in_transaction:  # something ended it in the middle
@@ -135,7 +140,7 @@ class Cache:
             number = self._db.execute("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data)).lastrowid or 0
             rows += [(number * CHUNK + at, *piece[4:], path) for at, piece in enumerate(chunk)]
         self._db.executemany("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
-        self._db.execute("UPDATE totals SET pieces = pieces + ?", (len(rows),))
+        self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
         """Takes files out. Within writing()."""
@@ -153,7 +158,7 @@ class Cache:
             rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
             delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
             self._db.executemany(delete, rows)
-            self._db.execute("UPDATE totals SET pieces = pieces - ?", (len(rows),))
+            self._more -= len(rows)
         self._db.execute("DELETE FROM texts WHERE file = ?", (file,))
         first = file * _MOST_SYMBOLS
         self._db.execute("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
@@ -200,7 +205,10 @@ class Cache:
 
     def piece(self, number: int) -> Piece:
         """A piece, with its words."""
-        return self._chunk(number).pieces[number % CHUNK]
+        try:
+            return self._chunk(number).pieces[number % CHUNK]
+        except IndexError as error:
+            raise Unusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
 
     def words_in(self, piece: int) -> set[str]:
         """All words of a piece and of its path."""
@@ -213,10 +221,7 @@ class Cache:
             if len(self._chunks) >= _REMEMBERED:
                 self._chunks.clear()
             found = self._db.execute("SELECT data FROM texts WHERE id = ?", (number,)).fetchone()
-            chunk = unpacked_chunk(found[0] if found else b"")
-            if piece % CHUNK >= len(chunk.pieces):
-                raise Unusable("a row of the cache is damaged: it has fewer pieces than are indexed")
-            self._chunks[number] = chunk
+            self._chunks[number] = unpacked_chunk(found[0] if found else b"")
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache, Row
@@ -28,8 +27,9 @@ from pipeline.files import make_folder, sha256
 
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
 """What is written beside its name carries the number of the process that writes it."""
-BATCH = 200
-"""Files between two writes to the cache."""
+BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
+"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
+and a run that is killed has so much to parse again."""
 
 
 class RepositoryIndex(NamedTuple):
@@ -136,11 +136,10 @@ def _take_in(work: _Work, folder: Folder, sources: Sequence[Source], cache: Cach
             unknown[one.sha256, one.language] = one
     with Parsers() as parsers:
         files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in unknown.values())
-        parsed = parsers.parse(files)
-        while batch := list(islice(parsed, BATCH)):
-            _keep(work, folder, batch, cache)
+        for batch in _batches(parsers.parse(files)):
+            _keep(work, folder, batch, cache, parsers.go_on)
     twins = ((one, cache.known(one.sha256, one.language, work.made_by) or _LOST) for one in known)
-    while batch := list(islice(twins, BATCH)):
+    for batch in _batches(twins):
         _keep(work, folder, batch, cache)
     with cache.writing():
         cache.remove(folder.name, set(have) - {one.path for one in sources})
@@ -150,11 +149,31 @@ def _take_in(work: _Work, folder: Folder, sources: Sequence[Source], cache: Cach
 _LOST = Parsed(0, fault="another run removed it from the cache while this one read it; index again")
 
 
-def _keep(work: _Work, folder: Folder, batch: Sequence[tuple[Source, Parsed]], cache: Cache) -> None:
+def _batches(files: Iterable[tuple[Source, Parsed]]) -> Iterator[list[tuple[Source, Parsed]]]:
+    batch: list[tuple[Source, Parsed]] = []
+    size = 0
+    for one in files:
+        batch.append(one)
+        size += sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in one[1].pieces)
+        if len(batch) >= BATCH or size >= _LARGE_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _keep(
+    work: _Work,
+    folder: Folder,
+    batch: Iterable[tuple[Source, Parsed]],
+    cache: Cache,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
     work.in_place()
     with cache.writing():
         for one, parsed in batch:
             cache.replace(folder.name, Row(one.path, one.sha256, one.language), work.made_by, parsed)
+            meanwhile()
 
 
 def _write(work: _Work, folder: Folder, digest: str, sources: Sequence[Source], cache: Cache) -> Summary:

@@ -64,7 +64,11 @@ def unpacked_chunk(data: bytes) -> Chunk:
     """What was packed. Raises Unusable."""
     try:
         path, rows = _unpacked(data)
-        return Chunk(path, tuple(Piece(*row) for row in rows))
+        chunk = Chunk(path, tuple(Piece(*row) for row in rows))
+        words = (word for piece in chunk.pieces for word in (piece.names, piece.doc, piece.body))
+        if not isinstance(path, str) or not all(isinstance(word, str) for word in words):
+            raise ValueError("words that are none")
+        return chunk
     except (ValueError, TypeError) as error:
         raise Unusable(f"a row of the cache is damaged: {error}") from error
 
@@ -81,4 +85,7 @@ def _unpacked(data: bytes) -> Any:
         raise ValueError(str(error)) from error
     if not opened.eof:
         raise ValueError("it is cut off, or larger than any that is written")
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error

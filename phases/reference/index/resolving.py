@@ -123,20 +123,19 @@ class Resolver:
         if not parts:
             return
         if parts[0] == "crate":
-            base, parts = self._crate(path), parts[1:]
-        elif parts[0] in ("self", "super"):
-            base = own
-            while parts and parts[0] in ("self", "super"):
-                base = posixpath.dirname(base) if parts[0] == "super" else base
-                parts = parts[1:]
+            base, inner = self._crate(path), parts[1:]
         else:
-            base = own
-        for end in range(len(parts), 0, -1):
-            place = posixpath.join(base, *parts[:end])
+            base, inner = own, parts
+            while inner and inner[0] in ("self", "super"):
+                base = posixpath.dirname(base) if inner[0] == "super" else base
+                inner = inner[1:]
+        for end in range(len(inner), 0, -1):
+            place = posixpath.join(base, *inner[:end])
             yield place + ".rs"
             yield posixpath.join(place, "mod.rs")
-        yield from (posixpath.join(base, name) for name in ("mod.rs", "lib.rs", "main.rs"))
-        yield base + ".rs"
+        if base != own:  # an item of that very module; a path that begins with no such word is another crate's
+            yield from (posixpath.join(base, name) for name in ("mod.rs", "lib.rs", "main.rs"))
+            yield base + ".rs"
 
     def _crate(self, path: str) -> str:
         folder = posixpath.dirname(path)

@@ -36,18 +36,18 @@ def serve(questions: BinaryIO, answers: BinaryIO, seconds: int) -> None:
         head = header(questions.read(head_size))
         data = questions.read(body_size)
         _allow(seconds)
-        answers.write(_answer(str(head["language"]), data))
+        answers.write(_answer(str(head["language"]), data, count))
         answers.flush()
         count += 1
         if count % _COLLECT_EVERY == 0:
             gc.collect()
 
 
-def _answer(language: str, data: bytes) -> bytes:
+def _answer(language: str, data: bytes, number: int) -> bytes:
     try:
-        return answer(parse_code(language, data))
+        return answer(parse_code(language, data), number)
     except MemoryError:
-        return answer(Parsed(data.count(b"\n") + 1, fault="parsing it takes more memory than a file may"))
+        return answer(Parsed(data.count(b"\n") + 1, fault="parsing it takes more memory than a file may"), number)
 
 
 def _set_limits() -> None:

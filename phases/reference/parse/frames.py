@@ -34,9 +34,9 @@ def header(text: bytes) -> dict[str, Any]:
     return head
 
 
-def answer(parsed: Parsed) -> bytes:
-    """The frame that says what a file holds."""
-    return frame({"parsed": parsed})
+def answer(parsed: Parsed, number: int) -> bytes:
+    """The frame that says what a file holds, and which of the files asked for it is, from 0."""
+    return frame({"number": number, "parsed": parsed})
 
 
 def parsed_in(head: dict[str, Any]) -> Parsed:
@@ -69,7 +69,8 @@ def _piece(kind: object, name: object, line: object, end: object, *words: object
 def _word(value: object) -> str:
     if not isinstance(value, str):
         raise Nonsense("a word that is none")
-    return value
+    # JSON can spell half a character, which no file and no database takes.
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> int:

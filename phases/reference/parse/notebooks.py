@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_MAGIC = re.compile(r"^[ \t]*(?:[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2})[ \t]*$", re.MULTILINE)
+_MAGIC = re.compile(r"[%!?].*|[\w.\[\]'\" ,]*=[ \t]*[%!]\S.*|[\w.]+\?{1,2}")
+"""Of a line without the blanks around it: beside them, a pattern that takes blanks too would try every way to share them."""
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _PYTHON_MAGICS = frozenset(("time", "timeit", "capture", "prun", "memit"))
 _LANGUAGES = {"python": "python", "python3": "python", "ipython": "python", "r": "r", "ir": "r", "julia": "julia"}
@@ -55,7 +56,7 @@ def _code(cell: str) -> str:
     found = _CELL_MAGIC.match(cell)
     if found and found[1] not in _PYTHON_MAGICS:
         return "\n" * cell.count("\n")
-    return _MAGIC.sub("", cell)
+    return "\n".join("" if _MAGIC.fullmatch(line.strip(" \t")) else line for line in cell.split("\n"))
 
 
 def _language(notebook: dict[str, Any]) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
-import time
+from collections import deque
 
 from phases.reference.parse.frames import LARGEST, LENGTHS, Nonsense, frame, header, parsed_in
 from phases.reference.parse.parsed import Parsed
 
 _CHUNK = 1 << 18
+_PIPE = 1 << 20
+"""Bytes that a pipe holds, where the system grants it: the child works on while its parent is busy elsewhere."""
 
 
 class OneParser:
-    """A running child. It has one file at a time; nothing here ever waits for it."""
+    """A running child. It answers files in the order they were asked; nothing here ever waits for it."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: int) -> None:
+        """`seconds` of processor time for each file."""
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, int(seconds)))],
+            [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, seconds))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -29,16 +32,16 @@ class OneParser:
         if not self._process.stdin or not self._process.stdout:
             raise OSError("a parser was started without its pipes")
         self.questions, self.answers = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self.questions, False)
-        os.set_blocking(self.answers, False)
-        self.until = 0.0
-        """When the file that it has must be done."""
-        self._going = memoryview(b"")
+        for end in (self.questions, self.answers):
+            os.set_blocking(end, False)
+            _widen(end)
+        self._going: deque[memoryview] = deque()
         self._come = bytearray()
+        self._heard = 0
 
     @property
     def has_more_to_say(self) -> bool:
-        """Whether a part of the question is still to be written."""
+        """Whether a part of the questions is still to be written."""
         return len(self._going) > 0
 
     @property
@@ -52,41 +55,50 @@ class OneParser:
         return self._process.poll() is None
 
     def ask(self, language: str, data: bytes) -> None:
-        """Hands it a file."""
-        self.until = time.monotonic() + self._seconds
-        self._going = memoryview(frame({"language": language}, data))
-        self._come.clear()
+        """Hands it a file, after those that it has."""
+        self._going.append(memoryview(frame({"language": language}, data)))
         self.go_on_asking()
 
     def go_on_asking(self) -> None:
         """Writes what the pipe takes; a child that is gone is noticed when it is read."""
         try:
             while self._going:
-                self._going = self._going[os.write(self.questions, self._going[:_CHUNK]) :]
+                rest = self._going[0][os.write(self.questions, self._going[0][:_CHUNK]) :]
+                if rest:
+                    self._going[0] = rest
+                else:
+                    self._going.popleft()
         except BlockingIOError:
             return
         except OSError:
-            self._going = memoryview(b"")
+            self._going.clear()
 
     def listen(self) -> Parsed | None:
-        """Its answer, or None where that is not all there yet. Raises Nonsense, and EOFError where it has ended."""
-        try:
-            part = os.read(self.answers, _CHUNK)
-        except BlockingIOError:
-            return None
-        if not part:
-            raise EOFError
-        self._come += part
+        """Its next answer, or None where that is not all there yet. Raises Nonsense, and EOFError where it has ended."""
+        while (size := self._size_of_next()) is None:
+            try:
+                part = os.read(self.answers, _CHUNK)
+            except BlockingIOError:
+                return None
+            if not part:
+                raise EOFError
+            self._come += part
+        head = header(bytes(self._come[LENGTHS.size : size]))
+        del self._come[:size]
+        if head.get("number") != self._heard:
+            raise Nonsense("an answer to another question")
+        self._heard += 1
+        return parsed_in(head)
+
+    def _size_of_next(self) -> int | None:
+        """The length of an answer that has come; None where some of it has not."""
         if len(self._come) < LENGTHS.size:
             return None
         head, body = LENGTHS.unpack_from(self._come)
         if head > LARGEST or body:
             raise Nonsense("an answer too long")
-        if len(self._come) < LENGTHS.size + head:
-            return None
-        if len(self._come) > LENGTHS.size + head:
-            raise Nonsense("more than an answer")
-        return parsed_in(header(bytes(self._come[LENGTHS.size :])))
+        size = int(LENGTHS.size + head)
+        return size if len(self._come) >= size else None
 
     def end(self) -> int:
         """Ends it, whatever it does; its exit code."""
@@ -94,3 +106,10 @@ class OneParser:
         with self._process:
             pass
         return self._process.returncode
+
+
+def _widen(end: int) -> None:
+    try:
+        fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIPE)
+    except (AttributeError, OSError):
+        return  # not Linux, or all that one user may have is taken: it works with a narrow one

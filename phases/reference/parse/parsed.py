@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Of parsing and cutting together. Raise it when the same file should give something else: what was kept is then made anew."""
 KINDS = (
     *("module", "namespace", "class", "struct", "union", "interface", "trait", "enum", "type", "function", "method"),

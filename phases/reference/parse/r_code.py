@@ -12,14 +12,15 @@ from phases.reference.parse.python_code import MOST_SYMBOLS, is_constant, one_li
 
 _TOKEN = re.compile(
     r"(?P<comment>\#[^\n]*)"
-    r"|[rR](?P<quote>[\"'])(?P<dashes>-{0,8})\((?:.|\n)*?\)(?P=dashes)(?P=quote)"
-    r"|(?P<string>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')"
+    r"|[rR](?P<quote>[\"'])(?P<dashes>-{0,8})(?>\(.*?(?:\)(?P=dashes)(?P=quote)|\Z))"
+    r"|(?P<string>\"(?:\\.|[^\"\\])*+(?:\"|\\?\Z)|'(?:\\.|[^'\\])*+(?:'|\\?\Z))"
     r"|(?P<tick>`[^`\n]*`)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])"
     r"|(?P<newline>\n)|(?P<arrow><<-|<-|=(?!=))|(?P<comma>[,;])"
     r"|(?P<name>[^\W\d][\w.]*|\.[\w.]+)|(?P<lambda>\\(?=\())|(?P<number>\d[\w.]*)|(?P<other>[^\s\w])",
     re.DOTALL,
 )
+"""A string that nobody closes goes on to the end: were its start passed over, the next would look through all the rest again."""
 _IMPORTS = frozenset(("library", "require", "requireNamespace", "loadNamespace", "source", "sys.source", "p_load"))
 _CLASSES = frozenset(("setClass", "setRefClass", "R6Class", "setClassUnion", "proto"))
 _GENERICS = frozenset(("setGeneric", "setMethod", "setReplaceMethod"))

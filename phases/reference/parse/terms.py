@@ -26,6 +26,16 @@ def words_of(text: str) -> list[str]:
     return found
 
 
+def spellings(text: str) -> dict[str, str]:
+    """How a text first spells each of its words, in lower case; without what words_of joins: of `getLoss` get and loss."""
+    found: dict[str, str] = {}
+    for run in _RUN.findall(text):
+        for part in _PART.findall(run[:2000]) if run.isascii() else (run[:2000],):
+            for word in words_of(part):
+                found.setdefault(word, part.lower())
+    return found
+
+
 @lru_cache(maxsize=1 << 16)
 def _words_of_run(run: str) -> tuple[str, ...]:
     return _split(run)
@@ -63,7 +73,7 @@ def _foreign(part: str) -> list[str]:
         if _WIDE.fullmatch(piece):
             words += [piece[at : at + 2] for at in range(max(1, len(piece) - 1))]
         elif piece:
-            words.append(piece.lower()[:LONGEST_WORD])
+            words.append(piece.lower().replace("ς", "σ")[:LONGEST_WORD])  # the index knows the one alone
     return words
 
 

@@ -26,7 +26,10 @@ def requirements_near(
     references: Mapping[str, Any],
     sections: Mapping[str, Sequence[str]],
 ) -> Near:
-    """By passage, or else by page and section. `sections`: the number and the title of each section by its id."""
+    """By passage, or else by page and section. `repository` is as given.as_the_paper_names_it has it.
+
+    `sections`: the number and the title of each section by its id.
+    """
     found: dict[str, str] = {}
     for label, citation in _citations(repository, references):
         for requirement in plan["requirements"]:
@@ -44,7 +47,7 @@ def _citations(repository: Mapping[str, Any], references: Mapping[str, Any]) -> 
         if row["id"] in wanted:
             yield from ((f"{row['id']} is cited", one) for one in row["citations"] if one["where"] != "reference")
     for row in references["repositories"]:
-        if row["url"] == repository["url"]:
+        if row["url"] in repository["urls"]:
             yield from (("it is named", one) for one in row["mentions"] if one["where"] != "reference")
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from phases.reference.parse.terms import folded, words_of
+from phases.reference.parse.terms import folded, spellings, words_of
 
 _DECLARED = re.compile(
     r"\b(?:def|class|struct|func|fn|function|interface|enum|trait|type|void|__global__)\s+([^\W\d]\w*)|^\s*([^\W\d]\w*)\s*\("
@@ -52,6 +52,8 @@ class Planned(NamedTuple):
     """The same names as the plan spells them."""
     path_words: frozenset[str]
     query: str
+    said: dict[str, str]
+    """The words of the query as it first spells them; what is joined of several is none."""
     focus: frozenset[str]
     """The words of names, path and purpose; the other words of the query are from what it has to meet."""
     is_test: bool
@@ -97,7 +99,14 @@ def _planned(row: Mapping[str, Any], asked: list[str]) -> Planned:
     query, focus = " ".join((about, *asked)), frozenset(words_of(about))
     names = {folded(name): _worth(name) for name in declared if len(name) >= _SHORTEST_NAME}
     return Planned(
-        row["path"], names, {folded(name): name for name in declared}, words, query, focus, is_test_path(row["path"])
+        row["path"],
+        names,
+        {folded(name): name for name in declared},
+        words,
+        query,
+        spellings(query),
+        focus,
+        is_test_path(row["path"]),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache
+from phases.reference.relate.given import as_the_paper_names_it, is_given
 from phases.reference.relate.nearness import Near, requirements_near
 from phases.reference.relate.planned import Planned, is_test_path, is_utility, planned_files, words_of_path
 from phases.reference.search.ranking import Found, ranked, rarity_of
@@ -27,6 +28,7 @@ _LEAN_WORDS = {
     "basis": "the paper says that it builds on the repository",
     "cited": "the paper cites the repository's reference",
 }
+_GIVEN = "you gave the repository as one to work from"
 _LOOKED_AT = 40
 _BESIDE = 0.5
 """What a word of a requirement counts beside one of the planned file's own."""
@@ -81,6 +83,7 @@ def relate(
 
     `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
     """
+    repositories = [as_the_paper_names_it(row, references) for row in repositories]
     near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
     planned = planned_files(plan)
     fetched = code_base if code_base is not None else beside(into)
@@ -98,7 +101,11 @@ def _related(
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     telling = rarity_of(cache, planned.query)
-    rarity = {word: worth if word in planned.focus else worth * _BESIDE for word, worth in telling.items()}
+    rarity = {
+        word: worth if word in planned.focus else worth * _BESIDE
+        for word, worth in telling.items()
+        if word in planned.said  # `learning_rate` is two words, not a third one beside them
+    }
     for repository in repositories:
         lean = _lean(repository, references)
         found = (
@@ -115,7 +122,7 @@ def _order(row: Mapping[str, Any]) -> tuple[float, str, str]:
 
 def _lean(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
     """By what the repository is to the paper, and by the score that the references gave it."""
-    scores = [float(row["score"]) for row in references["repositories"] if row["url"] == repository["url"]]
+    scores = [float(row["score"]) for row in references["repositories"] if row["url"] in repository["urls"]]
     said = _LEANS.get(repository["role"], 0.3)
     return (said + max(scores)) / 2 if scores else said
 
@@ -144,7 +151,7 @@ def _candidates(
             terms=min(1.0, terms / _STRONG_TERMS) if language != "text" else min(0.5, terms),
             lean=lean,
             defined=tuple(planned.spelled[name] for name in names),
-            path_words=tuple(words),
+            path_words=tuple(planned.said.get(word, word) for word in words),
             shared=tuple(shared),
             asked=len(rarity),
         )
@@ -223,8 +230,8 @@ def _why(planned: Planned, repository: Mapping[str, Any], features: _Features) -
     if features.path_words:
         parts.append(f"its path says {', '.join(features.path_words[:_SHOWN])} too")
     if features.shared:
-        telling = ", ".join(word for word in features.shared if not word.isdigit())
-        few = ", ".join(telling.split(", ")[:_SHOWN])
+        few = ", ".join([planned.said[word] for word in features.shared if not word.isdigit()][:_SHOWN])
         parts.append(f"has {len(features.shared)} of {features.asked} words of what is planned ({few})")
-    parts.append(_LEAN_WORDS.get(repository["role"], "the paper only mentions the repository"))
+    lean = _LEAN_WORDS.get(repository["role"], "the paper only mentions the repository")
+    parts.append(_GIVEN if is_given(repository) else lean)
     return "; ".join(parts)

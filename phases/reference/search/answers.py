@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from phases.reference.search.searching import search
+from phases.reference.search.searching import beside, search, with_readable
 from phases.reference.search.showing import NotShown, lines_of
 
 LONGEST = 60
@@ -30,14 +30,19 @@ class Answer(NamedTuple):
 def answers_to(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[Answer]:
     """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
-    hits = search(os.path.join(root, "indexes"), query, repository=repository or None, limit=most)
+    into = os.path.join(root, "indexes")
+    _refuse_lost(into, index, repository)
+    hits = search(into, query, repository=repository or None, limit=most)
     found = []
+    why: NotShown | None = None
     for hit in hits:
         try:
             stretch = (hit.line, min(hit.end - hit.line + 1, LONGEST))
             found.append(_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
-        except NotShown:
-            continue  # it was changed or taken away since it was indexed
+        except NotShown as error:
+            why = error  # it was changed or taken away since it was indexed; the others are there
+    if why and not found:
+        raise NotShown(f"what matches cannot be shown: {why}") from why
     return found
 
 
@@ -50,12 +55,21 @@ def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, lin
 def _answer(
     root: str, index: Mapping[str, Any], file: tuple[str, str], stretch: tuple[int, int], what: tuple[str, str]
 ) -> Answer:
-    first, last, text = lines_of(os.path.join(root, "code_base"), *file, *stretch)
+    shown = lines_of(os.path.join(root, "code_base"), *file, *stretch)
     row = next((row for row in index["repositories"] if row["name"] == file[0]), {"commit": None, "licence": None})
-    return Answer(*file, row["commit"], row["licence"], first, last, *what, text)
+    return Answer(*file, row["commit"], row["licence"], shown.line, shown.end, *what, shown.text)
 
 
 def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
     names = [row["name"] for row in index["repositories"]]
     if repository and repository not in names:
         raise NotShown(f"there is no repository {repository[:100]!r}; there are: {', '.join(names)}")
+
+
+def _refuse_lost(into: str, index: Mapping[str, Any], repository: str) -> None:
+    """Nothing found is an answer only where everything was looked at."""
+    asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
+    there = with_readable(into, beside(into), lambda cache: frozenset(cache.repositories()))
+    lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
+    if lost:
+        raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache
+from phases.reference.index.packing import CHUNK
+from phases.reference.parse.parsed import Piece
 from phases.reference.parse.terms import words_of
 
 WEIGHTS = (5.0, 0.5, 1.0, 1.0)
@@ -27,9 +29,9 @@ _STOP = frozenset(
 )
 
 
-_FIRST_LOOK = f"""
+_FIRST_LOOK = """
 SELECT words.rowid, f.id, f.repository, f.path, -bm25(words, ?1, ?2, ?3, ?4) AS score
-FROM words JOIN texts AS t ON t.id = words.rowid / {CHUNK} JOIN files AS f ON f.id = t.file
+FROM words JOIN texts AS t ON t.id = words.rowid / ?8 JOIN files AS f ON f.id = t.file
 WHERE words MATCH ?5 AND (?6 IS NULL OR f.repository = ?6)
 ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
 """
@@ -57,7 +59,7 @@ def ranked(cache: Cache, query: str, repository: str | None, limit: int) -> list
     rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
     top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
     whole = sum(rarity.values())
-    found = [Found._make((*row[:8], round(_score(row, rarity, whole, top), 4))) for row in rows]
+    found = [_found(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
     return sorted(found, key=lambda one: (-one.score, one.repository, one.path, one.line))[:limit]
 
 
@@ -75,13 +77,20 @@ def rarity_of(cache: Cache, query: str) -> dict[str, float]:
 def _first_look(cache: Cache, words: Sequence[str], repository: str | None, most: int) -> list[tuple[Any, ...]]:
     # A word is letters and digits alone, so quotes make it a word whatever it says.
     asked = " OR ".join(f'"{word}"' for word in words)
-    return cache.rows(_FIRST_LOOK, (*WEIGHTS, asked, repository, most))
+    return cache.rows(_FIRST_LOOK, (*WEIGHTS, asked, repository, most, CHUNK))
 
 
-def _score(row: Sequence[Any], rarity: Mapping[str, float], whole: float, top: float) -> float:
-    names = {word for word in str(row[8]).split() if len(word) > 1}
-    code = names | set(str(row[9]).split())
+def _found(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str, float], float, float]) -> Found:
+    rarity, whole, top = measures
+    score = round(_score(piece, rarity, whole) + float(row[-1]) / top, 4)
+    number, file, repository, path, _ = row
+    return Found(number, file, repository, path, piece.kind, piece.name, piece.line, piece.end, score)
+
+
+def _score(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
+    """What counts beside BM25."""
+    names = {word for word in piece.names.split() if len(word) > 1}
+    code = names | set(piece.body.split())
     named = sum(word in rarity for word in names) / len(names) if names else 0.0
     covered = sum(worth for word, worth in rarity.items() if word in code) / whole
-    is_whole = row[4] in ("function", "method")
-    return float(str(row[-1])) / top + NAMED * named + COVERED * covered + WHOLE * is_whole
+    return NAMED * named + COVERED * covered + WHOLE * (piece.kind in ("function", "method"))

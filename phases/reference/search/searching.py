@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from phases.reference.index.cache import Cache, Unusable
+from phases.reference.index.cache import Cache
 from phases.reference.index.opening import NAME, readable
+from phases.reference.index.packing import Unusable
 from phases.reference.index.restoring import rebuild
 from phases.reference.index.sources import Folder
 from phases.reference.parse.parsing import text_of

@@ -3,47 +3,84 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from phases.reference.index.sources import Folder
+from phases.reference.parse.languages import language_of
+from phases.reference.parse.parsing import text_of
+from phases.reference.parse.sifting import BINARY, HEAD, left_out
 from pipeline.errors import PipelineError
-from pipeline.files import read_bytes, sha256
-from pipeline.formats import parse_json
 
 LARGEST_SHOWN = 2 * 2**20
+"""Bytes of text. A notebook may be larger by what is no code in it: outputs, pictures."""
+LONGEST_LINE, LONGEST = 500, 20_000
+"""Characters: a page of prose may stand on one line, and what is shown is paid for."""
 
 
 class NotShown(PipelineError):
     """Why nothing of a file is shown."""
 
 
-def lines_of(code_base: str, repository: str, path: str, line: int, most: int) -> tuple[int, int, str]:
-    """First line, last line and text of at most `most` lines from `line` on. Raises NotShown.
+class Stretch(NamedTuple):
+    """Lines of a file, counted over the text that was parsed: of a notebook its code cells joined, every line end a newline."""
+
+    line: int
+    end: int
+    text: str
+
+
+def lines_of(code_base: str, repository: str, path: str, line: int, most: int) -> Stretch:
+    """At most `most` lines from `line` on. Raises NotShown.
 
     Only what the repository's manifest lists is opened, so no path leads elsewhere.
     """
-    manifest = _manifest(code_base, repository)
+    folder = _folder(code_base, repository)
+    _, manifest = folder.manifest()
     row: dict[str, Any] | None = next((row for row in manifest["files"] if row["path"] == path), None)
     if row is None:
         raise NotShown(f"there is no file {path[:200]!r} in {repository}")
-    if row["bytes"] > LARGEST_SHOWN:
+    if row["bytes"] > LARGEST_SHOWN and not path.endswith(".ipynb"):
         raise NotShown(f"{path} has {row['bytes']:,} bytes, and nothing of files over {LARGEST_SHOWN:,} is shown")
-    data = read_bytes(os.path.join(code_base, repository, *path.split("/")))
-    if sha256(data) != row["sha256"]:
-        raise NotShown(f"{path} in {repository} was changed since it was fetched; it is not shown")
-    if b"\0" in data[:8192]:
-        raise NotShown(f"{path} is no text")
-    lines = data.decode("utf-8", "replace").split("\n")
+    data = folder.read(path, row["sha256"])
+    if data is None:
+        raise NotShown(
+            f"{path} in {repository} was changed or taken away since it was fetched, or is too large; it is not shown"
+        )
+    lines = _text(path, data).removesuffix("\n").split("\n")
     if line > len(lines):
         raise NotShown(f"{path} has {len(lines):,} lines")
-    shown = lines[line - 1 : line - 1 + most]
-    return line, line + len(shown) - 1, "\n".join(shown)
+    shown = _bounded(lines[line - 1 : line - 1 + most])
+    return Stretch(line, line + len(shown) - 1, "\n".join(shown))
 
 
-def _manifest(code_base: str, repository: str) -> dict[str, Any]:
-    if os.path.basename(repository) != repository or repository.startswith("."):
+def _bounded(lines: Sequence[str]) -> list[str]:
+    """The first of them, so many as there is room for; one at least."""
+    shown: list[str] = []
+    room = LONGEST
+    for line in lines:
+        more = len(line) - LONGEST_LINE
+        row = f"{line[:LONGEST_LINE]} … ({more:,} more characters)" if more > 0 else line
+        room -= len(row) + 1
+        if shown and room < 0:
+            break
+        shown.append(row)
+    return shown
+
+
+def _text(path: str, data: bytes) -> str:
+    """The text that the index counts lines in."""
+    language = language_of(path, data[:HEAD])
+    if language is None or left_out(path, len(data), data[:HEAD]) == BINARY:
+        raise NotShown(f"{path} is no text")
+    text = text_of(language, data)[0]
+    if len(text) > LARGEST_SHOWN:
+        raise NotShown(f"{path} has {len(text):,} characters of text, and nothing over {LARGEST_SHOWN:,} is shown")
+    return text
+
+
+def _folder(code_base: str, repository: str) -> Folder:
+    plain = os.path.basename(repository) == repository and not repository.startswith(".")
+    if not plain or not os.path.exists(os.path.join(code_base, f"{repository}.json")):
         raise NotShown(f"there is no repository {repository[:100]!r}")
-    path = os.path.join(code_base, f"{repository}.json")
-    if not os.path.exists(path):
-        raise NotShown(f"there is no repository {repository[:100]!r}")
-    found = parse_json(read_bytes(path))
-    return found if isinstance(found, dict) else {"files": []}
+    return Folder(code_base, repository)
