@@ -100,11 +100,10 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
             "",
             f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them.",
         ]
-    lines += [
-        f"  left out: {row['number']} {row['name']} ({row['error']})"
-        for row in report["phases"]
-        if row["status"] == "degraded"
-    ]
+    for row in report["phases"]:
+        if row["status"] == "degraded":
+            again = f"{program()} resume {command_name(store)} --redo {row['number']}"
+            lines.append(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended: {again}")
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines

@@ -27,7 +27,7 @@ _INSTALL = {
     "default": None,
     "help": "Install the packages that the plan names, for the sandbox only.",
 }
-_OWN_CODE = {"flag_value": "yes", "default": None, "help": "Fetch the paper's own repository too."}
+_OWN_CODE = {"default": None, "help": "Fetch the paper's own repository too."}
 _WATCH = {
     "type": click.Choice(["off", "adaptive", "strict"]),
     "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
@@ -82,7 +82,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--references",), _line("DIR", "Use the code in the folders of DIR instead of what the paper links.")),
     (("--mirror",), _line("DIR", "Take repositories from DIR/host/owner/name instead of the network.")),
     (("--lookup",), _line("LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none).")),
-    (("--allow-own-code", "allow_own_code"), _OWN_CODE),
+    (("--allow-own-code/--no-allow-own-code", "allow_own_code"), _OWN_CODE),
     (("--unsandboxed", "sandbox"), _OFF),
     (("--allow-install", "install"), _INSTALL),
     (("--supervisor",), _WATCH),
@@ -106,5 +106,6 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     if options["password"] == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
     shadow = {True: "true", False: "false", None: None}[options["supervisor_shadow"]]
+    own_code = {True: "yes", False: "no", None: None}[options["allow_own_code"]]
     given = {name: options[name] for name in _SETTINGS}
-    return {"mode": mode_of(options["fast"]), **given, "supervisor_shadow": shadow}
+    return {"mode": mode_of(options["fast"]), **given, "supervisor_shadow": shadow, "allow_own_code": own_code}

@@ -30,7 +30,7 @@ def whole(settings: Settings) -> Settings:
 
 
 def sealed(task: Mapping[str, Any]) -> dict[str, Any]:
-    """task.json with the seal of this user on what only he may say; without one where it says nothing of the kind, or no key can be kept."""
+    """task.json with the seal of this user on what only he may say; without one where there is nothing to seal, or no key."""
     bare = {name: value for name, value in task.items() if name != "seal"}
     seal = _seal(bare, make=True) if _said(bare) else None
     return {**bare, "seal": seal} if seal else bare

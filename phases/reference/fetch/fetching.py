@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from phases.reference.fetch.apart import refuse_own
 from phases.reference.fetch.cloning import Bench, cloned
 from phases.reference.fetch.folders import Folder, folder_content, folder_repositories
-from phases.reference.fetch.keeping import TEMPORARY, Manifest, keep, kept, manifest_path, remove
-from phases.reference.fetch.names import slug_of
+from phases.reference.fetch.keeping import keep, kept
+from phases.reference.fetch.manifests import Manifest, manifest_path
+from phases.reference.fetch.names import printable, slug_of
+from phases.reference.fetch.removing import TEMPORARY, drop, remove, strangers, sweep
 from phases.reference.fetch.values import BY_HAND, Git, Refused, Rules, Wanted
 from phases.reference.values import BASIS
 from pipeline.files import failure, make_folder, read_bytes, sha256
@@ -19,6 +22,7 @@ from pipeline.web.answers import DownloadError
 
 __all__ = ["Git", "Rules", "Tell", "Wanted", "fetch_repositories"]
 Tell = Callable[[int, int, str], None]
+_MOST_NAMED = 5
 
 
 class _Order(NamedTuple):
@@ -32,13 +36,16 @@ class _Order(NamedTuple):
 def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: Git, tell: Tell) -> dict[str, Any]:
     """The value of code_base.json. `into` then holds <name>/ and <name>.json of each repository that could be had.
 
-    What is there already and whole is not fetched again; what nobody wants any more is removed. One that fails is
-    told of, and the others go on. Raises StorageError for a disk that says no, and what `rules.in_place` raises.
+    What is there already and whole is not fetched again; what nobody wants any more is removed where it is ours. One that
+    fails is told of, and the others go on. Raises StorageError for a disk that says no, UsageError for a folder of the
+    user's that is our own, and what `rules.in_place` raises.
     """
+    refuse_own(rules, into)
     rules.in_place()
     make_folder(into)
-    orders, refused, notes = _orders(wanted, rules)
-    _clear(into, {order.name for order in orders})
+    strange = strangers(into)
+    orders, refused, notes = _orders(wanted, rules, into, strange)
+    sweep(into, {order.name for order in orders}, strange)
     repositories = []
     for count, order in enumerate(orders):
         tell(count, len(orders), order.wanted.url)
@@ -47,7 +54,7 @@ def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: G
             manifest = _had(order, into, rules, git)
         except (Refused, DownloadError, Forbidden) as error:
             rules.in_place()
-            _drop(order.name, into)
+            drop(order.name, into)
             refused.append({"url": order.wanted.url, "why": str(error)})
             continue
         repositories.append(_row(manifest, order.wanted))
@@ -58,14 +65,17 @@ def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: G
         "sandbox": rules.sandbox,
         "repositories": repositories,
         "refused": refused,
-        "notes": notes,
+        "notes": [*notes, *_note(strange)],
         "files": [_file(row["name"], into) for row in sorted(repositories, key=lambda row: str(row["name"]))],
     }
 
 
-def _orders(wanted: Sequence[Wanted], rules: Rules) -> tuple[list[_Order], list[dict[str, str]], list[str]]:
+def _orders(
+    wanted: Sequence[Wanted], rules: Rules, into: str, strange: Collection[str]
+) -> tuple[list[_Order], list[dict[str, str]], list[str]]:
     """What is to be had, the user's own folders first, what is refused at once, and notes."""
-    folders, notes = folder_repositories(rules.folders) if rules.folders else ([], [])
+    taken = [*strange, *(name.removesuffix(".json") for name in strange)]
+    folders, notes = folder_repositories(rules.folders, into, taken) if rules.folders else ([], [])
     orders = [_Order(folder.name, Wanted(folder.url, BASIS), folder) for folder in folders]
     refused: list[dict[str, str]] = []
     known: dict[str, int] = {}
@@ -84,7 +94,7 @@ def _orders(wanted: Sequence[Wanted], rules: Rules) -> tuple[list[_Order], list[
             refused.append({"url": target.url, "why": f"at most {most}; {BY_HAND}, or raise the limit"})
         else:
             known[key] = len(orders)
-            name = slug_of(target, [order.name for order in orders])
+            name = slug_of(target, [*taken, *(order.name for order in orders)])
             orders.append(_Order(name, asked._replace(url=target.url), target))
     return orders, refused, notes
 
@@ -120,20 +130,15 @@ def _had(order: _Order, into: str, rules: Rules, git: Git) -> Manifest:
         remove(os.path.basename(temporary), into)
 
 
-def _clear(into: str, names: set[str]) -> None:
-    """Takes away what a killed run left, and what nobody wants any more."""
-    try:
-        there = os.listdir(into)
-    except OSError as error:
-        raise failure("look into", into, error) from error
-    for name in there:
-        if name not in names and name.removesuffix(".json") not in names:
-            remove(name, into)
-
-
-def _drop(name: str, into: str) -> None:
-    for path in (f"{name}.json", name):
-        remove(path, into)
+def _note(strange: Collection[str]) -> list[str]:
+    """What to know of names that are not ours, where there are any."""
+    if not strange:
+        return []
+    named = ", ".join(f"'{printable(name)}'" for name in sorted(strange)[:_MOST_NAMED])
+    more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
+    return [
+        f"code_base/ holds {named}{more}, which phase 07 did not put there: neither read nor removed; give code of your own with --references DIR"
+    ]
 
 
 def _make(folder: str) -> None:

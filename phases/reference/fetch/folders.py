@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from phases.reference.fetch.apart import holds_the_task, leading_to
 from phases.reference.fetch.beneath import Found, opened, read_beneath, walk
 from phases.reference.fetch.choosing import LINK, OTHER, REGULAR, Listed, chosen, too_many
-from phases.reference.fetch.names import free_name
+from phases.reference.fetch.names import free_name, printable
 from phases.reference.fetch.values import LARGEST_FILE, Kept, Refused, Rules, Source
 from pipeline.files import failure
 
@@ -29,10 +30,10 @@ class Folder(NamedTuple):
     url: str
 
 
-def folder_repositories(folders: str) -> tuple[list[Folder], list[str]]:
+def folder_repositories(folders: str, into: str, taken: Collection[str]) -> tuple[list[Folder], list[str]]:
     """The sub-folders, each a repository, or the folder itself where it is one; and notes on what was left out.
 
-    Raises StorageError.
+    The one that leads to `into` is left out; `taken` are names that none gets. Raises StorageError and UsageError.
     """
     try:
         with os.scandir(folders) as entries:
@@ -42,18 +43,17 @@ def folder_repositories(folders: str) -> tuple[list[Folder], list[str]]:
             files = any(entry.is_file(follow_symlinks=False) for entry in found)
     except OSError as error:
         raise failure("look into", folders, error) from error
-    top = os.path.abspath(folders)
+    top, held = os.path.abspath(folders), leading_to(into, folders)
     if _GIT in inner or (files and not inner):
-        return [_folder(os.path.basename(top), top, ())], []
-    plain = [name for name in inner if not name.startswith(".")]
-    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the folder itself" for name in links]
-    if len(plain) > _MOST_FOLDERS:
-        notes.append(f"{folders}: of {len(plain)} folders, the first {_MOST_FOLDERS} by name are taken")
+        if held is not None:
+            raise holds_the_task(folders)
+        return [_folder(os.path.basename(top), top, taken)], []
+    plain = [name for name in inner if not name.startswith(".") and name != held]
     repositories: list[Folder] = []
     for name in plain[:_MOST_FOLDERS]:
-        taken = [known.name for known in repositories]
-        repositories.append(_folder(name, os.path.join(top, name), taken))
-    return repositories, notes
+        known = [repository.name for repository in repositories]
+        repositories.append(_folder(name, os.path.join(top, name), [*taken, *known]))
+    return repositories, _notes(printable(folders), links, held, len(plain))
 
 
 def folder_content(folder: Folder, rules: Rules) -> Source:
@@ -67,17 +67,21 @@ def folder_content(folder: Folder, rules: Rules) -> Source:
     if len(entries) >= most:
         raise too_many(rules)
     kept, left_out = chosen(entries, _UNREADABLE, rules)
-    return Source(folder.path, None, _contents(folder.path, kept), left_out)
+    return Source(printable(folder.path), None, _contents(folder.path, kept, left_out), left_out)
 
 
-def _folder(name: str, path: str, taken: Sequence[str]) -> Folder:
-    return Folder(
-        free_name(f"folder__{os.fsencode(name).decode('utf-8', 'replace')}", taken), path, f"folder:{_shown(name)}"
-    )
+def _notes(folders: str, links: Sequence[str], held: str | None, count: int) -> list[str]:
+    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the folder itself" for name in links]
+    if held is not None:
+        notes.append(f"{folders}: {held!r} is left out, because this task itself lies in it")
+    if count > _MOST_FOLDERS:
+        notes.append(f"{folders}: of {count} folders, the first {_MOST_FOLDERS} by name are taken")
+    return notes
 
 
-def _shown(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+def _folder(name: str, path: str, taken: Collection[str]) -> Folder:
+    wish = f"folder__{os.fsencode(name).decode('utf-8', 'replace')}"
+    return Folder(free_name(wish, taken), path, f"folder:{printable(name)}")
 
 
 def _listed(found: Found) -> Listed:
@@ -89,14 +93,23 @@ def _listed(found: Found) -> Listed:
     return Listed(REGULAR, found.path, found.status.st_size) if stat.S_ISREG(mode) else Listed(OTHER, found.path)
 
 
-def _contents(root: str, kept: Sequence[Kept]) -> Iterator[tuple[str, bytes]]:
+def _contents(root: str, kept: Sequence[Kept], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:
+    """What can be read; what the user may not read is counted as left out, as folders are that cannot be opened."""
+    path = root
     try:
         with opened(root) as folder:
             for file in kept:
-                yield file.path, read_beneath(folder, file.path, LARGEST_FILE)
+                path = os.path.join(root, file.path)
+                try:
+                    data = read_beneath(folder, file.path, LARGEST_FILE)
+                except PermissionError:
+                    left_out[_UNREADABLE] = left_out.get(_UNREADABLE, 0) + 1
+                    continue
+                yield file.path, data
     except OSError as error:
-        raise _unreadable(root, error) from error
+        raise _unreadable(path, error) from error
 
 
 def _unreadable(path: str, error: OSError) -> Refused:
-    return Refused(f"{path} cannot be read ({error.strerror or error}); mend that, or take it out of the folder")
+    why = error.strerror or error
+    return Refused(f"{printable(path)} cannot be read ({why}); mend that, or take it out of the folder")

@@ -1,34 +1,31 @@
-"""Keeps a repository below code_base/: its files first, then the manifest that makes them count."""
+"""Keeps a repository below code_base/, so that each step leaves nothing there that its manifest does not tell of."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import shutil
-import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from phases.reference.fetch.beneath import opened, read_beneath, walk, write_beneath
 from phases.reference.fetch.choosing import LFS, is_pointer
 from phases.reference.fetch.licences import licence_of, may_name_a_licence
-from phases.reference.fetch.values import LARGEST_FILE, Source
-from pipeline.errors import FormatError
-from pipeline.files import failure, sha256, sync_folder, write_durable
-from pipeline.formats import dump_json, parse_json
-
-TEMPORARY = ".fetching-"
-_LARGEST_MANIFEST = 64 * 2**20
-Manifest = dict[str, Any]
+from phases.reference.fetch.manifests import Manifest, is_sound, manifest_of, manifest_path
+from phases.reference.fetch.removing import TEMPORARY, drop, is_free
+from phases.reference.fetch.values import LARGEST_FILE, Refused, Source
+from pipeline.files import failure, replace_file, sha256, sync_folder, write_durable
+from pipeline.formats import dump_json
 
 
 def keep(source: Source, name: str, url: str, into: str, in_place: Callable[[], None]) -> Manifest:
-    """Writes the files of a repository, and last its manifest, durably. What was there under its name is gone.
+    """Writes the files of a repository, and its manifest, durably. What we had there under its name is gone.
 
     Raises what reading the source raises, what `in_place` raises, and StorageError.
     """
-    tree = os.path.join(into, TEMPORARY + name, "tree")
+    temporary = os.path.join(into, TEMPORARY + name)
+    tree, new = os.path.join(temporary, "tree"), os.path.join(temporary, "manifest")
     rows, pointers, telling = _written(source, tree)
     licence, licence_file = licence_of(telling)
     left_out = dict(source.left_out)
@@ -47,48 +44,29 @@ def keep(source: Source, name: str, url: str, into: str, in_place: Callable[[], 
         "files": sorted(rows, key=lambda row: str(row["path"])),
     }
     in_place()  # reading it took its time
-    _put(tree, name, into)
-    write_durable(manifest_path(name, into), dump_json(manifest))
+    write_durable(new, dump_json(manifest))
+    _put(tree, new, name, into)
     return manifest
 
 
 def kept(name: str, url: str, into: str) -> Manifest | None:
     """The manifest of a repository that is there already, each byte of it; None where it has to be made."""
     try:
-        manifest = parse_json(read_beneath(into, f"{name}.json", _LARGEST_MANIFEST))
-        if (manifest["version"], manifest["name"], manifest["url"]) != (1, name, url):
+        manifest = manifest_of(name, into)
+        if manifest is None or not is_sound(manifest) or manifest["url"] != url:
             return None
         listed = {row["path"]: (row["bytes"], row["sha256"]) for row in manifest["files"]}
         with opened(into, [name]) as tree:
-            there = [found.path.decode("utf-8") for found in walk(tree)]
+            there = [found.path.decode("utf-8") for found in islice(walk(tree), len(manifest["files"]) + 1)]
             if sorted(there) != sorted(listed):
                 return None
             for path, known in listed.items():
                 data = read_beneath(tree, path, LARGEST_FILE)
                 if (len(data), sha256(data)) != known:
                     return None
-    except (OSError, FormatError, KeyError, TypeError, ValueError):
+    except (OSError, ValueError):
         return None
-    return manifest  # type: ignore[no-any-return]
-
-
-def manifest_path(name: str, into: str) -> str:
-    """Where the manifest of a repository lies."""
-    return os.path.join(into, f"{name}.json")
-
-
-def remove(name: str, into: str) -> None:
-    """Takes away a file, or a folder with all in it; a link itself. Raises StorageError."""
-    path = os.path.join(into, name)
-    try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise failure("remove", path, error) from error
+    return manifest
 
 
 def _written(source: Source, tree: str) -> tuple[list[dict[str, Any]], int, Mapping[str, bytes]]:
@@ -122,11 +100,17 @@ def _write(root: int, tree: str, path: str, data: bytes) -> None:
         raise failure("write", os.path.join(tree, path), error) from error
 
 
-def _put(tree: str, name: str, into: str) -> None:
-    """Gives the tree its name. Until its manifest is there, it counts for nothing."""
-    remove(f"{name}.json", into)
-    remove(name, into)
+def _put(tree: str, manifest: str, name: str, into: str) -> None:
+    """Gives both their names, the manifest first: a folder without one is not ours, and would never be removed.
+
+    A manifest without its files counts for nothing, because they are read before it is believed.
+    """
+    drop(name, into, manifest=False)
+    if not is_free(name, into):
+        raise Refused(f"something that is not ours came to {os.path.join(into, name)} meanwhile; move it away")
     try:
+        replace_file(manifest, manifest_path(name, into))
+        sync_folder(into)
         os.rename(tree, os.path.join(into, name))
         sync_folder(into)
     except OSError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from phases.reference.fetch.beneath import opened, read_beneath
+from phases.reference.fetch.names import printable
 from phases.reference.fetch.objects import OID
 from phases.reference.fetch.values import Refused
 from pipeline.web.addresses import Target
@@ -41,7 +42,7 @@ def mirrored(target: Target, mirror: str) -> Mirrored:
             if _is_there(top, inner):
                 return _repository(top, inner, folder)
     raise Refused(
-        f"it is not in the mirror: there is no repository at {path} in {mirror}; clone it there, or set no mirror"
+        f"it is not in the mirror: there is no repository at {path} in {printable(mirror)}; clone it there, or set no mirror"
     )
 
 

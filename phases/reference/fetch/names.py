@@ -73,6 +73,11 @@ def free_name(wish: str, taken: Collection[str]) -> str:
     return name
 
 
+def printable(text: str) -> str:
+    """A name or a path for people to read, and for documents: on one line, and with nothing that is no text."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 def _is_odd(part: str) -> bool:
     if part in ("", ".", "..") or part[-1] in ". " or len(part.encode("utf-8")) > _LONGEST_PART:
         return True

@@ -93,3 +93,4 @@ class Source(NamedTuple):
     contents: Iterator[tuple[str, bytes]]
     """Path and content of each file, read as they are asked for."""
     left_out: Mapping[str, int]
+    """How many files were left out for which reason; whole once the contents were gone through."""
