@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import ssl
@@ -102,6 +103,23 @@ class CountingGit:
 def without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Git runs with the rights of this user from now on: what should not run would be seen to run."""
     monkeypatch.setattr(git_in_a_box, "git_box_kind", lambda: OFF)
+
+
+@contextmanager
+def without_override() -> Iterator[None]:
+    """In this thread, root may read and write only what its owner may, as everybody else. Others can do no more already."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    if libc.capget(header, rights):
+        pytest.skip("this kernel does not tell which capabilities there are")
+    before = rights[0]
+    rights[0] = before & ~0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    libc.capset(header, rights)
+    try:
+        yield
+    finally:
+        rights[0] = before
+        libc.capset(header, rights)
 
 
 @dataclass(frozen=True)

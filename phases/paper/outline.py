@@ -14,7 +14,9 @@ from phases.paper.places import Places
 from pipeline.formats import Markdown
 
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
-_URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+")
+_URL = re.compile(
+    r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
+)
 """Scripts without blanks go on right behind an address; letters with accents may stand in one."""
 _MOST_LINKS = 1000
 _LONGEST_ABSTRACT = 5000

@@ -19,8 +19,10 @@ from jsonschema import Draft202012Validator
 
 from phases.agent.sandbox.git import git_box_kind
 from phases.reference.fetch.fetching import fetch_repositories
-from phases.reference.fetch.values import Rules, Wanted
-from pipeline.errors import TaskBusy
+from phases.reference.fetch.folders import Folder, folder_content
+from phases.reference.fetch.removing import drop, is_free, remove
+from phases.reference.fetch.values import Refused, Rules, Wanted
+from pipeline.errors import TaskBusy, UsageError
 from tests.papers import HANGS, ROOT
 from tests.repositories import (
     FILE,
@@ -35,6 +37,7 @@ from tests.repositories import (
     new_repository,
     serving_repositories,
     without_a_sandbox,
+    without_override,
 )
 
 pytestmark = needs_git
@@ -58,6 +61,8 @@ class Ground:
     rules: Rules = field(default_factory=Rules)
     git: CountingGit = field(default_factory=CountingGit)
     told: list[tuple[int, int, str]] = field(default_factory=list)
+    strange: set[str] = field(default_factory=set)
+    """Names in the folder that somebody else put there: they stay."""
 
     @property
     def into(self) -> Path:
@@ -76,7 +81,7 @@ class Ground:
             assert (len(data), hashlib.sha256(data).hexdigest()) == (row["bytes"], row["sha256"])
             valid("code_base_manifest", json.loads(data))
         names = {row["name"] for row in found["repositories"]}
-        assert {path.name for path in self.into.iterdir()} == names | {f"{name}.json" for name in names}
+        assert {path.name for path in self.into.iterdir()} == names | {f"{name}.json" for name in names} | self.strange
         return found
 
 
@@ -171,16 +176,12 @@ def test_what_is_there_whole_is_not_fetched_again(ground: Ground) -> None:
         lambda into: (into / "a__b" / "model.py").write_bytes(b"x = 2\n"),
         lambda into: (into / "a__b" / "a" / "b" / "c.py").unlink(),
         lambda into: (into / "a__b" / "more.py").write_bytes(b"1"),
-        lambda into: (into / "a__b.json").unlink(),
-        lambda into: (into / "a__b.json").write_bytes(b'{"version": 1'),
-        lambda into: (into / "a__b.json").write_bytes(b"[]"),
         lambda into: shutil.rmtree(into / "a__b"),
         lambda into: (into / "a__b" / "link").symlink_to("LICENSE"),
         lambda into: (into / "a__b").rename(into.parent / "moved").with_name("code_base").joinpath("a__b").symlink_to("../moved"),
     ],
     ids=[
-        "a changed file", "a lost file", "one more file", "no manifest", "half a manifest", "a manifest of nothing", "no tree",
-        "a link among the files", "a link for the tree",
+        "a changed file", "a lost file", "one more file", "no tree", "a link among the files", "a link for the tree",
     ],
 )  # fmt: skip
 def test_what_is_not_as_the_manifest_says_is_made_anew(damage: Any, ground: Ground) -> None:
@@ -198,6 +199,229 @@ def test_what_nobody_wants_any_more_is_removed(ground: Ground) -> None:
     (ground.into / ".fetching-x" / "git").mkdir(parents=True)
     found = ground.fetch("https://github.com/c/d")
     assert [row["name"] for row in found["repositories"]] == ["c__d"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *((key, None) for key in ("version", "url", "fetched_from", "bytes", "left_out", "files")),
+        *((key, []) for key in ("commit", "licence", "licence_file")),
+        ("version", True), ("version", 2), ("url", "https://github.com/c/d"), ("fetched_from", "a\x1b[2J"), ("commit", "main"),
+        ("licence", ""), ("bytes", 7), ("bytes", "7"), ("left_out", {"links": "1"}), ("left_out", {"links": -1}),
+        ("files", {}), ("files", ["model.py"]), ("files", [{"path": "model.py"}]), ("files", []), ("more", 1),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_says_something_odd_is_made_anew(key: str, value: Any, ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    path = ground.into / "a__b.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    assert ground.fetch("https://github.com/a/b") == first
+
+
+@pytest.mark.parametrize(
+    "key", ["version", "url", "fetched_from", "commit", "licence", "licence_file", "bytes", "left_out", "files"]
+)
+def test_a_manifest_that_lacks_something_is_made_anew(key: str, ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    path = ground.into / "a__b.json"
+    value = json.loads(path.read_text())
+    del value[key]
+    path.write_text(json.dumps(value))
+    assert ground.fetch("https://github.com/a/b") == first
+
+
+def test_a_file_that_is_told_of_twice_makes_a_manifest_odd(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    path = ground.into / "a__b.json"
+    value = json.loads(path.read_text())
+    value["files"].append(next(row for row in value["files"] if not row["bytes"]))
+    path.write_text(json.dumps(value))
+    assert ground.fetch("https://github.com/a/b") == first
+
+
+# What somebody else put there
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b'{"version": 1'),
+        lambda path: path.write_bytes(b"[]"),
+        lambda path: path.write_bytes(b'{"name": "a__b", "version": "1.0.0", "files": ["dist"]}'),
+        lambda path: path.write_bytes(path.read_bytes().replace(b'"a__b"', b'"c__d"')),
+    ],
+    ids=["no manifest", "half a manifest", "a manifest of nothing", "a file of some other tool", "the manifest of another"],
+)  # fmt: skip
+def test_a_folder_without_a_manifest_of_ours_is_never_touched_and_its_name_not_used(
+    damage: Any, ground: Ground
+) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    ground.fetch("https://github.com/a/b")
+    (ground.into / "a__b" / "only_copy.py").write_bytes(b"1")
+    damage(ground.into / "a__b.json")
+    before, ground.strange = contents(ground.into), {path.name for path in ground.into.iterdir()}
+    found = ground.fetch("https://github.com/a/b")
+    assert [row["name"] for row in found["repositories"]] == ["a__b-2"]
+    assert contents(ground.into / "a__b-2") == FILES
+    assert before.items() <= contents(ground.into).items()
+    assert "'a__b'" in found["notes"][0]
+    assert found["notes"][0].endswith("neither read nor removed; give code of your own with --references DIR")
+    starts = len(ground.git.scripts)
+    assert ground.fetch("https://github.com/a/b") == found
+    assert len(ground.git.scripts) == starts
+
+
+def test_what_is_not_ours_stays_whatever_is_wanted(ground: Ground) -> None:
+    ground.into.mkdir()
+    for name in ("mine", "one more"):
+        (ground.into / name).mkdir()
+        (ground.into / name / "only_copy.py").write_bytes(b"1")
+    for name in ("mine.json", "package.json", "notes.txt", "folder__one", ".hidden", "\x1b[2J"):
+        (ground.into / name).write_bytes(b"{}")
+    (ground.into / "link").symlink_to("mine")
+    os.mkfifo(ground.into / "pipe.json")
+    (ground.into / ".fetching-a__b" / "git").mkdir(parents=True)
+    before = contents(ground.into)
+    ground.strange = {path.name for path in ground.into.iterdir()} - {".fetching-a__b"}
+    (ground.top / "refs" / "one").mkdir(parents=True)
+    (ground.top / "refs" / "one" / "f.py").write_bytes(b"1")
+    for _ in range(2):
+        found = ground.fetch(mirror=None, folders=str(ground.top / "refs"))
+        assert [row["name"] for row in found["repositories"]] == ["folder__one-2"]
+        assert before.items() <= contents(ground.into).items()
+    assert " and 5 more, which phase 07 did not put there" in found["notes"][0]
+    assert found["notes"][0].isprintable()
+    ground.fetch()
+    assert contents(ground.into) == before
+
+
+def test_a_file_beside_a_manifest_of_ours_is_not_ours(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    ground.fetch("https://github.com/a/b")
+    shutil.rmtree(ground.into / "a__b")
+    (ground.into / "a__b").write_bytes(b"precious")
+    ground.strange = {"a__b"}
+    assert [row["name"] for row in ground.fetch("https://github.com/a/b")["repositories"]] == ["a__b-2"]
+    assert (ground.into / "a__b").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("name", ["a__b", "a__b.json"])
+def test_what_comes_under_a_name_while_it_is_fetched_is_not_touched(name: str, ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    calls: list[int] = []
+
+    def meanwhile() -> None:
+        calls.append(1)
+        if len(calls) == 3:  # the last time that it is asked before anything gets its name
+            (ground.into / name).write_bytes(b"precious")
+
+    ground.strange = {name}
+    found = ground.fetch("https://github.com/a/b", in_place=meanwhile)
+    assert "something that is not ours came to " in found["refused"][0]["why"]
+    assert (ground.into / name).read_bytes() == b"precious"
+
+
+def test_a_folder_1500_deep_is_removed(ground: Ground) -> None:
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    first = ground.fetch("https://github.com/a/b")
+    folder = os.open(ground.into / "a__b", os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(os.open("f", os.O_WRONLY | os.O_CREAT, dir_fd=folder))
+    os.close(folder)
+    assert ground.fetch("https://github.com/a/b") == first
+
+
+def test_what_is_removed_may_be_unwritable_and_no_link_in_it_is_followed(tmp_path: Path) -> None:
+    tree = tmp_path / "code_base" / "x"
+    (tree / "a" / "b" / "a").mkdir(parents=True)
+    (tree / "a" / "b" / "f").write_bytes(b"1")
+    (tree / "a" / "out").symlink_to(tmp_path / "kept")
+    (tree / "up").symlink_to("..")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "f").write_bytes(b"1")
+    for folder in (tree / "a" / "b" / "a", tree / "a" / "b", tree / "a"):
+        folder.chmod(0o500)
+    with without_override():
+        remove("x", str(tmp_path / "code_base"))
+    assert not tree.exists()
+    assert contents(tmp_path) == {"kept/f": b"1"}
+
+
+def test_only_what_is_ours_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    drop("mine", str(tmp_path))
+    assert (tmp_path / "mine").exists()
+    assert (is_free("mine", str(tmp_path)), is_free("other", str(tmp_path))) == (False, True)
+
+
+# Folders of the user's that are the task's own
+
+
+@pytest.mark.parametrize("flag", ["references", "mirror"])
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("tasks/p/code_base", "where this task keeps what it fetches"),
+        ("tasks/p/code_base/mine", "where this task keeps what it fetches"),
+        ("link", "where this task keeps what it fetches"),
+        ("tasks/p", "holds this task itself"),
+        ("tasks", "holds this task itself"),
+    ],
+    ids=["the same", "one in it", "a link to it", "the task", "the tasks"],
+)
+def test_a_folder_of_the_users_that_is_the_tasks_own_is_refused_before_anything_is_touched(
+    place: str, why: str, flag: str, tmp_path: Path
+) -> None:
+    into = tmp_path / "tasks" / "p" / "code_base"
+    (into / "mine").mkdir(parents=True)
+    (into / "mine" / "only_copy.py").write_bytes(b"1")
+    (into / ".fetching-x").mkdir()
+    (tmp_path / "link").symlink_to(into)
+    given = {"folders" if flag == "references" else "mirror": str(tmp_path / place)}
+    with pytest.raises(UsageError) as caught:
+        fetch_repositories([], str(into), replace(Rules(), **given), CountingGit(), lambda *row: None)
+    assert str(caught.value).startswith(f"--{flag} {tmp_path / place} ")
+    assert why in str(caught.value)
+    assert str(caught.value).endswith("; put the code into a folder of its own, and name that one")
+    assert (into / ".fetching-x").exists()
+    assert contents(into) == {"mine/only_copy.py": b"1"}
+
+
+def test_a_mirror_that_holds_the_tasks_is_refused(tmp_path: Path) -> None:
+    rules = Rules(mirror=str(tmp_path))
+    with pytest.raises(UsageError, match="holds this task itself"):
+        fetch_repositories([], str(tmp_path / "tasks/p/code_base"), rules, CountingGit(), lambda *row: None)
+
+
+def with_tasks(top: Path) -> Path:
+    """Folders of references with the tasks in one of them. The folder that is fetched into."""
+    (top / "refs" / "one").mkdir(parents=True)
+    (top / "refs" / "one" / "f.py").write_bytes(b"1")
+    into = top / "refs" / "tasks" / "p" / "code_base"
+    into.mkdir(parents=True)
+    return into
+
+
+def test_the_folder_of_the_tasks_among_the_references_is_left_out_with_a_note(tmp_path: Path) -> None:
+    into, refs = with_tasks(tmp_path), tmp_path / "refs"
+    found = fetch_repositories([], str(into), Rules(folders=str(refs)), CountingGit(), lambda *row: None)
+    assert [row["name"] for row in found["repositories"]] == ["folder__one"]
+    assert found["notes"] == [f"{refs}: 'tasks' is left out, because this task itself lies in it"]
+
+
+def test_one_repository_that_holds_the_tasks_is_refused(tmp_path: Path) -> None:
+    into, refs = with_tasks(tmp_path), tmp_path / "refs"
+    (refs / ".git").mkdir()
+    with pytest.raises(UsageError, match="is one repository, and holds this task itself; put the code into a folder"):
+        fetch_repositories([], str(into), Rules(folders=str(refs)), CountingGit(), lambda *row: None)
 
 
 def test_names_differ_whatever_the_case_and_never_from_a_manifest_of_another(ground: Ground) -> None:
@@ -269,6 +493,59 @@ def test_a_folder_without_sub_folders_or_with_a_repository_of_git_in_it_is_one_r
     (ground.top / "mine" / "src" / "g.py").write_bytes(b"2")
     ground.fetch(mirror=None, folders=str(ground.top / "mine"))
     assert contents(ground.into / "folder__mine") == {"f.py": b"1", "src/g.py": b"2"}
+
+
+def test_a_folder_whose_name_is_no_text_is_taken_in_and_the_others_too(ground: Ground) -> None:
+    for name in (b"b\xffd", b"good"):
+        folder = ground.top / "refs" / os.fsdecode(name)
+        folder.mkdir(parents=True)
+        (folder / "f.py").write_bytes(name)
+    (ground.top / "refs" / os.fsdecode(b"link\xff")).symlink_to("good")
+    found = ground.fetch(mirror=None, folders=str(ground.top / "refs"))
+    assert found["refused"] == []
+    assert [(row["name"], row["url"]) for row in found["repositories"]] == [
+        ("folder__b-d", "folder:b\N{REPLACEMENT CHARACTER}d"),
+        ("folder__good", "folder:good"),
+    ]
+    assert found["repositories"][0]["fetched_from"] == str(ground.top / "refs" / "b\N{REPLACEMENT CHARACTER}d")
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
+def test_folders_whose_own_path_is_no_text_are_told_of_in_text(ground: Ground) -> None:
+    odd = ground.top / os.fsdecode(b"o\xffdd")
+    (odd / "locked").mkdir(parents=True)
+    (odd / "link").symlink_to("locked")
+    (odd / "locked").chmod(0)
+    with without_override():
+        found = ground.fetch(mirror=None, folders=str(odd))
+    (odd / "locked").chmod(0o755)
+    assert "o\N{REPLACEMENT CHARACTER}dd/locked cannot be read" in found["refused"][0]["why"]
+    found["refused"] += ground.fetch("https://github.com/a/b", mirror=str(odd))["refused"]
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
+def test_a_file_that_the_user_may_not_read_is_counted_and_the_others_are_taken(ground: Ground) -> None:
+    folder = ground.top / "refs" / "one"
+    (folder / "closed").mkdir(parents=True)
+    for name in ("no.py", "yes.py", "closed/f.py"):
+        (folder / name).write_bytes(b"1")
+    (folder / "no.py").chmod(0)
+    (folder / "closed").chmod(0)
+    with without_override():
+        found = ground.fetch(mirror=None, folders=str(ground.top / "refs"))
+    (folder / "closed").chmod(0o755)
+    assert (found["refused"], found["repositories"][0]["left_out"]) == ([], {"unreadable": 2})
+    assert contents(ground.into / "folder__one") == {"yes.py": b"1"}
+
+
+def test_a_file_that_grows_while_it_is_taken_in_is_named(ground: Ground) -> None:
+    folder = ground.top / "refs" / "one"
+    folder.mkdir(parents=True)
+    (folder / "f.py").write_bytes(b"1")
+    content = folder_content(Folder("folder__one", str(folder), "folder:one"), ground.rules).contents
+    (folder / "f.py").write_bytes(b"1" * 2_200_000)
+    with pytest.raises(Refused, match=r"one/f\.py cannot be read \(f\.py is larger than 2,097,152 bytes\); mend that"):
+        next(content)
 
 
 def test_a_folder_that_changed_is_taken_in_anew(ground: Ground) -> None:

@@ -96,6 +96,17 @@ def test_an_address_in_a_text_is_put_together_only_where_that_is_sure(text: str,
     assert [repository_of(url) for url, _ in links_in(text)] == ([repository] if repository else [])
 
 
+def test_the_outline_ends_an_address_where_a_script_without_blanks_goes_on() -> None:
+    outline = read(
+        "# W\n\n我们的代码（见https://github.com/a/b）和https://github.com/c/d。以及 https://é.org/é now.\n"
+    ).outline
+    assert [row["url"] for row in outline["links"]] == [
+        "https://github.com/a/b",
+        "https://github.com/c/d",
+        "https://é.org/é",
+    ]
+
+
 def test_an_address_is_found_where_it_stands() -> None:
     text = "First github.com/a/b, then https://gitlab.com/c/d."
     assert [text[start:].split("/")[0] for _, start in links_in(text)] == ["github.com", "https:"]

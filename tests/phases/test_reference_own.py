@@ -16,7 +16,7 @@ REFERENCES = ("[1] B. Jones. A title of a thing. In ICML, 2019.", "[2] D. Kim. S
 def found(
     body: str, *, first: str = "x", title: str = "FooNet: Fast learning of things", links: Any = (), paged: bool = True
 ) -> dict[str, Any]:
-    """reference.txt of a paper of Anna Schmidt and Bo Li: `first` stands on page 1, `body` in the method on page 5."""
+    """reference.txt of a paper of Anna Schmidt, Bo Li and Hans Müller: `first` stands on page 1, `body` in the method on page 5."""
     head = ("<!-- page 1 -->\n" if paged else "") + f"# {title}\n\n## 1 Introduction\n\n{first}\n\n"
     method = ("<!-- page 5 -->\n" if paged else "") + f"## 2 Method\n\nWe wait for long.\n\n{body}\n\n"
     text = f"{head}{method}## References\n\n" + "\n\n".join(REFERENCES)
@@ -24,7 +24,7 @@ def found(
     names = ("Introduction", "Method", "References")
     outline = {
         "title": title,
-        "authors": ["Anna Schmidt", "Bo Li"],
+        "authors": ["Anna Schmidt", "Bo Li", "Hans Müller"],
         "abstract": None,
         "sections": [
             {"id": f"S{at}", "number": str(at), "title": name, "level": 1, "page": 0, "start": start, "end": end}
@@ -69,6 +69,7 @@ def roles(body: str, **more: Any) -> dict[str, str]:
         f"Wir veröffentlichen den vollständigen Quellcode unter {LAB}.",
         f"Der Quellcode dieser Arbeit liegt unter {LAB}.",
         f"Der Quellcode ist unter {NAMED} verfügbar.",
+        "Quellcode: https://gitlab.com/hmueller/lernen",
         f"Notre code est disponible à l'adresse {LAB}.",
         f"Nous publions notre implémentation sur {LAB}.",
         f"Le code source est disponible sur {NAMED}.",

@@ -136,9 +136,8 @@ def _note(strange: Collection[str]) -> list[str]:
         return []
     named = ", ".join(f"'{printable(name)}'" for name in sorted(strange)[:_MOST_NAMED])
     more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
-    return [
-        f"code_base/ holds {named}{more}, which phase 07 did not put there: neither read nor removed; give code of your own with --references DIR"
-    ]
+    what = "which phase 07 did not put there: that is neither read nor removed"
+    return [f"code_base/ holds {named}{more}, {what}; give code of your own with --references DIR"]
 
 
 def _make(folder: str) -> None:

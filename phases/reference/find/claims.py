@@ -38,7 +38,7 @@ _FIRST_PERSON = re.compile(
 _AVAILABLE = re.compile(
     rf"""(?: \b{CODE}\b[^.;]{{0,60}}\b(?:available|found|released|accessible
              |hosted|provided|published|downloaded|obtained|at|in|on|see|here)\b
-         | \b(?:{CODE}|github|software\srepository)\s*[:=]\s*(?:\W{{0,3}})$
+         | \b(?:{CODE}|{_GERMAN}|{_ROMANCE}|github|software\srepository)\s*[:=]\s*(?:\W{{0,3}})$
          | \bopen[\s-]?source[d]?\b[^.;]{{0,60}}\b(?:at|on|in|under)\b
          | {_HAN}[^。]{{0,30}}(?:https?|github|见|在|：|:)
          | \b(?:{_GERMAN})\b[^.;]{{0,40}}\b(?:verfügbar|unter|auf)\b

@@ -36,7 +36,7 @@ from phases.reference.find.wording import cut, letters
 _ENDING = re.compile(r"[-_.]?(?:official|code|pytorch|torch|tf|jax|release|public|main|paper|py)$", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:https?://|www\.|git@|(?:github|gitlab|gitee|codeberg|bitbucket)\.)[!-~]{3,300}")
 _JOINED = re.compile(r"[\s,;&()]*(?:and|und|et|y|or|with|mirror|和)?[\s,;&()]*")
-_NEITHER = ""
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae"})
 
 
 class Linked(NamedTuple):
@@ -50,7 +50,7 @@ class Linked(NamedTuple):
     """The part of it before the address."""
     early: bool
     """On the first page, in the abstract, or in a footnote of either."""
-    after: str = _NEITHER
+    after: str = ""
     """The part of it behind the address."""
 
 
@@ -100,9 +100,9 @@ def _author(owner: str, outline: Mapping[str, Any]) -> str | None:
     """The author whose surname the owner's name holds."""
     key = letters(owner)
     for author in outline.get("authors", ())[:60]:
-        last = surname(author)
-        if len(last) >= 4 and last in key:
-            return str(author)
+        for last in (surname(author), surname(author.lower().translate(_SPELLED_OUT))):
+            if len(last) >= 4 and last in key:
+                return str(author)
     return None
 
 
