@@ -143,7 +143,7 @@ def test_half_a_character_in_an_answer_becomes_a_mark() -> None:
 @pytest.mark.parametrize("trap", [b"HANG", b"SPIN"])
 def test_a_child_that_hangs_is_ended_and_said_to_have_hung(impostor: Path, trap: bytes) -> None:
     given = dict(found([(0, "python", GOOD), (1, "python", trap), (2, "python", GOOD)], seconds=1))
-    assert given[1].fault == "parsing it took more than 1 s"
+    assert given[1].fault == "given up: parsing it took more than 1 s"
     assert names(given[0]) == names(given[2]) == ["good"]
 
 

@@ -164,6 +164,21 @@ def test_links_among_the_objects_of_a_mirror_are_refused(ground: Ground) -> None
     assert "in the mirror it holds a link (objects/zz)" in ground.why()
 
 
+@pytest.mark.parametrize("name", [b"z\xff", b"z\x1b[2J"], ids=["no text", "an escape"])
+def test_the_odd_name_of_a_link_in_a_mirror_is_told_as_text(name: bytes, ground: Ground) -> None:
+    ground.evil.holds({"f.py": b"1"})
+    (ground.evil.folder / "objects" / os.fsdecode(name)).symlink_to("/etc")
+    assert "in the mirror it holds a link (objects/z\N{REPLACEMENT CHARACTER}" in (why := ground.why())
+    assert why.isprintable()
+
+
+def test_the_odd_name_of_a_branch_that_is_no_file_is_told_as_text(ground: Ground) -> None:
+    ground.evil.holds({"f.py": b"1"})
+    (ground.evil.folder / "HEAD").write_text("ref: refs/heads/a\u202eb\n")
+    os.mkfifo(ground.evil.folder / "refs" / "heads" / "a\u202eb")
+    assert "cannot be read (refs/heads/a\N{REPLACEMENT CHARACTER}b is not a regular file)" in ground.why()
+
+
 @pytest.mark.parametrize(
     "head",
     [

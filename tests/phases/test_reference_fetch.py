@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from phases.agent.sandbox.git import git_box_kind
+from phases.reference.fetch import keeping, removing
 from phases.reference.fetch.fetching import fetch_repositories
 from phases.reference.fetch.folders import Folder, folder_content
-from phases.reference.fetch.removing import drop, is_free, remove
+from phases.reference.fetch.removing import drop, is_free, remove, strangers
 from phases.reference.fetch.values import Refused, Rules, Wanted
 from pipeline.errors import TaskBusy, UsageError
 from tests.papers import HANGS, ROOT
@@ -347,12 +348,46 @@ def test_what_is_removed_may_be_unwritable_and_no_link_in_it_is_followed(tmp_pat
     (tree / "up").symlink_to("..")
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "f").write_bytes(b"1")
-    for folder in (tree / "a" / "b" / "a", tree / "a" / "b", tree / "a"):
+    for folder in (tree / "a" / "b" / "a", tree / "a" / "b", tree / "a", tree):
         folder.chmod(0o500)
     with without_override():
         remove("x", str(tmp_path / "code_base"))
     assert not tree.exists()
     assert contents(tmp_path) == {"kept/f": b"1"}
+
+
+def test_what_is_left_of_a_crash_while_sweeping_is_still_ours(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/b", "c/d"):
+        new_repository(ground.mirror(name)).holds(FILES)
+    ground.fetch("https://github.com/a/b", "https://github.com/c/d")
+
+    def crash(name: str, into: str) -> None:
+        remove(name, into)
+        raise KeyboardInterrupt
+
+    for _ in range(4):
+        with monkeypatch.context() as patch:
+            patch.setattr(removing, "remove", crash)
+            with pytest.raises(KeyboardInterrupt):
+                ground.fetch()
+        assert strangers(str(ground.into)) == set()
+    assert ground.fetch()["notes"] == []
+
+
+@pytest.mark.parametrize("step", ["replace_file", "sync_folder"])
+def test_what_is_left_of_a_crash_while_names_are_given_is_still_ours(
+    step: str, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*given: str) -> None:
+        raise KeyboardInterrupt
+
+    new_repository(ground.mirror("a/b")).holds(FILES)
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, step, crash)
+        with pytest.raises(KeyboardInterrupt):
+            ground.fetch("https://github.com/a/b")
+    assert strangers(str(ground.into)) == set()
+    assert [row["name"] for row in ground.fetch("https://github.com/a/b")["repositories"]] == ["a__b"]
 
 
 def test_only_what_is_ours_is_dropped(tmp_path: Path) -> None:
@@ -385,9 +420,10 @@ def test_a_folder_of_the_users_that_is_the_tasks_own_is_refused_before_anything_
     (into / "mine" / "only_copy.py").write_bytes(b"1")
     (into / ".fetching-x").mkdir()
     (tmp_path / "link").symlink_to(into)
-    given = {"folders" if flag == "references" else "mirror": str(tmp_path / place)}
+    given = str(tmp_path / place)
+    rules = Rules(folders=given) if flag == "references" else Rules(mirror=given)
     with pytest.raises(UsageError) as caught:
-        fetch_repositories([], str(into), replace(Rules(), **given), CountingGit(), lambda *row: None)
+        fetch_repositories([], str(into), rules, CountingGit(), lambda *row: None)
     assert str(caught.value).startswith(f"--{flag} {tmp_path / place} ")
     assert why in str(caught.value)
     assert str(caught.value).endswith("; put the code into a folder of its own, and name that one")
@@ -733,20 +769,33 @@ def killed(ground: Ground, last: int) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def nothing_there(into: Path) -> None:
+    shutil.rmtree(into)
+
+
+def damaged_there(into: Path) -> None:
+    """What is there has to be replaced: at no point may a folder be left without its manifest."""
+    for name in ("one", "two"):
+        (into / f"a__{name}" / "model.py").write_bytes(b"damaged")
+
+
+@pytest.mark.parametrize("before", [nothing_there, damaged_there], ids=["nothing there", "damaged there"])
 @pytest.mark.parametrize(
     "points", [3, pytest.param(20, marks=pytest.mark.drill)], ids=["at a few points", "at many points"]
 )
 def test_killed_at_any_point_it_ends_the_same_and_what_was_whole_is_not_fetched_twice(
-    points: int, ground: Ground
+    points: int, before: Callable[[Path], None], ground: Ground
 ) -> None:
     for name in ("one", "two"):
         new_repository(ground.mirror(f"a/{name}")).holds({**FILES, "name": name.encode()})
+    assert killed(ground, 0)[0] == 0
+    before(ground.into)
     code, told = killed(ground, 0)
     assert code == 0
     steps, starts = int(told.split()[-1]), told.count("git --git-dir")
     whole = contents(ground.into)
     for last in range(steps // (2 * points), steps + 1, max(1, steps // points)):
-        shutil.rmtree(ground.into)
+        before(ground.into)
         code, told = killed(ground, last)
         assert code == -signal.SIGKILL, f"it was not killed at step {last}"
         first_was_whole = "TELL 1 2" in told

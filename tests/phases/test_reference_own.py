@@ -16,7 +16,7 @@ REFERENCES = ("[1] B. Jones. A title of a thing. In ICML, 2019.", "[2] D. Kim. S
 def found(
     body: str, *, first: str = "x", title: str = "FooNet: Fast learning of things", links: Any = (), paged: bool = True
 ) -> dict[str, Any]:
-    """reference.txt of a paper of Anna Schmidt, Bo Li and Hans Müller: `first` stands on page 1, `body` in the method on page 5."""
+    """reference.txt of a paper of Schmidt, Li and Müller: `first` stands on page 1, `body` in the method on page 5."""
     head = ("<!-- page 1 -->\n" if paged else "") + f"# {title}\n\n## 1 Introduction\n\n{first}\n\n"
     method = ("<!-- page 5 -->\n" if paged else "") + f"## 2 Method\n\nWe wait for long.\n\n{body}\n\n"
     text = f"{head}{method}## References\n\n" + "\n\n".join(REFERENCES)

@@ -21,7 +21,8 @@ def refuse_own(rules: Rules, into: str) -> None:
         if not folder or not (_lies_in(place, base) or _lies_in(base, place)):
             continue
         if _lies_in(place, base):
-            raise _refused(flag, folder, f"lies in {printable(base)}, where this task keeps what it fetches")
+            how = "is" if place == base else "lies in"
+            raise _refused(flag, folder, f"{how} {printable(base)}, where this task keeps what it fetches")
         if flag == "mirror" or place in (task, os.path.dirname(task)):
             raise _refused(flag, folder, f"holds this task itself ({printable(task)})")
 

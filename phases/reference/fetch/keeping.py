@@ -13,6 +13,7 @@ from phases.reference.fetch.beneath import opened, read_beneath, walk, write_ben
 from phases.reference.fetch.choosing import LFS, is_pointer
 from phases.reference.fetch.licences import licence_of, may_name_a_licence
 from phases.reference.fetch.manifests import Manifest, is_sound, manifest_of, manifest_path
+from phases.reference.fetch.names import printable
 from phases.reference.fetch.removing import TEMPORARY, drop, is_free
 from phases.reference.fetch.values import LARGEST_FILE, Refused, Source
 from pipeline.files import failure, replace_file, sha256, sync_folder, write_durable
@@ -107,7 +108,9 @@ def _put(tree: str, manifest: str, name: str, into: str) -> None:
     """
     drop(name, into, manifest=False)
     if not is_free(name, into):
-        raise Refused(f"something that is not ours came to {os.path.join(into, name)} meanwhile; move it away")
+        raise Refused(
+            f"something that is not ours came to {printable(os.path.join(into, name))} meanwhile; move it away"
+        )
     try:
         replace_file(manifest, manifest_path(name, into))
         sync_folder(into)

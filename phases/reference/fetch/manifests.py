@@ -62,7 +62,7 @@ def _are_counts(value: Any) -> bool:
 
 
 def _are_rows(value: Any) -> bool:
-    return isinstance(value, list) and all(_is_row(row) for row in value)
+    return isinstance(value, list) and all(map(_is_row, value)) and len({row["path"] for row in value}) == len(value)
 
 
 def _is_row(row: Any) -> bool:

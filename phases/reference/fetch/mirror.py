@@ -64,11 +64,12 @@ def _repository(top: str, inner: str, folder: str) -> Mirrored:
     try:
         if link := next(_links(place), None):
             raise Refused(
-                f"in the mirror it holds a link ({link}), and no link is followed; make a clone there without"
+                f"in the mirror it holds a link ({printable(link)}), and no link is followed; make a clone there without"
             )
         commit = _commit(place)
     except OSError as error:
-        raise Refused(f"in the mirror it cannot be read ({error.strerror or error}); make a new clone there") from error
+        why = printable(str(error.strerror or error))
+        raise Refused(f"in the mirror it cannot be read ({why}); make a new clone there") from error
     if commit is None:
         raise Refused("in the mirror it is empty, or its HEAD names no branch that is there; make a new clone there")
     return Mirrored(folder, os.path.join(place, "objects"), commit)

@@ -55,7 +55,7 @@ def remove(name: str, into: str) -> None:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)
             return
-        top = os.open(path, _FOLDER)
+        top = _unlocked(path)
         try:
             _empty(top)
         finally:
@@ -106,14 +106,21 @@ def _empty(top: int) -> None:
 
 def _emptied(folder: int, top: int) -> list[str]:
     """Removes the files in a folder, and moves the folders in it to the top, under names of no one's choice."""
-    with suppress(OSError):
-        os.fchmod(folder, 0o700)  # one that was made unwritable goes all the same
     moved = []
     for name in os.listdir(folder):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder)
             continue
+        os.close(_unlocked(name, folder))
         fresh = secrets.token_hex(16)
         os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)
         moved.append(fresh)
     return moved
+
+
+def _unlocked(name: str, beneath: int | None = None) -> int:
+    """An open folder, which may be emptied and moved from now on, also if it was made unwritable."""
+    folder = os.open(name, _FOLDER, dir_fd=beneath)
+    with suppress(OSError):
+        os.fchmod(folder, 0o700)
+    return folder

@@ -13,7 +13,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.reference.index.packing import CHUNK, Chunk, Unusable, chunks_of, packed, unpacked, unpacked_chunk
+from phases.reference.index.asking import Statements
+from phases.reference.index.packing import (
+    CHUNK,
+    Chunk,
+    Unusable,
+    chunks_of,
+    packed,
+    parsed_json,
+    unpacked,
+    unpacked_chunk,
+)
 from phases.reference.parse.parsed import VERSION, Parsed, Piece
 from phases.reference.parse.terms import folded, words_of
 
@@ -58,7 +68,7 @@ class Cache:
     """An open cache, for one writer at a time; others wait."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
+        self._db = Statements(connection)
         self._chunks: dict[int, Chunk] = {}
         """Some that were unpacked last; several hits are often of one."""
         self._more = 0
@@ -67,54 +77,52 @@ class Cache:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all or nothing."""
-        self._db.execute("BEGIN IMMEDIATE")
+        self._db.run("BEGIN IMMEDIATE")
         self._more = 0
         try:
             yield
             # Once and at the end: an UPDATE sets a savepoint, and at each of those FTS5 writes out what it has gathered.
-            self._db.execute("UPDATE totals SET pieces = pieces + ?", (self._more,))
-            self._db.execute("COMMIT")
+            self._db.run("UPDATE totals SET pieces = pieces + ?", (self._more,))
+            self._db.run("COMMIT")
         finally:
             if self._db.in_transaction:  # something ended it in the middle
-                self._db.execute("ROLLBACK")
+                self._db.run("ROLLBACK")
 
-    def summary(self, repository: str) -> dict[str, Any] | None:
-        """What was kept of a repository when it was last indexed."""
-        row = self._db.execute("SELECT row FROM repositories WHERE name = ?", (repository,)).fetchone()
-        return json.loads(row[0]) if row else None
+    def summary(self, repository: str) -> Any:
+        """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
+        row = self._db.first("SELECT row FROM repositories WHERE name = ?", (repository,))
+        return parsed_json(row[0]) if row else None
 
     def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
         """None: it is no longer whole."""
         with self.writing():
-            self._db.execute("DELETE FROM repositories WHERE name = ?", (repository,))
+            self._db.run("DELETE FROM repositories WHERE name = ?", (repository,))
             if row is not None:
-                self._db.execute("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
+                self._db.run("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
 
     def files(self, repository: str) -> dict[str, tuple[str, str, str]]:
         """path: (sha256, language, made_by) of every file that is there."""
         query = "SELECT path, sha256, language, made_by FROM files WHERE repository = ?"
-        return {
-            path: (digest, language, made) for path, digest, language, made in self._db.execute(query, (repository,))
-        }
+        return {path: (digest, language, made) for path, digest, language, made in self._db.rows(query, (repository,))}
 
     def parsed(self, repository: str, path: str) -> Parsed | None:
         """Symbols, imports, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
-        row = self._db.execute(query, (repository, path)).fetchone()
+        row = self._db.first(query, (repository, path))
         return unpacked(row[0]) if row else None
 
     def has(self, sha256: str, language: str, made_by: str) -> bool:
         """Whether known() finds something."""
         query = "SELECT 1 FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        return self._db.execute(query, (sha256, language, made_by)).fetchone() is not None
+        return self._db.first(query, (sha256, language, made_by)) is not None
 
     def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
         """The same content, wherever it stands, with its pieces."""
         query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        row = self._db.execute(query, (sha256, language, made_by)).fetchone()
+        row = self._db.first(query, (sha256, language, made_by))
         if not row:
             return None
-        chunks = self._db.execute("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
+        chunks = self._db.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
         pieces = tuple(piece for (data,) in chunks for piece in unpacked_chunk(data).pieces)
         return unpacked(row[1])._replace(pieces=pieces)
 
@@ -123,9 +131,9 @@ class Cache:
         self.remove(repository, (row.path,))
         values = (repository, row.path, row.sha256, row.language, made_by, packed(parsed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
-        number = self._db.execute(insert, values).lastrowid or 0
+        number = self._db.run(insert, values)
         first = number * _MOST_SYMBOLS
-        self._db.executemany(
+        self._db.many(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (at, one.name, folded(one.name), one.parent, one.kind, one.line, one.end, one.signature)
@@ -137,71 +145,70 @@ class Cache:
     def _add_pieces(self, file: int, path: str, pieces: tuple[Piece, ...]) -> None:
         rows: list[tuple[object, ...]] = []
         for data, chunk in chunks_of(path, pieces):
-            number = self._db.execute("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data)).lastrowid or 0
+            number = self._db.run("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data))
             rows += [(number * CHUNK + at, *piece[4:], path) for at, piece in enumerate(chunk)]
-        self._db.executemany("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
+        self._db.many("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
         self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
         """Takes files out. Within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
-            found = self._db.execute(query, (repository, path)).fetchone()
+            found = self._db.first(query, (repository, path))
             if found:
                 self._remove(int(found[0]))
 
     def _remove(self, file: int) -> None:
         self._chunks.clear()  # a number may be given again
-        texts = self._db.execute("SELECT id, data FROM texts WHERE file = ?", (file,)).fetchall()
-        for number, data in texts:
+        for number, data in self._db.rows("SELECT id, data FROM texts WHERE file = ?", (file,)):
             chunk = unpacked_chunk(data)
             rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
             delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
-            self._db.executemany(delete, rows)
+            self._db.many(delete, rows)
             self._more -= len(rows)
-        self._db.execute("DELETE FROM texts WHERE file = ?", (file,))
+        self._db.run("DELETE FROM texts WHERE file = ?", (file,))
         first = file * _MOST_SYMBOLS
-        self._db.execute("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
-        self._db.execute("DELETE FROM files WHERE id = ?", (file,))
+        self._db.run("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
+        self._db.run("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
         """The names of all that have a file here."""
-        return [name for (name,) in self._db.execute("SELECT DISTINCT repository FROM files ORDER BY repository")]
+        return [name for (name,) in self._db.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
         """How many pieces there are, of all repositories."""
-        return int(self._db.execute("SELECT pieces FROM totals").fetchone()[0])
+        return int(self._there("SELECT pieces FROM totals")[0])
 
     def pieces_with(self, word: str) -> int:
         """How many pieces hold a word."""
-        found = self._db.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
+        found = self._db.first("SELECT doc FROM counts WHERE term = ?", (word,))
         return int(found[0]) if found else 0
 
     def signature(self, file: int, line: int, kind: str) -> str:
         """Of the symbol that begins there."""
         first = file * _MOST_SYMBOLS
         query = "SELECT signature FROM symbols WHERE id >= ? AND id < ? AND line = ? AND kind = ?"
-        found = self._db.execute(query, (first, first + _MOST_SYMBOLS, line, kind)).fetchone()
+        found = self._db.first(query, (first, first + _MOST_SYMBOLS, line, kind))
         return str(found[0]) if found else ""
 
     def content(self, file: int) -> tuple[str, str]:
         """Digest and language of a file."""
-        found = self._db.execute("SELECT sha256, language FROM files WHERE id = ?", (file,)).fetchone()
-        return str(found[0]), str(found[1])
+        digest, language = self._there("SELECT sha256, language FROM files WHERE id = ?", file)
+        return str(digest), str(language)
 
     def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
         """Functions and types of this name, spelled as may be: file, parent, name and line."""
-        return self._db.execute(
+        return self._db.rows(
             "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
             " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
             " ORDER BY s.parent != '', f.path, s.line LIMIT 50",
             (folded, repository),
-        ).fetchall()
+        )
 
     def place(self, file: int) -> tuple[str, str]:
         """Path and language of a file."""
-        found = self._db.execute("SELECT path, language FROM files WHERE id = ?", (file,)).fetchone()
-        return str(found[0]), str(found[1])
+        path, language = self._there("SELECT path, language FROM files WHERE id = ?", file)
+        return str(path), str(language)
 
     def piece(self, number: int) -> Piece:
         """A piece, with its words."""
@@ -220,10 +227,17 @@ class Cache:
         if number not in self._chunks:
             if len(self._chunks) >= _REMEMBERED:
                 self._chunks.clear()
-            found = self._db.execute("SELECT data FROM texts WHERE id = ?", (number,)).fetchone()
-            self._chunks[number] = unpacked_chunk(found[0] if found else b"")
+            (data,) = self._there("SELECT data FROM texts WHERE id = ?", number)
+            self._chunks[number] = unpacked_chunk(data)
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query of ours finds."""
-        return self._db.execute(query, tuple(values)).fetchall()
+        """What a query of ours finds; asking.py says what each of its columns must be."""
+        return self._db.rows(query, tuple(values))
+
+    def _there(self, query: str, *values: object) -> tuple[Any, ...]:
+        """A row that must be there, for another one names it."""
+        found = self._db.first(query, values)
+        if found is None:
+            raise Unusable("a row of the cache is damaged: it names another one, and that is not there")
+        return found

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from phases.reference.parse.frames import LARGEST
-from phases.reference.parse.parsed import Import, Parsed, Piece, Symbol
+from phases.reference.parse.frames import LARGEST, parsed_in
+from phases.reference.parse.parsed import Parsed, Piece
 
 CHUNK = 64
 """Pieces that are packed together at most."""
@@ -37,13 +37,7 @@ def unpacked(data: bytes) -> Parsed:
     """What was packed, without pieces. Raises Unusable."""
     try:
         lines, symbols, imports, fault = _unpacked(data)
-        return Parsed(
-            lines,
-            tuple(Symbol(*row) for row in symbols),
-            tuple(Import(module, tuple(names), line) for module, names, line in imports),
-            (),
-            fault,
-        )
+        return parsed_in({"parsed": [lines, symbols, imports, (), fault]})
     except (ValueError, TypeError) as error:
         raise Unusable(f"a row of the cache is damaged: {error}") from error
 
@@ -64,12 +58,18 @@ def unpacked_chunk(data: bytes) -> Chunk:
     """What was packed. Raises Unusable."""
     try:
         path, rows = _unpacked(data)
-        chunk = Chunk(path, tuple(Piece(*row) for row in rows))
-        words = (word for piece in chunk.pieces for word in (piece.names, piece.doc, piece.body))
-        if not isinstance(path, str) or not all(isinstance(word, str) for word in words):
+        if not isinstance(path, str):
             raise ValueError("words that are none")
-        return chunk
+        return Chunk(path, parsed_in({"parsed": [0, (), (), rows, ""]}).pieces)
     except (ValueError, TypeError) as error:
+        raise Unusable(f"a row of the cache is damaged: {error}") from error
+
+
+def parsed_json(text: str) -> Any:
+    """What a text says. Raises Unusable."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise Unusable(f"a row of the cache is damaged: {error}") from error
 
 

@@ -10,7 +10,7 @@ import sys
 import warnings
 from typing import BinaryIO
 
-from phases.reference.parse.frames import LENGTHS, answer, header
+from phases.reference.parse.frames import GIVEN_UP, LENGTHS, answer, frame, header
 from phases.reference.parse.parsed import Parsed
 from phases.reference.parse.parsing import parse_code
 
@@ -25,6 +25,8 @@ def main() -> None:
     _set_limits()
     warnings.simplefilter("ignore")
     gc.disable()  # trees of syntax are no cycles: collecting while one is made costs a third of the time
+    sys.stdout.buffer.write(frame({"ready": True}))
+    sys.stdout.buffer.flush()
     serve(sys.stdin.buffer, sys.stdout.buffer, seconds)
 
 
@@ -47,7 +49,9 @@ def _answer(language: str, data: bytes, number: int) -> bytes:
     try:
         return answer(parse_code(language, data), number)
     except MemoryError:
-        return answer(Parsed(data.count(b"\n") + 1, fault="parsing it takes more memory than a file may"), number)
+        return answer(
+            Parsed(data.count(b"\n") + 1, fault=GIVEN_UP + "parsing it takes more memory than a file may"), number
+        )
 
 
 def _set_limits() -> None:

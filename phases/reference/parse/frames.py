@@ -12,6 +12,10 @@ LENGTHS = struct.Struct("!II")
 LARGEST = 96 * 1024 * 1024
 """Bytes of an answer; the pieces of the largest notebook have a third of that."""
 
+GIVEN_UP = "given up: "
+"""How a fault begins that may be the machine's: out of time or memory, ended by a signal. The next run tries it again."""
+_MOST_LINES = 2**31
+
 
 class Nonsense(ValueError):
     """What came is no answer."""
@@ -58,12 +62,12 @@ def _symbol(name: object, kind: object, line: object, end: object, *words: objec
     parent, signature, doc = words
     if kind not in KINDS:
         raise Nonsense("an unknown kind")
-    return Symbol(_word(name), _word(kind), _number(line), _number(end), _word(parent), _word(signature), _word(doc))
+    return Symbol(_word(name), _word(kind), _number(line, 1), _number(end), _word(parent), _word(signature), _word(doc))
 
 
 def _piece(kind: object, name: object, line: object, end: object, *words: object) -> Piece:
     names, doc, body = words
-    return Piece(_word(kind), _word(name), _number(line), _number(end), _word(names), _word(doc), _word(body))
+    return Piece(_word(kind), _word(name), _number(line, 1), _number(end), _word(names), _word(doc), _word(body))
 
 
 def _word(value: object) -> str:
@@ -73,7 +77,7 @@ def _word(value: object) -> str:
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
-def _number(value: object) -> int:
-    if type(value) is not int or value < 0:
+def _number(value: object, least: int = 0) -> int:
+    if type(value) is not int or not least <= value <= _MOST_LINES:
         raise Nonsense("a number that is none")
     return value

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from collections import deque
+from typing import Any
 
 from phases.reference.parse.frames import LARGEST, LENGTHS, Nonsense, frame, header, parsed_in
 from phases.reference.parse.parsed import Parsed
+from pipeline.errors import PhaseError
 
 _CHUNK = 1 << 18
 _PIPE = 1 << 20
@@ -21,14 +23,7 @@ class OneParser:
 
     def __init__(self, seconds: int) -> None:
         """`seconds` of processor time for each file."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, seconds))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
+        self._process = _started(seconds)
         if not self._process.stdin or not self._process.stdout:
             raise OSError("a parser was started without its pipes")
         self.questions, self.answers = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -38,6 +33,8 @@ class OneParser:
         self._going: deque[memoryview] = deque()
         self._come = bytearray()
         self._heard = 0
+        self.is_ready = False
+        """Whether it said that it has begun; one that never does so fails for the machine's reasons, not for a file's."""
 
     @property
     def has_more_to_say(self) -> bool:
@@ -75,6 +72,23 @@ class OneParser:
 
     def listen(self) -> Parsed | None:
         """Its next answer, or None where that is not all there yet. Raises Nonsense, and EOFError where it has ended."""
+        if not self.is_ready:
+            head = self._next()
+            if head is None:
+                return None
+            if head != {"ready": True}:
+                raise Nonsense("an answer before it was ready")
+            self.is_ready = True
+        head = self._next()
+        if head is None:
+            return None
+        if head.get("number") != self._heard:
+            raise Nonsense("an answer to another question")
+        self._heard += 1
+        return parsed_in(head)
+
+    def _next(self) -> dict[str, Any] | None:
+        """What it says next; None where that has not all come."""
         while (size := self._size_of_next()) is None:
             try:
                 part = os.read(self.answers, _CHUNK)
@@ -85,10 +99,7 @@ class OneParser:
             self._come += part
         head = header(bytes(self._come[LENGTHS.size : size]))
         del self._come[:size]
-        if head.get("number") != self._heard:
-            raise Nonsense("an answer to another question")
-        self._heard += 1
-        return parsed_in(head)
+        return head
 
     def _size_of_next(self) -> int | None:
         """The length of an answer that has come; None where some of it has not."""
@@ -106,6 +117,28 @@ class OneParser:
         with self._process:
             pass
         return self._process.returncode
+
+
+def _started(seconds: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, seconds))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise not_started(error.strerror or str(error)) from error
+
+
+def not_started(why: str) -> PhaseError:
+    """The error of a machine that runs no parser."""
+    return PhaseError(
+        f"cannot start a process that parses code ({why}): the machine is short of memory or processes, or"
+        f" {sys.executable or 'the Python'} is damaged; mend that, and index again with: pipeline resume"
+    )
 
 
 def _widen(end: int) -> None:

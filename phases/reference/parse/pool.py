@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from phases.reference.parse.frames import Nonsense
-from phases.reference.parse.one_parser import OneParser
+from phases.reference.parse.busy import Busy, Job
+from phases.reference.parse.frames import GIVEN_UP, Nonsense
+from phases.reference.parse.one_parser import not_started
 from phases.reference.parse.parsed import Parsed
 
 SECONDS = 20.0
@@ -20,53 +21,13 @@ _TINY_JOB = 20
 """So few files are not worth a second child."""
 _FILES_AHEAD, _BYTES_AHEAD = 256, 16 * 1024 * 1024
 """What is read before it is needed."""
-_FILES_AT_CHILD, _BYTES_AT_CHILD = 32, 1024 * 1024
-"""What a child has at most, the file that it works on among it: it must not stand idle while its parent writes."""
 _AWAY = 1.0
+MOST_GIVEN_UP, LONGEST_GIVEN_UP = 20, 300.0
+"""Files, and seconds spent on them, after which what is left is taken as text: a repository of traps would take days."""
+_ENOUGH = GIVEN_UP + "so many other files of the repository could not be parsed in time that this one was not tried"
+_MOST_STARTS = 3
+"""Children that end before they are ready, one after the other, before that is an error."""
 Key = TypeVar("Key")
-
-
-class _Job(NamedTuple):
-    number: int
-    language: str
-    data: bytes
-    fault: str = ""
-    """What went wrong with it before, where it is now tried as plain text."""
-    again: bool = False
-    """Whether a child failed over it already, which might have been spoilt by the file before."""
-
-
-class _Busy:
-    """A child, with the files that it has."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self.child = OneParser(int(seconds))
-        self.jobs: deque[_Job] = deque()
-        self._bytes = 0
-        self.until = 0.0
-        """When the first of its files must be done."""
-
-    def takes(self, job: _Job) -> bool:
-        """Whether there is room for one more."""
-        room = len(self.jobs) < _FILES_AT_CHILD and self._bytes + len(job.data) <= _BYTES_AT_CHILD
-        return room or not self.jobs
-
-    def take(self, job: _Job) -> None:
-        """Hands the child a file."""
-        if not self.jobs:
-            self.until = time.monotonic() + self._seconds
-        self.jobs.append(job)
-        self._bytes += len(job.data)
-        self.child.ask(job.language, job.data)
-
-    def answered(self) -> _Job:
-        """The file that an answer is about."""
-        if not self.jobs:
-            raise Nonsense("an answer that nobody asked for")
-        self.until = time.monotonic() + self._seconds
-        self._bytes -= len(self.jobs[0].data)
-        return self.jobs.popleft()
 
 
 class _Given(NamedTuple, Generic[Key]):
@@ -84,11 +45,12 @@ class Parsers:
         """`count` children at most (one for each processor, four at most, if not given); `seconds` that one file may take."""
         self._count = max(1, count if count is not None else min(_MOST_CHILDREN, _processors()))
         self._seconds = seconds
-        self._children: list[_Busy] = []
-        self._waiting: deque[_Job] = deque()
+        self._children: list[Busy] = []
+        self._waiting: deque[Job] = deque()
         self._done: dict[int, Parsed] = {}
         self._looked = time.monotonic()
         """When the children were last looked at."""
+        self._given_up, self._spent, self._unstarted = 0, 0.0, 0
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +72,7 @@ class Parsers:
         for number, (key, language, data) in enumerate(files):
             given.append(_Given(number, key, len(data)))
             ahead += len(data)
-            self._waiting.append(_Job(number, language, data))
+            self._waiting.append(Job(number, language, data))
             self._work(wait=False)
             while len(given) >= _FILES_AHEAD or ahead >= _BYTES_AHEAD:
                 first, parsed = self._first(given)
@@ -141,6 +103,7 @@ class Parsers:
     def _work(self, *, wait: bool) -> None:
         """Hands out what waits, and takes what has come; with `wait` something has happened when it returns."""
         self._forgive()
+        self._spare()
         while self._waiting and (free := self._free(self._waiting[0])):
             free.take(self._waiting.popleft())
         busy = [one for one in self._children if one.jobs]
@@ -154,7 +117,22 @@ class Parsers:
             if one.child.answers in ready:
                 self._hear(one)
             if one in self._children and one.jobs and time.monotonic() >= one.until:
-                self._give_up(one, f"parsing it took more than {self._seconds:g} s", again=False)
+                self._give_up(one, f"{GIVEN_UP}parsing it took more than {self._seconds:g} s", again=False)
+
+    def _spare(self) -> None:
+        """Where too much was given up already, takes what waits as text, and what fails as that too as nothing."""
+        if self._given_up < MOST_GIVEN_UP and self._spent < LONGEST_GIVEN_UP:
+            return
+        hopeless = self._given_up >= 2 * MOST_GIVEN_UP or self._spent >= 2 * LONGEST_GIVEN_UP
+        for _ in range(len(self._waiting)):
+            job = self._waiting.popleft()
+            spared = job.as_text(_ENOUGH)
+            if spared and not hopeless:
+                self._waiting.append(spared)
+            elif hopeless or job.language == "notebook":
+                self._done[job.number] = job.as_nothing(job.fault or _ENOUGH)
+            else:
+                self._waiting.append(job)
 
     def _forgive(self) -> None:
         """While nobody looks, as while a writer waits for another, a child may be kept waiting: that is not its fault."""
@@ -163,20 +141,21 @@ class Parsers:
             one.until += away
         self._looked += away
 
-    def _free(self, job: _Job) -> _Busy | None:
+    def _free(self, job: Job) -> Busy | None:
         """The child that has least to do and takes a file, a new one if there may be one more and all are busy."""
         for one in [one for one in self._children if not one.jobs and not one.child.runs]:
             self._end(one)
         free = min(self._children, key=lambda one: len(one.jobs), default=None)
         most = self._count if job.number >= _TINY_JOB else 1
         if len(self._children) < most and (free is None or free.jobs):
-            free = _Busy(self._seconds)
+            free = Busy(self._seconds)
             self._children.append(free)
         return free if free and free.takes(job) else None
 
-    def _hear(self, one: _Busy) -> None:
+    def _hear(self, one: Busy) -> None:
         try:
-            while (parsed := one.child.listen()) is not None:
+            while (parsed := one.listen()) is not None:
+                self._unstarted = 0
                 job = one.answered()
                 self._done[job.number] = parsed._replace(fault=job.fault or parsed.fault)
         except Nonsense:
@@ -184,27 +163,39 @@ class Parsers:
         except EOFError:
             self._give_up(one, "", again=True)
 
-    def _give_up(self, one: _Busy, why: str, *, again: bool) -> None:
+    def _give_up(self, one: Busy, why: str, *, again: bool) -> None:
         """Ends a child that failed. Its first file is tried again if it may, then as plain text: a search still finds it."""
-        jobs = list(one.jobs)
+        jobs, spent = list(one.jobs), one.spent
         code = self._end(one)
         self._waiting.extendleft(reversed(jobs[1:]))
+        if not one.child.is_ready:
+            self._waiting.extendleft(jobs[:1])
+            self._count_start(why or _ending(code))
+            return
+        self._spent += spent
         for job in jobs[:1]:
             if again and not job.again:
                 self._waiting.appendleft(job._replace(again=True))
                 continue
+            self._given_up += 1
             fault = job.fault or why or _ending(code)
-            if job.language in ("text", "notebook"):
-                self._done[job.number] = Parsed(job.data.count(b"\n") + 1, fault=fault)
+            if text := job.as_text(fault):
+                self._waiting.appendleft(text)
             else:
-                self._waiting.appendleft(_Job(job.number, "text", job.data, fault))
+                self._done[job.number] = job.as_nothing(fault)
 
-    def _end(self, one: _Busy) -> int:
+    def _count_start(self, why: str) -> None:
+        """A child that ends before it is ready has met no file."""
+        self._unstarted += 1
+        if self._unstarted >= _MOST_STARTS:
+            raise not_started(why.removeprefix(GIVEN_UP))
+
+    def _end(self, one: Busy) -> int:
         self._children.remove(one)
         return one.child.end()
 
 
-def _ready(busy: Iterable[_Busy], seconds: float) -> set[int]:
+def _ready(busy: Iterable[Busy], seconds: float) -> set[int]:
     """The ends of pipes at which something can be done, waited for so long at most."""
     poll = select.poll()
     for one in busy:
@@ -217,7 +208,7 @@ def _ready(busy: Iterable[_Busy], seconds: float) -> set[int]:
 def _ending(code: int) -> str:
     if code > 0:
         return "the parser has a fault that this file brings out, please report it"
-    return f"parsing it ended with signal {-code}, as damage or a trap in a file makes it end"
+    return f"{GIVEN_UP}parsing it ended with signal {-code}, as damage or a trap in a file makes it end"
 
 
 def _processors() -> int:
