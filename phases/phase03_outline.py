@@ -11,4 +11,4 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     return {"outline.json": outline_of(inputs["paper.md"])}
 
 
-PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run, version=2)
+PHASE = Phase(number="03", name="outline", reads=("paper.md",), writes=("outline.json",), run=run, version=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pipeline.errors import PhaseError, UsageError
 from pipeline.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
     wanted = [Wanted(row["url"], row["role"], tuple(row["references"])) for row in rows]
     into = os.path.join(ctx.paths.root, "code_base")
-    return {"code_base.json": fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)}
+    try:
+        return {"code_base.json": fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)}
+    except UsageError as error:  # the command has looked already: a link that was laid since
+        raise PhaseError(str(error)) from error
 
 
 def _rules(ctx: Context) -> Rules:

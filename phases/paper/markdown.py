@@ -9,6 +9,10 @@ from pipeline.formats import Markdown, compose_markdown
 
 _BLANK = "\n"
 PAGE_MARK = re.compile(r"^<!-- page ([0-9]+) -->$", re.MULTILINE)
+URL = re.compile(
+    r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
+)
+"""Scripts without blanks go on right behind an address; letters with accents may stand in one."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 

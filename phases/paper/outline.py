@@ -9,15 +9,11 @@ from typing import Any
 from phases.paper.anchors import anchors_of
 from phases.paper.bibliography import references_of
 from phases.paper.headings import ABSTRACT, REFERENCES, number_of, plain, without_number
-from phases.paper.markdown import PAGE_MARK
+from phases.paper.markdown import PAGE_MARK, URL
 from phases.paper.places import Places
 from pipeline.formats import Markdown
 
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
-_URL = re.compile(
-    r"https?://[^\s<>()\[\]{}\"'`|\\\u2010-\u2027\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]+"
-)
-"""Scripts without blanks go on right behind an address; letters with accents may stand in one."""
 _MOST_LINKS = 1000
 _LONGEST_ABSTRACT = 5000
 
@@ -121,7 +117,7 @@ def _links(text: str, body_start: int, known: list[dict[str, Any]], places: Plac
     for row in known[:_MOST_LINKS]:
         seen.setdefault(row["url"], dict(row))
     whole = sorted(seen)
-    for match in _URL.finditer(text, body_start):
+    for match in URL.finditer(text, body_start):
         url = match.group().rstrip(".,;:!?*_")
         if len(seen) >= _MOST_LINKS:
             break

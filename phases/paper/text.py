@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from phases.paper.markdown import URL
 from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
 
 _FRONT = re.compile(r"\A---\n((?:[A-Za-z_][\w-]*:[^\n]*\n|[ \t-][^\n]*\n)+)---\n")
@@ -17,7 +18,6 @@ _SETEXT = re.compile(r"^(=|-)\1{2,}[ \t]*$")
 _OWN_MARK = re.compile(r"page [0-9]{1,6}")
 _LONGEST_TITLE = 80
 _MOST_HIDDEN, _LONGEST_HIDDEN = 200, 300
-_URL = re.compile(r"https?://[^\s<>()\[\]{}\"'`|]+")
 
 
 def read_text(content: bytes, *, markdown: bool) -> Reading:
@@ -30,7 +30,7 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
     body = text[front.end() :] if front else text if markdown else _with_headings(text)
     match = _TITLE.search(_FENCED.sub("", body)) or (front and _GIVEN_TITLE.search(front.group(1)))
     body, hidden = _without_comments(body) if markdown else (body, [])
-    links = dict.fromkeys(found.rstrip(".,;:!?") for found in _URL.findall(body))
+    links = dict.fromkeys(found.rstrip(".,;:!?") for found in URL.findall(body))
     return Reading(
         verdict=OK,
         reader="markdown 2" if markdown else "text 2",

@@ -21,7 +21,7 @@ from pipeline.cli.console import warn
 from pipeline.cli.own import config_folder, own_hooks
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
-from pipeline.cli.vouched import refuse_strange, sealed, whole
+from pipeline.cli.vouched import refuse_own_folders, refuse_strange, sealed, whole
 from pipeline.errors import PipelineError, UsageError
 from pipeline.phase import Decision
 from pipeline.request import Run, missing_input, stale_phases
@@ -57,6 +57,7 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
         values = _with_more_money(effective(settings, task, flags), options["add_usd"])
         begun = {**task, "settings": stored(values)}
         refuse_strange(begun, settings, command_name(store))
+        refuse_own_folders(values, store.path("code_base"))
         make_folder(store.path("logs"))
         with task_log(store.path("logs/system.jsonl")):
             if left:

@@ -55,6 +55,16 @@ def refuse_strange(task: Mapping[str, Any], settings: Settings, name: str) -> No
     )
 
 
+def refuse_own_folders(values: Mapping[str, Any], code_base: str) -> None:
+    """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
+    if not (values["references"] or values["mirror"]):
+        return
+    from phases.reference.fetch.apart import refuse_own
+    from phases.reference.fetch.values import Rules
+
+    refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
+
+
 def _said(task: Mapping[str, Any]) -> dict[str, str]:
     settings = task["settings"]
     named = {name: str(settings[name]) for name in _NAMED if settings.get(name)}

@@ -329,7 +329,7 @@ def test_a_lookup_that_cannot_be_kept_is_refused_before_anything_is_made(tmp_pat
     assert not command.task("paper").exists()
 
 
-def test_a_dump_that_is_gone_on_resume_degrades_the_references_and_the_run_goes_on(
+def test_a_dump_that_is_gone_on_resume_leaves_the_rules_and_the_run_goes_on(
     tmp_path: Path, mirror: Path
 ) -> None:
     command = Command(tmp_path)
@@ -339,8 +339,8 @@ def test_a_dump_that_is_gone_on_resume_degrades_the_references_and_the_run_goes_
     (tmp_path / "dump.json").unlink()
     ended = command("resume", "paper")
     assert ended.code == 3, ended.err
-    assert [statuses(command)[name] for name in TRIO] == ["degraded", "skipped", "skipped"]
-    assert "there is no file" in command.document("paper", "report.json")["reason"]
+    assert [statuses(command)[name] for name in TRIO] == ["done"] * 3
+    assert "there is no file" in references(command)["lookups"][0]["why"]
 
 
 def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
