@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.cli.assembly import command_name, near, program
 from pipeline.cli.console import complain, say, say_json
+from pipeline.errors import PipelineError
 from pipeline.store import TaskStore
 
 _SHOWN = 8
@@ -75,13 +76,28 @@ def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
         ("initial_plan.txt", "the plan; every requirement cites section and page"),
         ("generate_code", written),
         ("traceability.json", "which requirement is where in the code"),
+        ("code_base", _fetched(store)),
         ("report.json", "this report, for programs"),
     ]
     return [
         (os.path.join(root, name), what)
         for name, what in candidates
-        if store.exists(name) and (files["planned"] or name != "generate_code")  # a paused run has counted none
+        if what
+        and store.exists(name)
+        and (files["planned"] or name != "generate_code")  # a paused run has counted none
     ]
+
+
+def _fetched(store: TaskStore) -> str:
+    """How much of other people's code there is; empty where there is none."""
+    try:
+        rows = store.load("code_base.json").get("repositories", ()) if store.exists("code_base.json") else ()
+    except PipelineError:
+        return ""  # it is damaged: whoever reads it next says so
+    if not rows:
+        return ""
+    count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
+    return f"code of {count} that the paper stands on; {program()} search {command_name(store)} QUERY"
 
 
 def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
