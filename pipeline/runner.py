@@ -54,6 +54,7 @@ class _Runner:
         self._settled: set[str] = set()
         self._running: dict[str, dict[str, str]] = {}
         self._waiting: dict[str, Paused] = {}
+        self._overtaken: set[str] = set()
         self._untold: list[Event] = []
         self._announced = False
         self._results: Any = None
@@ -76,8 +77,10 @@ class _Runner:
             if self._running:
                 self._settle(*self._results.get())
         self._note_and_tell()
-        for paused in self._waiting.values():
-            raise paused
+        if self._waiting:
+            first, *others = self._waiting.values()
+            reasons = dict.fromkeys([str(first), *map(str, others)])
+            raise Paused("; ".join(reasons), stop_reason=first.stop_reason) if others else first
 
     def _ready(self) -> list[tuple[Phase, str]]:
         """The phases that can start now, and why each must. What is up to date is settled on the way."""
@@ -156,7 +159,9 @@ class _Runner:
             error=text,
         )
         self._store.commit(phase, result.documents or {}, stamp)
-        self._settled.add(phase.number)
+        if phase.number not in self._overtaken:  # else what it read may have changed under it: it is looked at anew
+            self._settled.add(phase.number)
+        self._overtaken.discard(phase.number)
         story(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
         self._untold.append(Event(result.status, phase, text or "", result.seconds))
 
@@ -166,6 +171,7 @@ class _Runner:
         self._run.watch(Event(result.status, phase, text, result.seconds))
         if isinstance(result.error, InputsChanged):
             self._settled.clear()
+            self._overtaken |= self._running.keys()
         elif isinstance(result.error, Paused) and self._mode != "fast":
             self._waiting[phase.number] = result.error  # somebody takes his time: what does not need him goes on
         elif result.error:

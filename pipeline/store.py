@@ -24,7 +24,7 @@ from pipeline.graph import Graph
 from pipeline.lock import locked
 from pipeline.phase import Documents, Phase
 from pipeline.promises import listed_digests, refuse_wrong_names
-from pipeline.stamps import RUNNING, Stamp, Stamps, edited_outputs, stale_reason
+from pipeline.stamps import DONE, RUNNING, Stamp, Stamps, edited_outputs, stale_reason
 from pipeline.state import LINES, add_to_state, has_lines, read_state, write_state
 
 
@@ -140,7 +140,8 @@ class TaskStore:
         for name in contents:
             self._make_folders(name)
         write_all_durable({self.path(name): data for name, data in contents.items()})
-        self._remove_leftovers(phase, digests)
+        if stamp.status == DONE:  # what stands in for a result takes nothing away that a later one can use
+            self._remove_leftovers(phase, digests)
         self._put(phase, stamp._replace(written=digests, edited=()))
 
     def redo(self, phase: Phase) -> None:

@@ -35,6 +35,7 @@ from pipeline.phase import Context, Decision, Documents, Phase, is_placeholder
 from pipeline.request import Event, Run, missing_input, stale_phases
 from pipeline.runner import run_pipeline
 from pipeline.store import TaskStore
+from tests.papers import HANGS
 from tests.strategies import FEW
 from tests.test_store import contracts_in, make_task, toy
 
@@ -581,6 +582,27 @@ def test_what_does_not_need_the_reviewer_goes_on_while_he_takes_his_time(tmp_pat
     machine.change("02", run=joins("beta"))
     assert machine.run()["status"] == "completed"
     assert sorted(machine.ran) == sorted(["beta", "note", *([] if mode == "full" else ["gamma", "delta"])])
+
+
+def test_a_phase_whose_input_is_changed_by_a_reviewer_while_it_runs_is_run_on_the_new_one(diamond: Machine) -> None:
+    reviewed = threading.Event()
+
+    def review(inputs: Documents, ctx: Context) -> Documents:
+        if not reviewed.is_set():
+            diamond.edit("alpha.json", "edited")
+            reviewed.set()
+            raise InputsChanged("the plan was edited")
+        return joins("beta")(inputs, ctx)
+
+    def slow(inputs: Documents, ctx: Context) -> Documents:
+        assert reviewed.wait(HANGS)
+        return joins("gamma")(inputs, ctx)
+
+    diamond.change("02", run=review)
+    diamond.change("03", run=slow)
+    assert diamond.run()["status"] == "completed"
+    assert diamond.document("gamma.json") == {"text": "edited>gamma"}
+    assert diamond.stale() == {}
 
 
 def test_a_failure_beside_a_running_phase_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:

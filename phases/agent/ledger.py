@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from phases.agent.journal import journals_of, recorded_rows, run_of
-from phases.agent.lines import append_row, read_rows
+from phases.agent.ledger_rows import ZERO, is_noted, is_row, paid_call, read_ledger, sums, tokens
+from phases.agent.lines import append_row
 from phases.agent.model import OK, TRANSIENT, Model, Reply, reply_from_json
 from phases.agent.open_calls import forget_call, note_call, noted_calls
 from pipeline.append import repair_tail
@@ -24,11 +25,9 @@ from pipeline.errors import Paused, PhaseError, PipelineError
 
 _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
-_INFINITE = float("inf")
 _RAISED_BY = {"max_usd": "add_usd"}
 _LOCKS: dict[str, threading.RLock] = {}
 """One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
-_ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
 
 
 class Call(NamedTuple):
@@ -56,7 +55,8 @@ class Ledger:
         self._lock, self._size = _LOCKS.setdefault(os.path.realpath(path), threading.RLock()), -1
         self._rows: list[dict[str, Any]] = []
         self._known: set[tuple[Any, ...]] = set()
-        self.spent: dict[str, Any] = dict(_ZERO)
+        self._begun: dict[str, str] = {}
+        self.spent: dict[str, Any] = dict(ZERO)
         with self._lock:  # what looks torn may be a line that another phase is just adding
             repair_tail(path)
             self._catch_up()
@@ -106,11 +106,14 @@ class Ledger:
     def begin(self, call: Call, model: str, tokens_in: int, usd: float) -> None:
         """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
         self._in_place()
-        note_call(self._path, self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF)))
+        row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
+        self._begun[call.thread] = row["at"]
+        note_call(self._path, row)
 
     def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
         """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
-        row = {**self._row(call, model, reply), "used": used}
+        begun = {"begun": at} if (at := self._begun.pop(call.thread, None)) else {}
+        row = {**self._row(call, model, reply), "used": used, **begun}
         if reply.outcome != OK and reply.text:
             row["partial"] = reply.text[:_LONGEST_PARTIAL]
         self._since += row["seconds"]
@@ -153,9 +156,10 @@ class Ledger:
         for path, row in noted_calls(self._path, left=True).items():
             with self._lock:
                 self._catch_up()
-                noted = all(row.get("at") != other.get("at") for other in self._rows)
-                if _is_row(row) and noted and _paid_call(row) not in self._known:
-                    self._add({**row, "used": False, "seconds": 0.0})
+                if not is_row(row):
+                    continue
+                if not is_noted(row, self._rows):
+                    self._add({**row, "used": False, "seconds": 0.0, "begun": row["at"]})
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
@@ -192,8 +196,8 @@ class Ledger:
             self._size = os.path.getsize(self._path)
             self._rows.append(row)
             if row["used"]:
-                self._known.add(_paid_call(row))
-            for name in _ZERO:
+                self._known.add(paid_call(row))
+            for name in ZERO:
                 self.spent[name] += 1 if name == "calls" else row[name]
 
     def _catch_up(self) -> None:
@@ -203,44 +207,4 @@ class Ledger:
             if size > self._size:
                 self._rows, self._size = read_ledger(self._path), size
                 self.spent = sums(self._rows)
-                self._known = {_paid_call(row) for row in self._rows if row["used"]}
-
-
-def read_ledger(path: str) -> list[dict[str, Any]]:
-    """The rows of a ledger, a reply that was used once; none where there is no file. Raises PhaseError for a damaged one."""
-    rows = read_rows(path, _is_row, "a row of what calls cost", "cut that line out by hand")
-    first: dict[tuple[Any, ...], int] = {}
-    return [
-        row for number, row in enumerate(rows) if not row["used"] or first.setdefault(_paid_call(row), number) == number
-    ]
-
-
-def rows_by_now(path: str) -> list[dict[str, Any]]:
-    """The rows of a ledger, and of the calls that were under way when its run ended, with what these cost at least."""
-    return [*read_ledger(path), *(row for row in noted_calls(path).values() if _is_row(row))]
-
-
-def _paid_call(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a reply that was used is known by: it is paid for once, however many rows say so."""
-    return row["thread"], row["run"], row["turn"]
-
-
-def _is_row(row: dict[str, Any]) -> bool:
-    texts = all(isinstance(row.get(name), str) for name in ("thread", "about", "model", "outcome"))
-    counts = all(isinstance(row.get(name), int) for name in ("run", "turn", "used"))
-    amounts = [row.get(name) for name in _ZERO if name != "calls"]
-    return texts and counts and all(isinstance(amount, (int, float)) and 0 <= amount < _INFINITE for amount in amounts)
-
-
-def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """calls, tokens, money and seconds of some rows, added up."""
-    total = dict(_ZERO)
-    for row in rows:
-        for name in _ZERO:
-            total[name] += 1 if name == "calls" else row[name]
-    return total
-
-
-def tokens(spent: Mapping[str, Any]) -> int:
-    """Tokens read and written together."""
-    return int(spent["tokens_in"] + spent["tokens_out"])
+                self._known = {paid_call(row) for row in self._rows if row["used"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,15 +39,20 @@ def noted_calls(ledger: str, *, left: bool = False) -> dict[str, dict[str, Any]]
     """The notes by their paths; `left`: those alone that a run before this one left. What is no note is nothing."""
     folder = _folder(ledger)
     found: dict[str, dict[str, Any]] = {}
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+    for name in sorted(os.listdir(folder)) if _is_folder(folder) else ():
         path = os.path.join(folder, name)
         if not name.endswith(".json") or (left and path in _LIVE):
             continue
         with contextlib.suppress(PipelineError):
             row = parse_json(read_bytes(path, limit=_LARGEST))
-            if isinstance(row, dict):
-                found[path] = row
+            if isinstance(row, dict) and path == _path(ledger, str(row.get("thread"))):
+                found[path] = row  # nothing else is ours, and nothing else is ever taken away
     return found
+
+
+def _is_folder(path: str) -> bool:
+    """A link is none: the task directory may come from anybody."""
+    return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 
 def _folder(ledger: str) -> str:

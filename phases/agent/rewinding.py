@@ -19,7 +19,7 @@ from phases.agent.copies import bring_along, keep_a_copy
 from phases.agent.endings import Refusal, journal_lines, refusals_in, sync_tree, tidy, tree_of
 from phases.agent.journal import PAID, journals_of, recorded_rows, run_of
 from phases.agent.kernel_files import OWN
-from phases.agent.ledger import read_ledger
+from phases.agent.ledger_rows import read_ledger
 from phases.agent.lines import row_line
 from phases.agent.workspace import CONTROL
 from pipeline.append import repair_tail

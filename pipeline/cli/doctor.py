@@ -68,7 +68,7 @@ def _sandbox() -> dict[str, str]:
 def _git() -> dict[str, str]:
     from phases.agent.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
 
-    found = shutil.which("git")
+    found = shutil.which("git", path=os.defpath)  # the one that is run
     if not found:
         return _row("absent", "git", "apt-get install git (needed for the reference phases only)")
     version = ".".join(map(str, git_version()))

@@ -55,16 +55,16 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
     with store.writing() as left:
         task = store.load("task.json")
         values = _with_more_money(effective(settings, task, flags), options["add_usd"])
-        begun = {**task, "settings": stored(values)}
-        refuse_strange(begun, settings, command_name(store))
+        refuse_strange(store, values, settings)
         refuse_own_folders(values, store.path("code_base"))
         make_folder(store.path("logs"))
         with task_log(store.path("logs/system.jsonl")):
             if left:
                 warn(left)
                 story(left, level="WARNING")
-            if sealed(begun) != task:
-                store.write({"task.json": sealed(begun)})
+            begun = sealed({**task, "settings": stored(values)}, store.root)
+            if begun != task:
+                store.write({"task.json": begun})
             if options["redo"]:
                 store.redo(store.graph.find(options["redo"]))
 
@@ -121,7 +121,7 @@ def _spent(ledger: str) -> dict[str, Any]:
     """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
     if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
         return {}
-    from phases.agent.ledger import rows_by_now, sums
+    from phases.agent.ledger_rows import rows_by_now, sums
 
     try:
         total = sums(rows_by_now(ledger))

@@ -136,6 +136,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     """
     from pipeline.cli.hooks_found import found_hooks, hook_named, setting_of
     from pipeline.cli.hooks_trial import Trial, tried
+    from pipeline.cli.vouched import refuse_strange
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -148,6 +149,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
         if not as_json:
             tell(f"runs {chosen.key} …")
         values = effective(settings, store.load("task.json"), {})
+        refuse_strange(store, values, settings)
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         outcome = tried(Trial(store.root, store.id, values, plan, setting), chosen)
     if as_json:

@@ -12,7 +12,8 @@ from pipeline.settings import user_hooks
 
 def config_folder() -> str:
     """Where the user's settings lie: no task can write there."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    given = os.environ.get("XDG_CONFIG_HOME", "")  # a relative one is no one, says its standard
+    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(home, "pipeline")
 
 

@@ -11,9 +11,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.cli.assembly import command_name
 from pipeline.cli.own import config_folder
 from pipeline.errors import PipelineError, StorageError, UsageError
 from pipeline.settings import Settings
+from pipeline.store import TaskStore
 
 _NAMED = ("references", "mirror", "lookup")
 _OPENED = {("sandbox", "off"): "--unsandboxed", ("install", "allowed"): "--allow-install"}
@@ -29,29 +31,33 @@ def whole(settings: Settings) -> Settings:
     )
 
 
-def sealed(task: Mapping[str, Any]) -> dict[str, Any]:
-    """task.json with the seal of this user on what only he may say; without one where there is nothing to seal, or no key."""
+def sealed(task: Mapping[str, Any], root: str) -> dict[str, Any]:
+    """task.json with the seal of this user on what only he may say; without one where there is nothing to seal, or no key.
+
+    The seal holds for the folder `root` alone: a copy may have been through other hands.
+    """
     bare = {name: value for name, value in task.items() if name != "seal"}
-    seal = _seal(bare, make=True) if _said(bare) else None
+    seal = _seal(bare, root, make=True) if _said(bare["settings"]) else None
     return {**bare, "seal": seal} if seal else bare
 
 
-def refuse_strange(task: Mapping[str, Any], settings: Settings, name: str) -> None:
-    """Raises UsageError where a task says what its user did not: neither now, nor when it was begun here."""
-    given = settings._asdict()
-    strange = {word: value for word, value in _said(task).items() if given[word] != value}
+def refuse_strange(store: TaskStore, values: Mapping[str, Any], settings: Settings) -> None:
+    """Raises UsageError where a run by `values` would do what the task says and its user did not: neither now, in
+    `settings`, nor when it was begun here."""
+    task, given = store.load("task.json"), settings._asdict()
+    vouched = _said(task["settings"]) if _holds(task, store.root) else {}
+    said = _said(values)
+    strange = {word: value for word, value in said.items() if value not in (given[word], vouched.get(word))}
     if not strange:
         return
-    from hmac import compare_digest
     from shlex import quote
 
-    seal = _seal(task, make=False)
-    if seal and compare_digest(seal, str(task.get("seal", ""))):
-        return
+    name = command_name(store)
     words = " ".join(_OPENED.get((word, value), f"--{word} {quote(value)}") for word, value in strange.items())
     raise UsageError(
-        f"task {name} was not begun on this machine with {words}: its directory says so, and a directory may come from anybody; "
-        f"if you mean it, say it again: pipeline resume {name} {words}"
+        f"task {name} was not begun here with {words}: its directory says so, and a directory may come from anybody (or the key "
+        f"that seals yours, {os.path.join(config_folder(), _KEY)}, is not there); if you mean it, say it again: "
+        f"pipeline resume {name} {words}"
     )
 
 
@@ -65,20 +71,26 @@ def refuse_own_folders(values: Mapping[str, Any], code_base: str) -> None:
     refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
 
 
-def _said(task: Mapping[str, Any]) -> dict[str, str]:
-    settings = task["settings"]
+def _said(settings: Mapping[str, Any]) -> dict[str, str]:
     named = {name: str(settings[name]) for name in _NAMED if settings.get(name)}
     return {**named, **{name: value for name, value in _OPENED if settings.get(name) == value}}
 
 
-def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
+def _holds(task: Mapping[str, Any], root: str) -> bool:
+    from hmac import compare_digest
+
+    seal = _seal(task, root, make=False) if "seal" in task else None
+    return bool(seal and compare_digest(seal, str(task["seal"])))
+
+
+def _seal(task: Mapping[str, Any], root: str, *, make: bool) -> str | None:
     key = _key(make=make)
     if key is None:
         return None
     import hmac
     import json
 
-    told = json.dumps([task["id"], task["created"], _said(task)], sort_keys=True)
+    told = json.dumps([task["created"], os.stat(root).st_ino, _said(task["settings"])], sort_keys=True)
     return hmac.new(key, told.encode(), "sha256").hexdigest()
 
 

@@ -330,9 +330,7 @@ def test_a_lookup_that_cannot_be_kept_is_refused_before_anything_is_made(tmp_pat
     assert not command.task("paper").exists()
 
 
-def test_a_dump_that_is_gone_on_resume_leaves_the_rules_and_the_run_goes_on(
-    tmp_path: Path, mirror: Path
-) -> None:
+def test_a_dump_that_is_gone_on_resume_leaves_the_rules_and_the_run_goes_on(tmp_path: Path, mirror: Path) -> None:
     command = Command(tmp_path)
     (tmp_path / "dump.json").write_text("[]")
     words = ("--lookup", "paperswithcode:dump.json", "--mirror", mirror)
@@ -354,3 +352,34 @@ def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
     assert "say it again: pipeline resume paper --unsandboxed" in told.err
     assert not (victim.task("paper") / "generate_code").exists()
     assert stranger("resume", "paper").code == 3  # whose task it is
+
+
+def test_the_user_of_a_task_adds_and_drops_what_he_says_without_being_asked_again(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / name / "code").mkdir(parents=True)
+        (tmp_path / name / "code" / "a.py").write_text(f"def {name}():\n    return 1\n")
+    words = ("--unsandboxed", "--until", "08")
+    assert command("run", "--full", paper(tmp_path, PAPER), *words).code == 5
+    assert command("resume", "paper", "--references", "one", "--until", "08").code == 5
+    assert command("resume", "paper", "--references", "two", "--until", "08").code == 5
+    assert command("search", "paper", "two", "--json").json()["answers"][0]["name"] == "two"
+    assert command("resume", "paper", "--until", "08").code == 5
+
+
+def test_a_copy_of_a_task_that_was_elsewhere_is_asked_for_again(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command("run", "--fast", paper(tmp_path), "--unsandboxed", "--until", "05")
+    shutil.copytree(command.task("paper"), tmp_path / "tasks" / "copy")
+    assert command("resume", "copy", "--until", "05").code == 2
+    (command.task("paper")).rename(tmp_path / "tasks" / "moved")
+    assert command("resume", "moved", "--until", "05").code == 5
+
+
+def test_what_was_fetched_is_there_again_after_a_run_without_it(tmp_path: Path, mirror: Path) -> None:
+    command = Command(tmp_path)
+    command("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--until", "08")
+    before = inodes(command)
+    command("resume", "paper", "--fast", "--until", "08")
+    command("resume", "paper", "--full", "--until", "08")
+    assert inodes(command) == before

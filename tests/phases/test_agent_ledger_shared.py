@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from phases.agent.journal import Journal
-from phases.agent.ledger import Call, Ledger, read_ledger, rows_by_now, sums
+from phases.agent.ledger import Call, Ledger
+from phases.agent.ledger_rows import read_ledger, rows_by_now, sums
 from phases.agent.model import Reply, reply_to_json
 from pipeline.errors import Paused
 from tests.agents import says
@@ -185,6 +186,35 @@ def test_a_call_whose_reply_is_in_a_journal_is_no_open_one(tmp_path: Path) -> No
     first.begin(call, "openai:x", 1000, 0.25)
     row = (task / "logs" / "open_calls" / "plan.json").read_bytes()
     first.record(call, "openai:x", Reply("ok", "plan", (), 1000, usd=0.3), used=True)
-    (task / "logs" / "open_calls" / "left.json").write_bytes(row)  # killed between the two
+    (task / "logs" / "open_calls" / "plan.json").write_bytes(row)  # killed between the two
     assert Ledger(path, {}).spent["usd"] == 0.3
     assert list((task / "logs" / "open_calls").iterdir()) == []
+
+
+def test_only_notes_of_calls_are_ever_taken_away(tmp_path: Path) -> None:
+    victim, logs = tmp_path / "victim", tmp_path / "task" / "logs"
+    victim.mkdir()
+    (victim / "package.json").write_text('{"name": "x"}')
+    logs.mkdir(parents=True)
+    (logs / "open_calls").symlink_to(victim)
+    Ledger(str(logs / "llm.jsonl"), {})
+    assert (victim / "package.json").exists()
+    (logs / "open_calls").unlink()
+    (logs / "open_calls").mkdir()
+    (logs / "open_calls" / "mine.json").write_text('{"thread": "plan"}')
+    (logs / "open_calls" / "plan.json").write_text('{"thread": "plan"}')
+    Ledger(str(logs / "llm.jsonl"), {})
+    assert sorted(path.name for path in (logs / "open_calls").iterdir()) == ["mine.json", "plan.json"]
+
+
+def test_a_reply_of_no_use_is_counted_once_where_the_run_is_killed_before_its_note_goes(tmp_path: Path) -> None:
+    logs = tmp_path / "task" / "logs"
+    logs.mkdir(parents=True)
+    path, call = str(logs / "llm.jsonl"), Call("plan", 1, 1)
+    first = Ledger(path, {})
+    first.begin(call, "openai:x", 1000, 0.25)
+    note = (logs / "open_calls" / "plan.json").read_bytes()
+    first.record(call, "openai:x", Reply("refused", "", (), 1000, usd=0.5), used=False)
+    (logs / "open_calls" / "plan.json").write_bytes(note)
+    assert sums(rows_by_now(path))["usd"] == 0.5
+    assert (Ledger(path, {}).spent["calls"], sums(rows_by_now(path))["usd"]) == (1, 0.5)

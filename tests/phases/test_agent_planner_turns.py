@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.ledger import read_ledger
+from phases.agent.ledger_rows import read_ledger
 from phases.agent.model import Reply, Request, most_tokens, tokens_of
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from pipeline.contract import Contracts

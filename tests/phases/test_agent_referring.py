@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.ledger import Call, Ledger, read_ledger
+from phases.agent.ledger import Call, Ledger
+from phases.agent.ledger_rows import read_ledger
 from phases.agent.model import Reply, Request
 from phases.agent.referring import JOURNAL, refined
 from pipeline.contract import Contracts

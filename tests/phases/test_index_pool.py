@@ -147,6 +147,29 @@ def test_a_child_that_hangs_is_ended_and_said_to_have_hung(impostor: Path, trap:
     assert names(given[0]) == names(given[2]) == ["good"]
 
 
+@pytest.mark.parametrize(
+    ("files", "seconds"), [(3, 9999.0), (9999, 2.0)], ids=["after so many files", "after so many seconds"]
+)
+def test_a_repository_of_traps_is_taken_as_text_after_a_while(
+    impostor: Path, monkeypatch: pytest.MonkeyPatch, files: int, seconds: float
+) -> None:
+    monkeypatch.setattr("phases.reference.parse.pool.MOST_GIVEN_UP", files)
+    monkeypatch.setattr("phases.reference.parse.pool.LONGEST_GIVEN_UP", seconds)
+    given = dict(found([(number, "python", b"HANG = word\n") for number in range(100)], seconds=1))
+    faults = [parsed.fault for parsed in given.values()]
+    assert 2 <= sum("took more than 1 s" in fault for fault in faults) <= 5
+    assert sum("this one was not tried" in fault for fault in faults) >= 95
+    assert all([piece.kind for piece in parsed.pieces] == ["text"] for parsed in given.values())
+
+
+def test_a_notebook_is_not_taken_as_text_for_its_lines_are_others(
+    impostor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phases.reference.parse.pool.MOST_GIVEN_UP", 0)
+    ((_, parsed),) = found([(0, "notebook", b'{"cells": [\n]}')])
+    assert (parsed.pieces, parsed.lines, "not tried" in parsed.fault) == ((), 2, True)
+
+
 def test_no_child_outlives_the_block() -> None:
     with Parsers(2) as parsers:
         given = parsers.parse((number, "python", GOOD) for number in range(200))

@@ -64,7 +64,9 @@ _PRINTS = (
     _Print("MIT", (_MIT, _MIT_NOTICE), ("noncommercial", "non commercial", "except as contained in this notice")),
     _Print("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), ("noncommercial", "non commercial")),
     _Print(
-        "MIT-0", (_MIT,), ("the above copyright notice", "noncommercial", "non commercial", "subject to the following")
+        "MIT-0",
+        (_MIT, "the software is provided as is"),
+        ("the above copyright notice", "noncommercial", "non commercial", "subject to the following"),
     ),
     _Print(
         "ISC",

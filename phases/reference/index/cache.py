@@ -80,6 +80,7 @@ class Cache:
         self._db.run("BEGIN IMMEDIATE")
         self._more = 0
         try:
+            self.count_of_pieces()  # a total that is no number would become one by adding to it
             yield
             # Once and at the end: an UPDATE sets a savepoint, and at each of those FTS5 writes out what it has gathered.
             self._db.run("UPDATE totals SET pieces = pieces + ?", (self._more,))
@@ -110,11 +111,6 @@ class Cache:
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._db.first(query, (repository, path))
         return unpacked(row[0]) if row else None
-
-    def has(self, sha256: str, language: str, made_by: str) -> bool:
-        """Whether known() finds something."""
-        query = "SELECT 1 FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        return self._db.first(query, (sha256, language, made_by)) is not None
 
     def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
         """The same content, wherever it stands, with its pieces."""

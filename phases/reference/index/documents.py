@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from phases.reference.index.packing import Unusable
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.sources import Source
 from phases.reference.parse.parsed import Import, Parsed, Symbol
@@ -47,6 +48,24 @@ class Summary:
         """Adds one row of `left_out`, by the words before a colon."""
         why = row["why"].partition(":")[0]
         self.left_out[why] = self.left_out.get(why, 0) + 1
+
+
+def summary_of(row: Any) -> Summary:
+    """What as_row() gave, read back. Raises Unusable where it is not that."""
+    try:
+        summary = Summary(**row)
+    except TypeError as error:
+        raise Unusable(f"the cache holds no summary where one should be: {error}") from error
+    counted = (*summary.languages.items(), *summary.left_out.items()) if _are_counts(summary) else ((0, 0),)
+    numbers = (summary.files, summary.symbols, summary.faults, summary.bytes, *(number for _, number in counted))
+    words = (summary.sha256, *(word for word, _ in counted))
+    if not all(type(number) is int for number in numbers) or not all(isinstance(word, str) for word in words):
+        raise Unusable("the cache holds a summary with damaged values")
+    return summary
+
+
+def _are_counts(summary: Summary) -> bool:
+    return isinstance(summary.languages, dict) and isinstance(summary.left_out, dict)
 
 
 def document_path(into: str, name: str) -> str:

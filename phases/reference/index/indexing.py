@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache, Row
-from phases.reference.index.documents import CheckRow, Summary, Writer, document_path, row_of
-from phases.reference.index.made_by import made_by
+from phases.reference.index.documents import CheckRow, Summary, Writer, document_path, row_of, summary_of
+from phases.reference.index.made_by import made, made_by
 from phases.reference.index.opening import NAME, remove_file, with_cache
-from phases.reference.index.reading import digest_of, head_of
+from phases.reference.index.packing import Unusable
+from phases.reference.index.reading import digest_of, digests_in, head_of
 from phases.reference.index.resolving import Resolver
 from phases.reference.index.restoring import restore
 from phases.reference.index.sources import Folder, Source, unfit_name
+from phases.reference.parse.frames import GIVEN_UP
 from phases.reference.parse.parsed import Parsed
 from phases.reference.parse.pool import Parsers
 from pipeline.errors import FormatError, PhaseError
@@ -92,7 +94,7 @@ def _index(work: _Work, name: str, cache: Cache) -> RepositoryIndex:
     folder = Folder(work.code_base, name)
     data, manifest = folder.manifest()
     digest = sha256(data)
-    summary, parsed = _current(work, folder, digest, cache), 0
+    summary, parsed = _current(work, folder, (digest, len(manifest["files"])), cache), 0
     if summary is None:
         cache.keep_summary(name, None)
         sources = [folder.source(row) for row in manifest["files"]]
@@ -106,47 +108,74 @@ def _index(work: _Work, name: str, cache: Cache) -> RepositoryIndex:
     )
 
 
-def _current(work: _Work, folder: Folder, digest: str, cache: Cache) -> Summary | None:
-    """The summary of a document that needs no work: made of this manifest, by this version, and as it was written."""
-    path = document_path(work.into, folder.name)
+def _current(work: _Work, folder: Folder, manifest: tuple[str, int], cache: Cache) -> Summary | None:
+    """The summary of a document that needs no work: made of this manifest, by this version, and as it was written.
+
+    `manifest`: its digest, and how many files it lists.
+    """
+    path, (digest, files) = document_path(work.into, folder.name), manifest
     if head_of(path) != (digest, work.made_by):
         return None
-    kept = cache.summary(folder.name)
-    if kept is not None:
-        return Summary(**kept) if digest_of(path) == (kept["sha256"], kept["bytes"]) else None
-    if cache.files(folder.name):
-        return None  # it was being written when something ended the run
     try:
-        return restore(folder, path, work.check_row, cache)
+        if (row := cache.summary(folder.name)) is not None:
+            summary = summary_of(row)
+            if digest_of(path) != (summary.sha256, summary.bytes):
+                return None
+        elif cache.files(folder.name):
+            return None  # it was being written when something ended the run
+        else:
+            summary = restore(folder, path, work.check_row, cache, digests_in(work.into))
     except FormatError:
         return None
+    given_up = any(by != work.made_by for _, _, by in cache.files(folder.name).values())
+    return summary if summary.files + sum(summary.left_out.values()) == files and not given_up else None
 
 
 def _take_in(work: _Work, folder: Folder, sources: Sequence[Source], cache: Cache) -> int:
     """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
     have = cache.files(folder.name)
-    new = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
-    unknown: dict[tuple[str, str], Source] = {}
-    known: list[Source] = []
-    for one in new:
-        twin = (one.sha256, one.language) in unknown
-        if twin or cache.has(one.sha256, one.language, work.made_by):
-            known.append(one)
-        else:
-            unknown[one.sha256, one.language] = one
+    waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
+    given_up: set[tuple[str, str]] = set()
+    count = 0
     with Parsers() as parsers:
-        files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in unknown.values())
-        for batch in _batches(parsers.parse(files)):
-            _keep(work, folder, batch, cache, parsers.go_on)
-    twins = ((one, cache.known(one.sha256, one.language, work.made_by) or _LOST) for one in known)
-    for batch in _batches(twins):
-        _keep(work, folder, batch, cache)
+        while waiting:
+            lost = _copy(work, folder, waiting, given_up, cache)
+            first = {(one.sha256, one.language): one for one in reversed(lost)}
+            files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
+            for batch in _batches(parsers.parse(files)):
+                given_up |= {(one.sha256, one.language) for one, parsed in batch if made("", parsed)}
+                _keep(work, folder, batch, cache, parsers.go_on)
+            count += len(first)
+            waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
     with cache.writing():
         cache.remove(folder.name, set(have) - {one.path for one in sources})
-    return len(unknown)
+    return count
 
 
-_LOST = Parsed(0, fault="another run removed it from the cache while this one read it; index again")
+def _copy(
+    work: _Work, folder: Folder, waiting: Sequence[Source], given_up: Collection[tuple[str, str]], cache: Cache
+) -> list[Source]:
+    """Takes from the cache what it knows of the same content. Returns the files that it does not know.
+
+    Before any is parsed: what is parsed takes the place of rows that are copied here, as where a file was renamed.
+    Among those `given_up` in this run a twin is not tried again.
+    """
+    lost = []
+
+    def known() -> Iterator[tuple[Source, Parsed]]:
+        for one in waiting:
+            by = made(work.made_by, _GIVEN_UP) if (one.sha256, one.language) in given_up else work.made_by
+            if (parsed := cache.known(one.sha256, one.language, by)) is not None:
+                yield one, parsed
+            else:
+                lost.append(one)
+
+    for batch in _batches(known()):
+        _keep(work, folder, batch, cache)
+    return lost
+
+
+_GIVEN_UP = Parsed(0, fault=GIVEN_UP)
 
 
 def _batches(files: Iterable[tuple[Source, Parsed]]) -> Iterator[list[tuple[Source, Parsed]]]:
@@ -172,7 +201,8 @@ def _keep(
     work.in_place()
     with cache.writing():
         for one, parsed in batch:
-            cache.replace(folder.name, Row(one.path, one.sha256, one.language), work.made_by, parsed)
+            row = Row(one.path, one.sha256, one.language)
+            cache.replace(folder.name, row, made(work.made_by, parsed), parsed)
             meanwhile()
 
 
@@ -184,7 +214,10 @@ def _write(work: _Work, folder: Folder, digest: str, sources: Sequence[Source], 
             if one.why:
                 writer.leave_out(one.path, one.why)
             else:
-                writer.add(row_of(one, cache.parsed(folder.name, one.path) or _LOST, resolver))
+                parsed = cache.parsed(folder.name, one.path)
+                if parsed is None:
+                    raise Unusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
+                writer.add(row_of(one, parsed, resolver))
         return writer.finish()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from importlib.metadata import distributions
 
-from phases.reference.parse.parsed import VERSION
+from phases.reference.parse.frames import GIVEN_UP
+from phases.reference.parse.parsed import VERSION, Parsed
 
 _GRAMMARS = "tree-sitter"
 
@@ -19,3 +20,8 @@ def made_by() -> str:
     }
     grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {found[name]}" for name in sorted(found)]
     return ", ".join((str(VERSION), f"python {sys.version_info[0]}.{sys.version_info[1]}", *grammars))
+
+
+def made(by: str, parsed: Parsed) -> str:
+    """What a file's row is made by: one that was given up is as good as made by nothing, and the next run tries again."""
+    return f"{by} (given up)" if parsed.fault.startswith(GIVEN_UP) else by

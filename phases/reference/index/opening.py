@@ -31,7 +31,7 @@ _DAMAGE = (
 
 
 def with_cache(path: str, use: Callable[[Cache], T]) -> T:
-    """What `use` returns for the cache, which no other process writes; a damaged one is thrown away, and `use` gets an empty one."""
+    """What `use` returns for the cache, written by no other process; one that is damaged gives way to an empty one."""
     with locked(path) as mine:
         if not mine:
             raise StorageError(f"another process writes to {path}; when it is done, go on with: pipeline resume")
@@ -79,20 +79,35 @@ def readable(path: str) -> Iterator[Cache]:
     if not os.path.exists(path):
         raise Unusable(f"{path} is not there")
     if os.path.lexists(path + JOURNAL):  # of a writer at work, or of one that was killed: that one is undone by this
+        if not may_write(path):
+            raise Unusable(f"{path} was left half written, where nothing can be mended")
         with locked(path, 0) as mine:
             if mine:
-                with writable(path):
-                    pass
+                _undo(path)
     with _open(path, "ro") as connection:
         connection.execute("BEGIN")  # what is read belongs together
         _refuse_others(path, connection)
         yield Cache(connection)
 
 
+def _undo(path: str) -> None:
+    """What a killed writer did not finish; SQLite does it when it reads where it may write."""
+    if why := why_unfit(path):
+        raise Unusable(f"{path}: {why}")
+    with _open(path, "rw") as connection:
+        connection.execute("PRAGMA user_version").fetchone()
+
+
+def may_write(path: str) -> bool:
+    """Whether something can be made in the folder of the cache."""
+    return os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK)
+
+
 def throw_away(path: str) -> None:
     """Removes the cache and what a killed writer left beside it."""
-    for name in (*(path + ending for ending in (JOURNAL, *NEVER_OURS)), path):
-        remove_file(name)
+    remove_file(path)  # first: without its journal it would look whole
+    for ending in (JOURNAL, *NEVER_OURS):
+        remove_file(path + ending)
 
 
 def remove_file(path: str) -> None:

@@ -68,4 +68,6 @@ def _status(folder: str) -> os.stat_result:
     try:
         return os.lstat(folder)
     except OSError as error:
-        raise StorageError(f"there is no index in {folder} ({error.strerror}); make it with: pipeline resume") from error
+        raise StorageError(
+            f"there is no index in {folder} ({error.strerror}); make it with: pipeline resume"
+        ) from error

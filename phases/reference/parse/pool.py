@@ -170,7 +170,7 @@ class Parsers:
         self._waiting.extendleft(reversed(jobs[1:]))
         if not one.child.is_ready:
             self._waiting.extendleft(jobs[:1])
-            self._count_start(why or _ending(code))
+            self._count_start(why.removeprefix(GIVEN_UP) or f"it ended with code {code} before it was ready")
             return
         self._spent += spent
         for job in jobs[:1]:
@@ -188,7 +188,7 @@ class Parsers:
         """A child that ends before it is ready has met no file."""
         self._unstarted += 1
         if self._unstarted >= _MOST_STARTS:
-            raise not_started(why.removeprefix(GIVEN_UP))
+            raise not_started(why)
 
     def _end(self, one: Busy) -> int:
         self._children.remove(one)

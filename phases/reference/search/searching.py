@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from phases.reference.index.cache import Cache
-from phases.reference.index.opening import NAME, readable
+from phases.reference.index.locking import WAIT
+from phases.reference.index.opening import NAME, may_write, readable, still_unusable
 from phases.reference.index.packing import Unusable
-from phases.reference.index.restoring import rebuild
+from phases.reference.index.restoring import identity, make, rebuild
 from phases.reference.index.sources import Folder
 from phases.reference.parse.parsing import text_of
 from phases.reference.parse.terms import words_of
 from phases.reference.search.naming import name_asked, named
 from phases.reference.search.ranking import ranked
 from pipeline.errors import StorageError
+from pipeline.files import failure
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
@@ -65,16 +69,34 @@ def beside(into: str) -> str:
 def with_readable(into: str, code_base: str, use: Callable[[Cache], T]) -> T:
     """What `use` returns for the cache; one that cannot be used is made anew from the documents first."""
     path = os.path.join(into, NAME)
+    until, made = time.monotonic() + WAIT, False
+    while True:
+        seen = identity(path)
+        try:
+            with readable(path) as cache:
+                return use(cache)
+        except Unusable as error:
+            if made:
+                raise still_unusable(error) from error
+            if time.monotonic() > until:
+                raise StorageError(f"another process is making {path}; search again when it is done") from error
+        if not may_write(path):
+            return _with_one_apart(into, code_base, use)
+        made = rebuild(into, code_base, seen)
+
+
+def _with_one_apart(into: str, code_base: str, use: Callable[[Cache], T]) -> T:
+    """What `use` returns for a cache that is made for this question alone, where nothing can be written."""
     try:
-        with readable(path) as cache:
-            return use(cache)
-    except Unusable:
-        rebuild(into, code_base)
-    try:
-        with readable(path) as cache:
-            return use(cache)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, NAME)
+            make(path, into, code_base)
+            with readable(path) as cache:
+                return use(cache)
     except Unusable as error:
-        raise StorageError(f"{error}, and so is one made anew; is the disk sound? It is a cache: delete it") from error
+        raise still_unusable(error) from error
+    except OSError as error:
+        raise failure("make an index in place of", into, error) from error
 
 
 def _found(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:
