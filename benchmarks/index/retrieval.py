@@ -104,14 +104,14 @@ Units = list[tuple[str, str, int, int, str]]
 
 def pieces_in(into: str, sources: dict[str, dict[str, bytes]]) -> Units:
     """The pieces of our own index, as plain text."""
-    query = "SELECT repository, files.path, line, end FROM pieces JOIN files ON files.id = file"
+    units: Units = []
     with readable(f"{into}/{NAME}") as cache:
-        rows = cache.rows(query)
-    lines = {(name, path): _text(data).split("\n") for name, files in sources.items() for path, data in files.items()}
-    return [
-        (str(name), str(path), int(str(line)), int(str(end)), "\n".join(lines[name, path][line - 1 : end]))  # type: ignore[index]
-        for name, path, line, end in rows
-    ]
+        for name in cache.repositories():
+            for path, content in cache.files(name).items():
+                parsed, lines = cache.known(*content), _text(sources[name][path]).split("\n")
+                for piece in parsed.pieces if parsed else ():
+                    units.append((name, path, piece.line, piece.end, "\n".join(lines[piece.line - 1 : piece.end])))
+    return units
 
 
 def windows_in(sources: dict[str, dict[str, bytes]]) -> Units:
@@ -129,7 +129,7 @@ def ranks_of_peer(python: str, units: Units, drawn: list[list[Asked]], *, stemme
     queries = [one.query for row in drawn for one in row]
     job = {"peer": "bm25s", "stemmed": stemmed, "texts": [unit[4] for unit in units], "queries": queries, "best": BEST}
     peer = [python, str(Path(__file__).with_name("peers.py"))]
-    ended = subprocess.run(peer, input=json.dumps(job), capture_output=True, text=True, check=True)
+    ended = subprocess.run(peer, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
     best = iter(json.loads(ended.stdout)["best"])
     exact = {(unit[0], unit[1], unit[2]) for unit in units}
     ranks = []
