@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.test_full_mode import documents, inodes, killed_in, repository
+from tests.cli.test_full_mode import documents, inodes, killed_in, repository, whole_ones
 from tests.papers import SHARED, Command
 
 pytestmark = [
@@ -47,7 +47,7 @@ def test_a_real_paper_killed_in_a_phase_ends_in_the_same_documents_and_fetches_n
     command = Command(tmp_path)
     with command.start("run", "--full", source, "--id", "paper", "--mirror", mirror) as process:
         killed_in(command, process, phase)
-    before = {name: inode for name, inode in inodes(command).items() if name.endswith(".json")}
+    before = whole_ones(command)
     ended = command("resume", "paper")
     assert ended.code == 3, ended.err
     assert documents(command) == documents(unkilled)
