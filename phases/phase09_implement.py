@@ -93,6 +93,7 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
 
 
 def _report(documents: Documents) -> dict[str, Any]:
+    from phases.agent.acceptance.story import checks_of
     from phases.agent.outcome import requirement_counts
 
     done = documents["implementation.json"]
@@ -105,7 +106,9 @@ def _report(documents: Documents) -> dict[str, Any]:
             "missing": done["missing"],
         },
         "requirements": requirement_counts(documents["traceability.json"]),
-        "verified": done["verification"]["verified"],
+        "verified": done["verification"]["verified"] and done["status"] == "completed",
+        "checks": checks_of(done["verification"]),
+        "missing_packages": done["verification"].get("missing_packages", []),
         "sandbox": done["verification"]["sandbox"],
         "reference_files": done.get("reference_files", []),
     }

@@ -37,6 +37,8 @@ _EMPTY: dict[str, Any] = {
     "usage": {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0},
     "verified": None,
     "sandbox": None,
+    "checks": [],
+    "missing_packages": [],
     "reference_files": [],
 }
 

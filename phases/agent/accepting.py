@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -46,7 +46,12 @@ class Acceptance(NamedTuple):
 
 
 def acceptance_of(
-    assignment: Assignment, begun: Begun, workspace: Workspace, commands: Commands, model: Model
+    assignment: Assignment,
+    begun: Begun,
+    workspace: Workspace,
+    commands: Commands,
+    model: Model,
+    missing: Sequence[str] = (),
 ) -> Acceptance:
     """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
     places = assignment.places
@@ -70,7 +75,7 @@ def acceptance_of(
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)
     executor.exam = exam
-    check = partial(_check, workspace, assignment.plan, commands, begun)
+    check = partial(_check, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
     chain = Chain(begun.journal, gate_hooks, exam, events, hooks.doubt or _doubt(hooks, past))
     tool_hooks = ToolHooks(
@@ -171,5 +176,7 @@ def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
         tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
 
 
-def _check(workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun) -> dict[str, Any]:
-    return check_code(workspace, plan, commands, begun.untouched(workspace))
+def _check(
+    workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, missing: Sequence[str]
+) -> dict[str, Any]:
+    return check_code(workspace, plan, commands, begun.untouched(workspace), missing)

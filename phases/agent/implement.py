@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from phases.agent.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
 from phases.agent.asking import Conversation
 from phases.agent.assignment import Assignment
-from phases.agent.beginning import begin
+from phases.agent.beginning import RULES, begin
 from phases.agent.begun import Begun
 from phases.agent.claims import judged_again
 from phases.agent.commands import Commands
@@ -30,7 +30,7 @@ from phases.agent.memory import Memory
 from phases.agent.model import Model
 from phases.agent.models.redaction import redacted_value
 from phases.agent.outcome import acceptance_document, implementation_document, summary_document
-from phases.agent.packages import install_packages
+from phases.agent.packages import ALLOW, describe_missing, install_packages, missing_packages
 from phases.agent.restoring import restore
 from phases.agent.rewinding import finish_rewind
 from phases.agent.run import Ending, Run, Todos
@@ -56,46 +56,59 @@ _TOLD_EVERY = 1000
 
 def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
     """The documents of phase 09, by short name: implementation, summary, traceability."""
+    if model.name == RULES:  # it cannot mend what is refused: a scaffold is judged once
+        assignment = assignment._replace(hooks=assignment.hooks._replace(most_continues=0))
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
     tell, clean = partial(progress, 0, total), partial(redacted_value, secrets=model.secrets)
     packages = install_packages(assignment, tell)
+    missing = missing_packages(plan["environment_setup"]["packages"], packages.python)
     begun = begin(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
     restore(begun.journal, workspace)  # before anybody looks at the files
     try:
-        run, acceptance = prepared(assignment, model, ledger, begun, commands)
+        run, acceptance = prepared(assignment, model, ledger, begun, commands, missing)
     except Incomplete as error:
         raise _with_files(error, assignment, workspace) from error
     run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
-    run.say, run.keep_ending = assignment.tell, partial(keep_ending, places)
+    # A scaffold is what it is: its stubs are on the last screen, not refusals that somebody could mend.
+    run.say = (lambda line: None) if model.name == RULES else assignment.tell
+    run.keep_ending = partial(keep_ending, places)
     acceptance.executor.doing = partial(_doing, assignment, workspace, run, progress)
     run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
+    if missing:
+        assignment.tell(
+            f"{describe_missing(missing)}: what needs it cannot be checked; {ALLOW} installs the plan's packages"
+        )
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):
             tell(told)
     with told_to_hooks(acceptance, assignment.tell, resumed=begun.journal.replaying) as end:
         run.said = end.said
-        ending = end.ended_by(_worked(run, assignment, workspace, commands))
+        ending = end.ended_by(_worked(run, assignment, workspace, commands, missing))
     run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     traced = trace(workspace, plan)
+    implementation = implementation_document(ending, workspace, plan, traced)
+    rows = begun.journal.all_rows()
     return {
         "implementation": {
-            **implementation_document(ending, workspace, plan, traced),
-            "subagents": subagents_in(begun.journal.all_rows()).counts,
+            **implementation,
+            "subagents": subagents_in(rows).counts,
             "todos": todo_rows(run.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
-            "reference_files": files_shown(shown_rows(begun.journal.begun, begun.journal.all_rows())),
+            "reference_files": files_shown(shown_rows(begun.journal.begun, rows)),
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
-        "acceptance": acceptance_document(ending, begun.journal.all_rows(), assignment.hooks.most_continues),
+        "acceptance": acceptance_document(
+            ending, implementation["verification"], rows, assignment.hooks.most_continues
+        ),
     }
 
 
@@ -106,10 +119,12 @@ def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int,
     return len(there), len(planned), there[-1] if there else ""
 
 
-def _worked(run: Run, assignment: Assignment, workspace: Workspace, commands: Commands) -> Ending:
+def _worked(
+    run: Run, assignment: Assignment, workspace: Workspace, commands: Commands, missing: Sequence[str]
+) -> Ending:
     """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
     try:
-        return judged_again(run, work(run), partial(_holds, workspace, commands))
+        return judged_again(run, work(run), partial(_holds, workspace, commands, missing))
     except (Paused, Incomplete) as error:
         run.supervised.close(error.stop_reason, str(error))
         raise _with_files(error, assignment, workspace) from error
@@ -129,11 +144,16 @@ def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: W
 
 
 def prepared(
-    assignment: Assignment, model: Model, ledger: Ledger, begun: Begun, commands: Commands
+    assignment: Assignment,
+    model: Model,
+    ledger: Ledger,
+    begun: Begun,
+    commands: Commands,
+    missing: Sequence[str] = (),
 ) -> tuple[Run, Acceptance]:
     """Everything that the loop works with; nothing is asked or done yet."""
     notes, planned, root = Notes(), begun.planned, assignment.places.workspace
-    acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model)
+    acceptance = acceptance_of(assignment, begun, Workspace(root), commands, model, missing)
     workspace, todo_list = Workspace(root, tuple(acceptance.exam.must)), Todos(plan_todos(assignment.plan))
 
     def tools(notes: Notes) -> list[Tool]:
@@ -199,8 +219,9 @@ def _in_report(ending: Ending) -> str:
     return "stuck_cycle" if ending.stop_reason == STUCK else ending.stop_reason
 
 
-def _holds(workspace: Workspace, commands: Commands, ending: Ending) -> bool:
-    """Whether a verdict is still about this tree, in this sandbox."""
+def _holds(workspace: Workspace, commands: Commands, missing: Sequence[str], ending: Ending) -> bool:
+    """Whether a verdict is still about this tree, in this sandbox, with these packages."""
     boxed = ending.stop_reason != HOOK_TAMPERED  # then nothing was run
     same_box = not boxed or ending.verification["sandbox"] == commands.box.kind
-    return bool(same_box and ending.verification["tree_sha256"] == tree_digest(workspace))
+    same_packages = ending.verification.get("missing_packages", list(missing)) == list(missing)
+    return bool(same_box and same_packages and ending.verification["tree_sha256"] == tree_digest(workspace))

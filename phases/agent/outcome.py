@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.agent.acceptance.checks.written import file_problems
-from phases.agent.acceptance.stop_reasons import ACCEPTED, COMPLETED, INCOMPLETE, STATUS, WARNING
+from phases.agent.acceptance.hook import INTERNAL
+from phases.agent.acceptance.mounted import CODE
+from phases.agent.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
 from phases.agent.acceptance.story import attempts_of
 from phases.agent.acceptance.todo_list.todos import refused_changes
 from phases.agent.run import Ending
@@ -22,6 +24,7 @@ def implementation_document(
     missing = [path for path in planned if not workspace.exists(path)]
     faults = _faults(ending, workspace, plan, requirement_counts(traced))
     status, doubt = _status(ending, faults)
+    verification = verification_of(ending, status, faults)
     written = f"{len(planned) - len(missing)} of {len(planned)} files written"
     return {
         "version": 1,
@@ -31,7 +34,7 @@ def implementation_document(
         "turns": ending.turns,
         "planned": planned,
         "missing": missing,
-        "verification": ending.verification,
+        "verification": verification,
         "files": [
             {"path": f"generate_code/{row.path}", "bytes": row.bytes, "sha256": row.sha256}
             for row in workspace.digests()
@@ -40,9 +43,17 @@ def implementation_document(
     }
 
 
-def acceptance_document(ending: Ending, rows: Sequence[Mapping[str, Any]], most: int) -> dict[str, Any]:
-    """acceptance.json: every attempt, from the journal."""
-    verification = ending.verification
+def verification_of(ending: Ending, status: str, faults: Sequence[str]) -> dict[str, Any]:
+    """What the checks said, as documents tell it: only what is completed is verified, whatever passed."""
+    if status == COMPLETED or not ending.verification["verified"]:
+        return ending.verification
+    return {**ending.verification, "verified": False, "why": "; ".join(faults)}
+
+
+def acceptance_document(
+    ending: Ending, verification: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], most: int
+) -> dict[str, Any]:
+    """acceptance.json: every attempt, from the journal. `verification` is that of implementation.json."""
     return {
         "version": 1,
         "stop_reason": ending.stop_reason,
@@ -95,9 +106,19 @@ def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: 
         gone = len(counts["missing"]) - counts["stubbed"]
         stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
         faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
-    if ending.stop_reason != ACCEPTED:
+    if ending.stop_reason != ACCEPTED and not (faults and _refused_for_what_is_open(ending)):
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
     return faults
+
+
+def _refused_for_what_is_open(ending: Ending) -> bool:
+    """Whether the work was refused for nothing but files and requirements that the reason names already."""
+    commands = ending.verification["commands"]
+    return (
+        ending.stop_reason == EXHAUSTED
+        and ending.source == f"hook:{INTERNAL}:{CODE.id}"
+        and all(row["exit_code"] == 0 for row in commands)
+    )
 
 
 def _status(ending: Ending, faults: list[str]) -> tuple[str, str]:

@@ -61,3 +61,5 @@ class Ending:
     turns: int
     verification: dict[str, Any]
     detail: str = ""
+    source: str = ""
+    """Who refused the work: `hook:builtin:code`, `hooks` for several, or `gate`."""

@@ -49,7 +49,7 @@ class _Definition(NamedTuple):
 def trace(workspace: Workspace, plan: dict[str, Any]) -> dict[str, Any]:
     """traceability.json: for each requirement its places, its tests and its status."""
     places = all_places(workspace, plan)
-    return {"version": 1, "requirements": [_row(row, places) for row in plan["requirements"]]}
+    return {"version": 1, "requirements": [requirement_row(row, places) for row in plan["requirements"]]}
 
 
 def all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
@@ -71,7 +71,7 @@ def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Plac
     tree = tree_of(source)
     if tree is None:
         return []
-    lines, in_tests = lines_of(source), _is_test_file(path)
+    lines, in_tests = lines_of(source), is_test_file(path)
     places = []
     for definition in sorted(_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
         node, is_test = definition.node, in_tests and _is_test(definition)
@@ -91,6 +91,12 @@ def lines_of(source: str) -> list[str]:
     return _LINE_END.split(source)
 
 
+def is_test_file(path: str) -> bool:
+    """Whether tests stand in a Python file of this path."""
+    *folders, name = path.split("/")
+    return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
+
+
 def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
     """How a hyperparameter's constants differ from the plan's value, in words; empty where one agrees, or nobody can tell."""
     if requirement.get("kind") != "hyperparameter" or "value" not in requirement:
@@ -102,7 +108,8 @@ def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
     return "; ".join(f"the plan says {requirement['value']!r}, {name} is {found!r}" for name, found in told)
 
 
-def _row(requirement: dict[str, Any], places: list[Place]) -> dict[str, Any]:
+def requirement_row(requirement: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
+    """One requirement: its places, its tests and its status."""
     own = [place for place in places if place.identifier == requirement["id"]]
     code = [place for place in own if not place.is_test]
     return {
@@ -180,11 +187,6 @@ def _comment_behind(node: Value, lines: list[str]) -> str:
 def _first_line(node: Function | ast.ClassDef | Value) -> int:
     decorators = [] if isinstance(node, Value) else node.decorator_list
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _is_test_file(path: str) -> bool:
-    *folders, name = path.split("/")
-    return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
 
 
 def _is_test(definition: _Definition) -> bool:

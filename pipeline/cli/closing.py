@@ -52,6 +52,7 @@ def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines = ["", f"Task {report['id']}: {report['status']}. {_sentence(report['reason'])}", ""]
     lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
     lines += _spent(report)
+    lines += _checked(report)
     lines += _not_done(store, report)
     rows = _next(store, report)
     width = max(len(command) for command, _ in rows) + 1
@@ -65,6 +66,14 @@ def _spent(report: dict[str, Any]) -> list[str]:
         return []
     told = f"{usage['tokens_in']:,} tokens read, {usage['tokens_out']:,} written"
     return ["", f"Spent: ${usage['usd']:.4f} in {usage['calls']} calls: {told}"]
+
+
+def _checked(report: dict[str, Any]) -> list[str]:
+    """The commands that checked the code, and how many tests each ran."""
+    from phases.agent.acceptance.story import describe_check
+
+    checks = report.get("checks", ())
+    return ["", "Checks:", *(f"  {_short(describe_check(check))}" for check in checks)] if checks else []
 
 
 def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -142,6 +151,11 @@ def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
         ]
     return [
         *(_of_acceptance(name, pipeline, report) if report["status"] == "incomplete" else []),
+        *(
+            [(f"{pipeline} resume {name} --allow-install", "install the plan's packages, and check again")]
+            if report.get("missing_packages")
+            else []
+        ),
         (f"{pipeline} show {name} plan", "read the plan"),
         *(
             [(f"{pipeline} trace {name}", "which requirement is where in the code")]

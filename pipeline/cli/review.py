@@ -6,7 +6,16 @@ import click
 
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import say, say_json, tell
-from pipeline.cli.reviewer import DECISION, PLAN, decided, edit_plan, person, request_change, write_decision
+from pipeline.cli.reviewer import (
+    DECISION,
+    PLAN,
+    decided,
+    edit_plan,
+    note_packages,
+    person,
+    request_change,
+    write_decision,
+)
 from pipeline.errors import UsageError
 from pipeline.files import read_bytes
 from pipeline.store import TaskStore
@@ -50,6 +59,8 @@ def review_command(
         store.load(PLAN)
         say(read_bytes(store.path(PLAN)).decode("utf-8"))
         say(f"plan {store.digest(PLAN)}, {_standing(store)['standing']}")
+        for line in note_packages(store):
+            say(line)
         say(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
     if as_json:
         say_json(_standing(store))

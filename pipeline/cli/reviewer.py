@@ -103,6 +103,21 @@ def edit_plan(store: TaskStore) -> bool:
             return True
 
 
+def note_packages(store: TaskStore) -> list[str]:
+    """One line, or none: the packages of the plan that are not installed, and how they are."""
+    from phases.agent.packages import ALLOW, describe_missing, missing_packages
+
+    if store.load("task.json")["settings"]["install"] == "allowed":
+        return []
+    missing = missing_packages(store.load(PLAN)["environment_setup"]["packages"])
+    if not missing:
+        return []
+    return [
+        f"note: {describe_missing(missing)}, so what needs it cannot be checked; "
+        f"install the plan's packages for the sandbox with: pipeline resume {command_name(store)} {ALLOW}"
+    ]
+
+
 def _keep_version(store: TaskStore, plan: bytes) -> None:
     make_folder(store.path("plan_versions"))
     write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
@@ -116,6 +131,8 @@ def _ask(store: TaskStore, plan: str, digest: str) -> Decision:
             f"pipeline review {command_name(store)} --approve"
         )
     say(f"\n{plan}")
+    for line in note_packages(store):
+        tell(line)
     tell(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
     for _ in range(_ASKED):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.acceptance.stop_reasons import ACCEPTED
+from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED
 from phases.agent.acceptance.story import attempts_of, lines_of
 from phases.agent.assignment import places_in
 from phases.agent.journal import recorded_rows
@@ -75,6 +75,8 @@ def _verdict(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], fin
 
 
 def _of_the_end(final: Row) -> str:
+    if final["stop_reason"] == EXHAUSTED:
+        return "Not accepted: no attempts are left"
     if final["stop_reason"] != ACCEPTED:
         return f"Not accepted: {final['stop_reason']}"
     if final["verified"]:

@@ -108,6 +108,35 @@ def test_the_exit_code_is_that_of_the_command(workspace: Path, kind: str) -> Non
     assert inside("kill -TERM $$", workspace, kind)[0] == 128 + 15
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("python -c 'import sys; sys.exit(3)' | tail -3", 3, ""),
+        ("(exit 4) 2>&1 | tee log | cat > /dev/null", 4, ""),
+        ("false | true && echo goes on", 1, ""),
+        ("(echo tests; exit 5) &> log; code=$?; cat log; exit $code", 5, "tests\n"),
+        ("yes | head -1", 0, "y\n"),
+        ("seq 100000 | head -1 | cat", 0, "1\n"),
+        ("yes | head -1; echo after", 0, "y\nafter\n"),
+        ("yes | head -1 && echo after", 141, "y\n"),
+        ("set -e; yes | head -1; echo after", 141, "y\n"),
+        ("(exit 4) | yes | head -1", 141, "y\n"),
+        ("[[ ab == a* ]] && rows=(1 2 3) && echo ${#rows[@]}", 0, "3\n"),
+        ("echo 'here=1' > vars; source ./vars; cat <(echo $here)", 0, "1\n"),
+    ],
+    ids=[
+        "a failing test in a pipe", "a failing test before tee", "a pipe before and", "both streams into a file",
+        "a pipe that is read in part", "the same in three parts", "another command after it", "what came next was not run",
+        "the same under set -e", "a failure beside it", "tests and arrays", "source and substitution",
+    ],
+)  # fmt: skip
+@EVERY_KIND
+def test_a_command_is_run_by_bash_and_a_failure_in_a_pipe_is_one(
+    command: str, code: int, words: str, workspace: Path, kind: str
+) -> None:
+    assert inside(command, workspace, kind) == (code, words)
+
+
 @EVERY_KIND
 def test_a_readable_path_is_read_and_not_written(workspace: Path, kind: str) -> None:
     paper = workspace.parent / "paper.md"
@@ -488,7 +517,7 @@ def test_a_folder_that_was_full_before_may_be_made_smaller(workspace: Path, kind
             "�\\x1b]0;owned\\x07\\x1b[2J\\r\\x9bx\\u202ey",
         ),
         ("", 0, ""),
-        ("syntax ' error", 2, "sh: "),
+        ("syntax ' error", 2, "bash: "),
     ],
     ids=["60 parts", "two lines", "long", "too long", "NUL", "half a character", "terminal tricks", "empty", "syntax"],
 )

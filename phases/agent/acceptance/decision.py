@@ -89,7 +89,7 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
     edited = f"files that decide about it were changed: {', '.join(standing.tampered)}" if standing.tampered else ""
-    doubt = list(filter(None, [standing.doubt, edited]))
+    doubt = list(filter(None, [standing.doubt, edited, *inner.get("doubts", ())]))
     why = [*doubt, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
     return {
         "verified": not why,
@@ -97,6 +97,7 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
         "tree_sha256": standing.tree,
         "sandbox": inner.get("sandbox", "none"),
         "commands": inner.get("commands", []),
+        "missing_packages": inner.get("missing_packages", []),
     }
 
 

@@ -58,6 +58,7 @@ class GateHooks:
         """
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
+        self.commands.remove_bytecode()
         self.commands.begin()
         before = self.now()
         if hook is None or (seen and not (before.sha256 == seen and not before.truncated and holds())):

@@ -9,6 +9,7 @@ from phases.agent.acceptance.hook import BLOCK, FAILED, PASS, STOP
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
+_COUNTED = (("passed", "tests passed"), ("failed", "failed"), ("skipped", "skipped"))
 _LINES, _WIDTH = 6, 150
 
 
@@ -27,6 +28,24 @@ def attempts_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return attempts
 
 
+def checks_of(verification: Row) -> list[dict[str, Any]]:
+    """The commands of the built-in check: how each ended, and how many tests it ran where it says so."""
+    return [
+        {name: row[name] for name in ("command", "exit_code", "tests") if name in row}
+        for row in verification["commands"]
+    ]
+
+
+def describe_check(check: Row) -> str:
+    """`python -m pytest -q: 12 tests passed, 1 skipped`."""
+    tests = check.get("tests")
+    if tests is None:
+        code = check["exit_code"]
+        return f"{check['command']}: {'did not end by itself' if code is None else f'exit code {code}'}"
+    counts = [f"{tests[name]} {word}" for name, word in _COUNTED if tests[name] or name == "passed"]
+    return f"{check['command']}: {', '.join(counts)}"
+
+
 def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:
     """The story on a terminal. `verdict`: how it ended, in a sentence."""
     lines: list[str] = []
@@ -41,6 +60,7 @@ def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:
             if hook["status"] != PASS:
                 lines += [f"           {line[:_WIDTH]}" for line in _last_lines(hook["reason"])]
                 lines += [f"           all of it: {hook['log']}"] if hook["log"] else []
+        lines += [f"  check    {_short(describe_check(check))}" for check in attempt.get("checks", ())]
         lines += _of_gate(attempt)
         lines.append("")
     return [*lines, verdict]
@@ -84,6 +104,7 @@ def _decided(verdict: Row) -> dict[str, Any]:
         "reason": verdict["detail"],
         "verified": verdict["verification"]["verified"],
         "gate": verdict["gate"],
+        "checks": checks_of(verdict["verification"]),
     }
 
 

@@ -7,6 +7,7 @@ import resource
 import sys
 from collections.abc import Mapping
 
+from phases.agent.sandbox.bash import has_bash, shell_words
 from phases.agent.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Finished
 from phases.agent.sandbox.bubblewrap import BIN, TMP, search_path, wrapped
 from phases.agent.sandbox.kin import tasks_of_this_user
@@ -38,7 +39,9 @@ def started(
         )
     if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
         return Finished(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
-    shell, given = ["--", "sh", "-c", command], variables or {}
+    if not has_bash():
+        return Finished(None, "not run: bash is not installed on this machine\n")
+    shell, given = ["--", *shell_words(command)], variables or {}
     if box.kind == BUBBLEWRAP:
         words = [*_limits(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
         argv = wrapped(box, interpreter(box), [*words, *shell], network=network)

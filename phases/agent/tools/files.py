@@ -8,7 +8,7 @@ from typing import Any
 from phases.agent.tools.edit import NoEdit, Replacement, edited, text_before
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.shown import LARGEST_ANSWER, escaped
-from phases.agent.tools.syntax import fault_of
+from phases.agent.tools.syntax import fault_of, may_be_empty
 from phases.agent.tools.tool import Acted, Tool, ToolError, closed
 from phases.agent.workspace import Workspace
 from pipeline.files import sha256
@@ -107,7 +107,8 @@ def _written(notes: Notes, path: str, text: str, done: str, *, knows_all: bool) 
     if fault:
         said = f"{path} is {done} ({count} lines) and does not parse: {fault}"
         raise ToolError(said, _learned(notes, Acted(said, (path,), {path: digest})))
-    return _learned(notes, Acted(f"{path} is {done}, {count} lines", (path,), {path: digest}))
+    empty = "" if text.strip() or may_be_empty(path) else "; it is empty, and an empty file does not count as written"
+    return _learned(notes, Acted(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))
 
 
 def _learned(notes: Notes, acted: Acted) -> Acted:

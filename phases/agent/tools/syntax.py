@@ -14,6 +14,7 @@ LARGEST_PYTHON = 512 * 1024
 """Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
 _LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
 """The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
+_MARKERS = ("__init__.py", "py.typed", ".gitkeep", ".keep")
 _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
@@ -32,6 +33,11 @@ def fault_of(path: str, text: str) -> str | None:
     if path.endswith(".json"):
         return _json_fault(text)
     return _toml_fault(text) if path.endswith(".toml") else None
+
+
+def may_be_empty(path: str) -> bool:
+    """Whether a file of this name does its work by being there: it marks a package, or keeps a directory."""
+    return path.rsplit("/", 1)[-1] in _MARKERS
 
 
 def _parsed(source: str) -> ast.Module | str:

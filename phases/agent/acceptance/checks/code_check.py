@@ -7,14 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from phases.agent.acceptance.checks.entry_script import command_for, entry_script
 from phases.agent.acceptance.checks.imports import Modules, import_problems
-from phases.agent.acceptance.checks.lacks import lacking
+from phases.agent.acceptance.checks.lacks import lacking, packages_lacking_in_tests
 from phases.agent.acceptance.checks.manifest import tree_digest
-from phases.agent.acceptance.checks.written import file_problems
+from phases.agent.acceptance.checks.open_requirements import open_requirements
+from phases.agent.acceptance.checks.test_runs import (
+    ASK_FOR_PYTEST,
+    WITH_PYTEST,
+    TestCounts,
+    command_for_all,
+    count_tests,
+    describe_runner,
+    row_of,
+    tests_not_run,
+)
+from phases.agent.acceptance.checks.written import file_problems, shadows
 from phases.agent.commands import Commands
+from phases.agent.packages import describe_missing
 from phases.agent.sandbox.commands import NONE, probe
 from phases.agent.tools import syntax
 from phases.agent.workspace import Workspace, WorkspaceError
@@ -22,6 +34,7 @@ from phases.agent.workspace import Workspace, WorkspaceError
 MOST_NAMED = 20
 _SECONDS, _HELP_SECONDS = 300, 60
 _TAIL = 1500
+_OWN = "a module of Python or of a test runner"
 _STOPPED = "\nstopped by a limit: "
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
@@ -31,67 +44,140 @@ Row = dict[str, Any]
 
 
 def check_code(
-    workspace: Workspace, plan: dict[str, Any], commands: Commands, untouched: Sequence[str] = ()
+    workspace: Workspace,
+    plan: dict[str, Any],
+    commands: Commands,
+    untouched: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
 
-    `untouched`: files that this work was to change and that are as they were. `commands.step` is set by the caller. Raises
+    `untouched`: files that this work was to change and that are as they were; `missing`: packages of the plan that are not
+    installed, so that what fails for want of one is no fault of the code. `commands.step` is set by the caller. Raises
     StorageError.
     """
     planned = [row["path"] for row in plan["file_structure"]]
     others = dict(_other_files(workspace, planned))
     files = {**others, **dict(_texts(workspace, planned))}
     python = {path: text for path, text in files.items() if path.endswith(".py")}
+    paths = workspace.paths()
     problems = [
         *file_problems(workspace, plan),
         *(f"{path} is as it was, and the plan changed it" for path in untouched),
         *_bounded(
             [f"{path} does not parse: {fault}" for path, text in others.items() if (fault := _fault(path, text))]
         ),
-        *import_problems(python, workspace.paths()),
+        *import_problems(python, paths),
+        *(f"{path} stands in for {_OWN}: rename it" for path in shadows(paths) if path not in planned),
     ]
-    rows: list[Row] = []
-    why = ["the files are not in order, so nothing was run"] if problems else []
-    if commands.box.kind == NONE:
-        why.append(f"no sandbox on this machine: {probe().detail}")
-    elif not problems:
-        rows, problems, why = _run_all(plan, python, workspace.paths(), commands)
+    if problems:
+        run = _Run([], problems, ["the files are not in order, so nothing was run"], [])
+    elif commands.box.kind == NONE:
+        run = _Run([], open_requirements(workspace, plan), [f"no sandbox on this machine: {probe().detail}"], [])
+    else:
+        run = _run_all(plan, python, paths, commands, missing)
+        run.problems.extend(open_requirements(workspace, plan))
+        run.doubts.extend(f"{path} stands in for {_OWN}" for path in shadows(paths))
     verification = {
-        "verified": bool(rows) and not problems and not why,
+        "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
         "tree_sha256": tree_digest(workspace),
         "sandbox": commands.box.kind,
-        "commands": rows,
-        "why": "; ".join(why),
+        "commands": run.rows,
+        "why": "; ".join([*run.doubts, *run.why]),
+        "missing_packages": list(missing),
+        "doubts": run.doubts,
     }
-    return {"block": "\n\n".join(problems) or None, "verification": verification}
+    return {"block": "\n\n".join(run.problems) or None, "verification": verification}
+
+
+class _Run(NamedTuple):
+    """What was run, what is wrong, and why nothing is verified."""
+
+    rows: list[Row]
+    problems: list[str]
+    why: list[str]
+    doubts: list[str]
+    """Why nothing is verified, whatever hooks of the user say."""
+
+
+class _Tests(NamedTuple):
+    """The commands that were run for their tests."""
+
+    rows: list[Row]
+    outputs: list[str]
+    counts: list[TestCounts]
 
 
 def _run_all(
-    plan: Mapping[str, Any], python: Mapping[str, str], there: Collection[str], commands: Commands
-) -> tuple[list[Row], list[str], list[str]]:
-    """What was run, what is wrong, and why nothing is verified. What the checks leave behind is taken back."""
-    rows = [_run(commands, command, _SECONDS) for command in plan["validation_approach"]["verify_commands"]]
-    failed = [row for row in rows if row["exit_code"] != 0]
-    excuse = ""
+    plan: Mapping[str, Any],
+    python: Mapping[str, str],
+    there: Collection[str],
+    commands: Commands,
+    missing: Sequence[str],
+) -> _Run:
+    """Runs the plan's checks, the tests that they left out, and the program. What they leave behind is taken back."""
+    modules = Modules(python, there)
+    tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
+    failed, lacking_here = [], dict[str, None]()
+    for row, output in zip(tests.rows, tests.outputs, strict=True):
+        tops = packages_lacking_in_tests(output, modules) if missing and row["exit_code"] else []
+        lacking_here.update(dict.fromkeys(tops))
+        failed += [row] if row["exit_code"] != 0 and not tops else []
+    problems, why, rows = [], [], tests.rows
+    if not failed and not lacking_here and tests.counts and not any(each.run for each in tests.counts):
+        if missing and any(each.skipped for each in tests.counts):
+            lacking_here.update(dict.fromkeys(missing))
+        else:
+            problems.append(_no_test_ran(tests))
     if entry := entry_script(python, plan):
-        asked = _run(commands, command_for(entry, python), _HELP_SECONDS)
-        rows.append(asked)
-        excuse = _excuse(asked, entry, Modules(python, there), commands)
+        asked, _ = _run(commands, command_for(entry, python), _HELP_SECONDS)
+        rows = [*rows, asked]
+        excuse = _excuse(asked, entry, modules, commands)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
+        why += [f"{asked['command']} {excuse}"] if excuse else []
     commands.take_back()
-    problems = [f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed]
-    why = [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
-    if excuse:
-        why.append(f"{asked['command']} {excuse}")
+    problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
+    why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
+    doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
     if not rows:
         why.append("nothing was run: the plan has no checks and there is no entry script")
-    return rows, problems, why
+    return _Run(rows, problems, why, doubts)
 
 
-def _run(commands: Commands, command: str, seconds: int) -> Row:
+def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Commands) -> _Tests:
+    """Runs the plan's checks, and then the tests that none of them runs."""
+    tests = _Tests([], [], [])
+    for command in checks:
+        _add(tests, *_run(commands, command, _SECONDS))
+    if left := tests_not_run(python, tests.counts):
+        if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
+            _add(tests, *_run(commands, WITH_PYTEST, _SECONDS))
+        else:
+            row, output = _run(commands, command_for_all(left), _SECONDS)
+            _add(tests, {**row, "command": describe_runner(left)}, output)
+    return tests
+
+
+def _add(tests: _Tests, row: Row, output: str) -> None:
+    counts = count_tests(output)
+    tests.rows.append({**row, "tests": row_of(counts)} if counts else row)
+    tests.outputs.append(output)
+    tests.counts.extend([counts] if counts else [])
+
+
+def _no_test_ran(tests: _Tests) -> str:
+    """What the model is told where checks pass because they check nothing."""
+    commands = ", ".join(f"`{row['command']}`" for row in tests.rows if "tests" in row)
+    skipped = sum(each.skipped for each in tests.counts)
+    told = f"all {skipped} tests were skipped, or are expected to fail" if skipped else "no test was found"
+    return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
+
+
+def _run(commands: Commands, command: str, seconds: int) -> tuple[Row, str]:
     finished = commands.run(command, seconds)
     limit = f"{_STOPPED}{finished.limit}" if finished.limit else ""
-    return {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
+    row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
+    return row, finished.output
 
 
 def _how_it_ended(row: Row) -> str:

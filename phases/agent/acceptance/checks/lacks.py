@@ -17,6 +17,11 @@ _NOT_IN_PACKAGE = re.compile(
 )
 _NO_LIBRARY = re.compile(r"^(?:ImportError|OSError): (?:[^\n]{0,200} )?([^\s:]{1,300}\.so[.\d]*):", re.MULTILINE)
 _ERROR = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception)\b.*", re.MULTILINE)
+_FAULT = re.compile(
+    r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception|Failed|Exit|Interrupt))(?::[^\S\n]*|$)([^\n]*)", re.MULTILINE
+)
+_NAMED_MODULE = re.compile(r"No module named '([^'\n]{1,200})'")
+_PLAIN_ASSERT = re.compile(r"^E +assert\b", re.MULTILINE)
 _OF_A_LACK = re.compile(
     r"^(?:ImportError|ModuleNotFoundError|NameError|AttributeError|RuntimeError|OSError)\b|NoneType"
 )
@@ -47,6 +52,22 @@ def lacking(output: str, entry: str, modules: Modules, commands: Commands) -> st
     if not missing or (errors and not _is_of_a_lack(errors[-1], missing)):
         return ""
     return _not_here(missing)
+
+
+def packages_lacking_in_tests(output: str, modules: Modules) -> list[str]:
+    """The packages for whose lack alone tests failed, as they are imported; empty where anything else failed too."""
+    tops, others = dict[str, None](), []
+    for name, rest in _FAULT.findall(output):
+        named = _NAMED_MODULE.match(rest) if name == "ModuleNotFoundError" else None
+        if named and not _lack_of(named[1], "", modules):
+            return []
+        if named:
+            tops[named[1].partition(".")[0]] = None
+        elif not rest.startswith("Failed to import test module"):
+            others.append(rest)
+    if _PLAIN_ASSERT.search(output) or any(all(top not in rest for top in tops) for rest in others):
+        return []
+    return list(tops)
 
 
 def _lack_of(module: str, entry: str, modules: Modules) -> str:

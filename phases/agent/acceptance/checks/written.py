@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from phases.agent.tools import syntax
 from phases.agent.workspace import CONTROL, Workspace, WorkspaceError
+
+_RUNNERS_NEED = frozenset(sys.stdlib_module_names) | {
+    "_pytest", "coverage", "exceptiongroup", "iniconfig", "packaging", "pluggy", "pygments", "pytest", "tomli",
+}  # fmt: skip
 
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
@@ -19,6 +24,11 @@ def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     return problems + [f"{path} {fault}" for path, fault in faults if fault]
 
 
+def shadows(paths: Collection[str]) -> list[str]:
+    """The files that Python takes for its own modules, or for those of a test runner, in a command run in the workspace."""
+    return [path for path in paths if path.removesuffix("/__init__.py").removesuffix(".py") in _RUNNERS_NEED]
+
+
 def fault_of(workspace: Workspace, path: str) -> str | None:
     """Why a planned file is no file yet, or None."""
     try:
@@ -26,6 +36,6 @@ def fault_of(workspace: Workspace, path: str) -> str | None:
     except WorkspaceError as error:
         return f"is planned and not there ({error})"
     if not text.strip():
-        return "is empty"
+        return None if syntax.may_be_empty(path) else "is empty"
     fault = syntax.fault_of(path, text)
     return f"does not parse: {fault}" if fault else None

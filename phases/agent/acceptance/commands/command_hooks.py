@@ -11,8 +11,8 @@ from phases.agent.acceptance.commands.process import Launch, run_process
 from phases.agent.acceptance.commands.variables import dropped_names, environment_of
 from phases.agent.acceptance.hook import FAILED, Hook, Result
 from phases.agent.acceptance.points import POINTS
+from phases.agent.sandbox.bash import shell_words
 
-_SHELL = "/bin/sh"
 _LONGEST_HEADING = 8192
 
 
@@ -50,7 +50,7 @@ def run_command(hook: Hook, payload: bytes, place: Place) -> Result:
 def _argv(hook: Hook) -> tuple[str, ...]:
     if args := hook.params.get("args"):
         return tuple(map(str, args))
-    return (_SHELL, "-c", hook.command) if hook.command.strip() else ()
+    return tuple(shell_words(hook.command)) if hook.command.strip() else ()
 
 
 def _heading(hook: Hook, dropped: Collection[str]) -> str:
