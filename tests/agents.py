@@ -111,8 +111,8 @@ def tree(folder: Path) -> dict[str, bytes]:
     return dict(Workspace(str(folder / "generate_code")).files())
 
 
-def small_plan(*paths: str, verify: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A plan of these files, with one requirement each."""
+def small_plan(*paths: str, verify: tuple[str, ...] = (), demands: bool = False) -> dict[str, Any]:
+    """A plan of these files. `demands`: with one requirement each, which nothing accepts unless code names it."""
     rows = [
         {
             "id": f"R{number}",
@@ -126,7 +126,7 @@ def small_plan(*paths: str, verify: tuple[str, ...] = ()) -> dict[str, Any]:
     return {
         "plan_version": 1,
         "paper": {"title": "A paper", "core_contribution": "something"},
-        "requirements": rows,
+        "requirements": rows if demands else [],
         "file_structure": [
             {"path": path, "purpose": f"the purpose of {path}", "implements": [f"R{number}"]}
             for number, path in enumerate(paths, 1)

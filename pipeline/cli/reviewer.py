@@ -112,10 +112,8 @@ def note_packages(store: TaskStore) -> list[str]:
     missing = missing_packages(store.load(PLAN)["environment_setup"]["packages"])
     if not missing:
         return []
-    return [
-        f"note: {describe_missing(missing)}, so what needs it cannot be checked; "
-        f"install the plan's packages for the sandbox with: pipeline resume {command_name(store)} {ALLOW}"
-    ]
+    how = f"pipeline resume {command_name(store)} {ALLOW}"
+    return [f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"]
 
 
 def _keep_version(store: TaskStore, plan: bytes) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from phases.agent.sandbox.commands import NONE, kind_of_sandbox
 from pipeline.lock import locked
+from tests.drills import looping, scenes
 from tests.papers import Command, paper
 
 LAST_WORDS = "\n".join(f"line {number}" for number in range(1, 21))
@@ -24,13 +26,20 @@ def item(name: str, runs: str, **more: Any) -> dict[str, Any]:
     return {"id": name, "point": "accept_gate", "kind": "command", "params": {"command": runs}, **more}
 
 
+def recorded(folder: Path) -> list[str | Path]:
+    """The command that lets a recorded model implement a small paper, so that the built-in check passes."""
+    looping.looping(folder / "scene", looping.SOUND)
+    model = f"replay:{folder / 'scene' / 'recording.jsonl'}"
+    return ["run", "--fast", paper(folder, scenes.PAPER), "--review", "auto", "--model", model]
+
+
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a task whose code a hook refused twice."""
     folder = tmp_path_factory.mktemp("refused")
     command = Command(folder)
     command.configure(hooks(item("lint", f"echo '{LAST_WORDS}'; exit 1"), item("fine", "true")))
-    ended = command("run", "--fast", paper(folder), "--max-acceptance-continues", "1")
+    ended = command(*recorded(folder), "--max-acceptance-continues", "1")
     assert ended.code == 3, ended.err
     return folder
 
@@ -74,7 +83,7 @@ def test_the_story_tells_each_attempt_who_refused_it_why_and_where_all_of_it_sta
     assert "exited with code 1." in ended.out
     assert [line.strip() for line in first if line.strip().startswith("line ")] == [f"line {n}" for n in range(15, 21)]
     assert "all of it: hooks/1-user-lint.log" in [line.strip() for line in first]
-    assert lines[-1] == "Not accepted: accept_continue_exhausted"
+    assert lines[-1] == "Not accepted: no attempts are left"
     assert "line 1\n" in command("show", "paper", "hooks/1-user-lint.log").out
 
 
@@ -94,11 +103,23 @@ def test_the_document_itself_is_shown_by_its_whole_name(command: Command) -> Non
 
 def test_accepted_work_says_whether_it_was_verified(tmp_path: Path) -> None:
     command = Command(tmp_path)
-    assert command("run", "--fast", paper(tmp_path)).code == 3
+    ended = command(*recorded(tmp_path))
+    assert ended.code == 0, ended.err
     lines = command("show", "paper", "acceptance").out.splitlines()
     assert lines[0].startswith("Attempt 1, turn ")
     verified = command.document("paper", "acceptance.json")["verified"]
     assert lines[-1].startswith("Accepted, and verified" if verified else "Accepted, and not verified: ")
+
+
+@pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
+def test_command_and_number_of_tests_stand_in_the_story_and_on_the_last_screen(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    ended = command(*recorded(tmp_path))
+    told = "python -m unittest discover -s tests -t .: 1 test passed"
+    assert f"Checks:\n  {told}\n" in ended.out
+    assert f"  check    {told}" in command("show", "paper", "acceptance").out.splitlines()
+    counts = {"passed": 1, "failed": 0, "skipped": 0}
+    assert [row.get("tests") for row in command.document("paper", "report.json")["checks"]] == [counts]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ STOPS_AT = 25
 LOST: Sequence[Turn] = (*_FIRST, *_tries(40), _LOOK, _decay(RIGHT), _CHECK, _DONE)
 """Never mends it while it is led. Once it goes on it is stopped again, and again, until it mends it at the end."""
 
+SOUND: Sequence[Turn] = (*_FIRST, _decay(RIGHT), _CHECK, _DONE, _DONE)
+"""Makes no detour, and says twice that it is done: a hook may refuse it once."""
+
 
 def looping(base: Path, turns: Sequence[Turn], *words: str) -> Ground:
     """The real phases on the small paper, with a recording of these turns; `words` are added to the command."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,13 @@ HEALTHY = {
 }
 
 
-def plan_of(files: Mapping[str, str], verify: tuple[str, ...] = (VERIFY,)) -> dict[str, Any]:
+def plan_of(
+    files: Mapping[str, str], verify: tuple[str, ...] = (VERIFY,), requirements: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """A plan as far as this hook reads it; files without content are not planned."""
     planned = [{"path": path} for path, text in files.items() if text]
-    return {"file_structure": planned, "validation_approach": {"verify_commands": list(verify)}}
+    checks = {"verify_commands": list(verify)}
+    return {"file_structure": planned, "validation_approach": checks, "requirements": list(requirements)}
 
 
 def written(tmp_path: Path, files: Mapping[str, str]) -> Workspace:
@@ -64,15 +67,18 @@ def checked(
     plan: Mapping[str, Any] | None = None,
     kind: str = KIND,
     untouched: tuple[str, ...] = (),
+    missing: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The verdict on these files."""
     workspace = written(tmp_path, files)
     commands = Commands(Box(workspace.root, kind), Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
     commands.step = "verdict-1"
-    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched)
+    verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing)
     commands.settled()
     assert set(verdict) == {"block", "verification"}
-    assert set(verdict["verification"]) == {"verified", "tree_sha256", "sandbox", "commands", "why"}
+    assert set(verdict["verification"]) == {
+        "verified", "tree_sha256", "sandbox", "commands", "why", "doubts", "missing_packages",
+    }  # fmt: skip
     assert verdict["verification"]["tree_sha256"] == tree_digest(workspace)
     assert verdict["verification"]["verified"] is not bool(verdict["verification"]["why"])
     return verdict

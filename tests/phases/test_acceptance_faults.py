@@ -217,11 +217,11 @@ def test_fault_10_a_change_arms_the_hooks_whoever_makes_it(command: str, tmp_pat
     """In a run in which no tool for files was used."""
     task, ran = tmp_path / "task", tmp_path / "ran"
     made(task, says(write("a.py", CODE), write("extra.txt", "x\n", "w2")), mounting())
-    plan = small_plan("a.py")
+    plan = small_plan("a.py", demands=True)
     plan["validation_approach"]["experiments"] = ["one more"]
     (task / "plan_versions").mkdir()
     (task / "plan_versions" / f"{'1' * 16}.txt").write_bytes(
-        CONTRACTS.serialise("initial_plan.txt", small_plan("a.py"), writer="a test")
+        CONTRACTS.serialise("initial_plan.txt", small_plan("a.py", demands=True), writer="a test")
     )
     documents = carry_out(
         task, says(call("Bash", command=command)), plan, "2" * 64, hooks=mounting(item("tests", f"touch {ran}"))

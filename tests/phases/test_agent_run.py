@@ -286,8 +286,8 @@ def test_a_sub_agent_that_is_of_no_use_is_told_as_failed_and_the_work_goes_on(tm
 
 
 def two_plans() -> tuple[dict[str, Any], dict[str, Any]]:
-    old = small_plan("a.py", "b.py", "c.py")
-    new = json.loads(json.dumps(small_plan("a.py", "b.py", "d.py")))
+    old = small_plan("a.py", "b.py", "c.py", demands=True)
+    new = json.loads(json.dumps(small_plan("a.py", "b.py", "d.py", demands=True)))
     new["requirements"][1]["text"] = "what b.py is for, changed"
     return old, new
 
@@ -303,7 +303,7 @@ def test_a_changed_plan_touches_only_the_files_that_it_changes(tmp_path: Path) -
     in_versions(folder, old, "1" * 64)
     carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
     (folder / "generate_code" / "notes.txt").write_text("made by a command")
-    model = says(write("b.py", "B = 2\n"), write("d.py", "D = 4\n", "c2"))
+    model = says(write("b.py", "B = 2  # R2\n"), write("d.py", "D = 4  # R3\n", "c2"))
     made = carry_out(folder, model, new, "2" * 64)["implementation"]
     assert made["stop_reason"] == "accepted"
     assert json.loads(model.requests[0].messages[1].text)["write"] == ["b.py", "d.py"]
@@ -319,7 +319,7 @@ def test_a_file_that_a_changed_plan_touches_must_be_looked_at(tmp_path: Path) ->
     folder = tmp_path / "task"
     in_versions(folder, old, "1" * 64)
     carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
-    model = says(write("d.py", "D = 4\n"))
+    model = says(write("d.py", "D = 4  # R3\n"))
     carry_out(folder, model, new, "2" * 64)
     assert "b.py is as it was, and the plan changed it" in model.requests[2].messages[-1].text
 
@@ -329,7 +329,7 @@ def test_an_iteration_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "task"
     in_versions(folder, old, "1" * 64)
     carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
-    replies = [write("b.py", "B = 2\n"), write("d.py", "D = 4\n", "c2")]
+    replies = [write("b.py", "B = 2  # R2\n"), write("d.py", "D = 4  # R3\n", "c2")]
     with pytest.raises(PhaseError):
         carry_out(folder, says(replies[0], Reply("fatal", detail="cut")), new, "2" * 64)
     model = says(*replies)

@@ -9,7 +9,6 @@ from phases.agent.acceptance.hook import BLOCK, FAILED, PASS, STOP
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
-_COUNTED = (("passed", "tests passed"), ("failed", "failed"), ("skipped", "skipped"))
 _LINES, _WIDTH = 6, 150
 
 
@@ -42,8 +41,9 @@ def describe_check(check: Row) -> str:
     if tests is None:
         code = check["exit_code"]
         return f"{check['command']}: {'did not end by itself' if code is None else f'exit code {code}'}"
-    counts = [f"{tests[name]} {word}" for name, word in _COUNTED if tests[name] or name == "passed"]
-    return f"{check['command']}: {', '.join(counts)}"
+    counts = [f"{tests[name]} {name}" for name in ("failed", "skipped") if tests[name]]
+    passed = "1 test" if tests["passed"] == 1 else f"{tests['passed']} tests"
+    return f"{check['command']}: {', '.join([f'{passed} passed', *counts])}"
 
 
 def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:

@@ -1,0 +1,78 @@
+"""Runs test files in the sandbox where pytest is not installed: plain test functions and classes, and those of unittest.
+
+Given to `python -c` as it stands, with the paths of the files behind it. Tests that take fixtures or are coroutines are skipped:
+only pytest can run them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import unittest
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+
+def main(paths: list[str]) -> int:
+    """Runs what the files hold, and says so as unittest does. Returns the exit code."""
+    suite = unittest.TestSuite(test for path in paths for test in _tests_of(path))
+    return 0 if unittest.TextTestRunner().run(suite).wasSuccessful() else 1
+
+
+def _tests_of(path: str) -> Iterator[unittest.TestCase | unittest.TestSuite]:
+    try:
+        module = _imported(path)
+    except unittest.SkipTest as skipped:
+        yield unittest.FunctionTestCase(_skips(str(skipped)), description=path)
+        return
+    except Exception as error:  # noqa: BLE001 - whatever a test file raises is one failing test
+        yield unittest.FunctionTestCase(_raises(error), description=path)
+        return
+    yield unittest.defaultTestLoader.loadTestsFromModule(module)
+    for name, found in vars(module).items():
+        if inspect.isfunction(found) and name.startswith("test") and found.__module__ == module.__name__:
+            yield _test(f"{path}::{name}", found)
+        elif inspect.isclass(found) and name.startswith("Test") and not issubclass(found, unittest.TestCase):
+            for method, function in inspect.getmembers(found, inspect.isfunction):
+                if method.startswith("test"):
+                    yield _test(f"{path}::{name}::{method}", function, found)
+
+
+def _imported(path: str) -> ModuleType:
+    """The module of a file, found as pytest finds it: from the first directory above it that is no package."""
+    directory, name = os.path.split(os.path.abspath(path))
+    parts = [name.removesuffix(".py")]
+    while os.path.exists(os.path.join(directory, "__init__.py")):
+        directory, part = os.path.split(directory)
+        parts.insert(0, part)
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    return importlib.import_module(".".join(parts))
+
+
+def _test(name: str, function: Callable[..., object], owner: type | None = None) -> unittest.TestCase:
+    needs = [each for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+    if len(needs) > (owner is not None) or inspect.iscoroutinefunction(function):
+        return unittest.FunctionTestCase(_skips("only pytest can run it"), description=name)
+    run = (lambda: function(owner())) if owner else function
+    return unittest.FunctionTestCase(run, description=name)
+
+
+def _skips(why: str) -> Callable[[], object]:
+    def skip() -> None:
+        raise unittest.SkipTest(why)
+
+    return skip
+
+
+def _raises(error: Exception) -> Callable[[], object]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

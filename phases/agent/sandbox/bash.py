@@ -1,0 +1,26 @@
+"""How a command of a model, or of a check, is given to bash: with pipefail, so that a failing test in a pipe is a failure."""
+
+from __future__ import annotations
+
+import shutil
+
+_PRELUDE = """\
+set -o pipefail; __ok=0 __was=0; \
+__of_pipe() { local s; [[ $- != *e* && ${!#} == 0 ]] || return 0; \
+for s; do [[ $s == 0 || $s == 141 ]] || return 0; done; __ok=1; }; \
+__end() { [[ $1 == 141 && $__was == 1 ]] && exit 0; exit $1; }; \
+trap '__was=$__ok __ok=0' DEBUG; trap '__of_pipe "${PIPESTATUS[@]}"' ERR; trap '__end $?' EXIT
+"""
+"""`yes | head -1` is no failure: its first part ends by SIGPIPE (141) because nobody reads on. So an exit code of 141 counts as
+0 where the very last thing was a pipe whose other parts did not fail. ERR does not see a pipe before `&&`, nor is one forgiven
+under `set -e`: there 141 stays, because what should have come next was not run."""
+
+
+def shell_words(command: str) -> list[str]:
+    """The argument list that runs a shell command, bash's own messages counting its lines from 2."""
+    return ["bash", "-c", _PRELUDE + command]
+
+
+def has_bash() -> bool:
+    """Whether this machine has bash."""
+    return shutil.which("bash") is not None
