@@ -113,7 +113,9 @@ def note_packages(store: TaskStore) -> list[str]:
     if not missing:
         return []
     how = f"pipeline resume {command_name(store)} {ALLOW}"
-    return [f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"]
+    return [
+        f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
+    ]
 
 
 def _keep_version(store: TaskStore, plan: bytes) -> None:

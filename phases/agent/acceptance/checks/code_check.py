@@ -17,12 +17,12 @@ from phases.agent.acceptance.checks.open_requirements import open_requirements
 from phases.agent.acceptance.checks.test_runs import (
     ASK_FOR_PYTEST,
     WITH_PYTEST,
-    TestCounts,
+    SuiteCounts,
     command_for_all,
     count_tests,
     describe_runner,
+    find_tests_not_run,
     row_of,
-    tests_not_run,
 )
 from phases.agent.acceptance.checks.written import file_problems, shadows
 from phases.agent.commands import Commands
@@ -76,7 +76,9 @@ def check_code(
         run = _Run([], open_requirements(workspace, plan), [f"no sandbox on this machine: {probe().detail}"], [])
     else:
         run = _run_all(plan, python, paths, commands, missing)
-        run.problems.extend(open_requirements(workspace, plan))
+        still_open = open_requirements(workspace, plan)
+        run.problems.extend(still_open)
+        run.why.extend(["requirements of the plan are open"] if still_open else [])
         run.doubts.extend(f"{path} stands in for {_OWN}" for path in shadows(paths))
     verification = {
         "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
@@ -105,7 +107,7 @@ class _Tests(NamedTuple):
 
     rows: list[Row]
     outputs: list[str]
-    counts: list[TestCounts]
+    counts: list[SuiteCounts]
 
 
 def _run_all(
@@ -120,15 +122,16 @@ def _run_all(
     tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
     failed, lacking_here = [], dict[str, None]()
     for row, output in zip(tests.rows, tests.outputs, strict=True):
-        tops = packages_lacking_in_tests(output, modules) if missing and row["exit_code"] else []
+        tops = packages_lacking_in_tests(output, missing) if row["exit_code"] else []
         lacking_here.update(dict.fromkeys(tops))
         failed += [row] if row["exit_code"] != 0 and not tops else []
-    problems, why, rows = [], [], tests.rows
+    problems, why, rows = list[str](), list[str](), tests.rows
     if not failed and not lacking_here and tests.counts and not any(each.run for each in tests.counts):
         if missing and any(each.skipped for each in tests.counts):
             lacking_here.update(dict.fromkeys(missing))
         else:
             problems.append(_no_test_ran(tests))
+            why.append("no test was run")
     if entry := entry_script(python, plan):
         asked, _ = _run(commands, command_for(entry, python), _HELP_SECONDS)
         rows = [*rows, asked]
@@ -149,7 +152,7 @@ def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Comma
     tests = _Tests([], [], [])
     for command in checks:
         _add(tests, *_run(commands, command, _SECONDS))
-    if left := tests_not_run(python, tests.counts):
+    if left := find_tests_not_run(python, tests.counts):
         if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
             _add(tests, *_run(commands, WITH_PYTEST, _SECONDS))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from phases.agent.acceptance.checks.bindings import Import
 from phases.agent.acceptance.checks.imports import Modules, holds_at, is_own
@@ -21,6 +21,11 @@ _FAULT = re.compile(
     r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception|Failed|Exit|Interrupt))(?::[^\S\n]*|$)([^\n]*)", re.MULTILINE
 )
 _NAMED_MODULE = re.compile(r"No module named '([^'\n]{1,200})'")
+_IMPORTED_AS = {
+    "beautifulsoup4": "bs4", "faiss-cpu": "faiss", "faiss-gpu": "faiss", "opencv-python": "cv2", "opencv-python-headless": "cv2",
+    "pillow": "PIL", "python-dateutil": "dateutil", "pytorch": "torch", "pyyaml": "yaml", "scikit-image": "skimage",
+    "scikit-learn": "sklearn", "tensorflow-cpu": "tensorflow", "umap-learn": "umap",
+}  # fmt: skip
 _PLAIN_ASSERT = re.compile(r"^E +assert\b", re.MULTILINE)
 _OF_A_LACK = re.compile(
     r"^(?:ImportError|ModuleNotFoundError|NameError|AttributeError|RuntimeError|OSError)\b|NoneType"
@@ -54,20 +59,26 @@ def lacking(output: str, entry: str, modules: Modules, commands: Commands) -> st
     return _not_here(missing)
 
 
-def packages_lacking_in_tests(output: str, modules: Modules) -> list[str]:
-    """The packages for whose lack alone tests failed, as they are imported; empty where anything else failed too."""
-    tops, others = dict[str, None](), []
-    for name, rest in _FAULT.findall(output):
-        named = _NAMED_MODULE.match(rest) if name == "ModuleNotFoundError" else None
-        if named and not _lack_of(named[1], "", modules):
-            return []
-        if named:
-            tops[named[1].partition(".")[0]] = None
+def packages_lacking_in_tests(output: str, missing: Sequence[str]) -> list[str]:
+    """Those of the plan's `missing` packages for whose lack alone tests failed; empty where anything else failed too."""
+    imported = {top: name for name in missing for top in _import_names(name)}
+    lacking, others = dict[str, None](), []
+    for kind, rest in _FAULT.findall(output):
+        named = _NAMED_MODULE.match(rest) if kind == "ModuleNotFoundError" else None
+        if named and (name := imported.get(named[1].partition(".")[0])):
+            lacking[name] = None
         elif not rest.startswith("Failed to import test module"):
             others.append(rest)
-    if _PLAIN_ASSERT.search(output) or any(all(top not in rest for top in tops) for rest in others):
+    words = [word for name in lacking for word in (name, *_import_names(name))]
+    if _PLAIN_ASSERT.search(output) or not all(any(word in rest for word in words) for rest in others):
         return []
-    return list(tops)
+    return list(lacking)
+
+
+def _import_names(package: str) -> tuple[str, ...]:
+    """What a package is imported as, as far as its name tells."""
+    name = re.sub(r"[-_.]+", "-", package).lower()
+    return (_IMPORTED_AS.get(name, name.replace("-", "_")), package.replace("-", "_"))
 
 
 def _lack_of(module: str, entry: str, modules: Modules) -> str:

@@ -24,7 +24,7 @@ _COUNT = re.compile(r"(\d+) (\w+)")
 _NAMED_COUNT = re.compile(r"([a-z ]+)=(\d+)")
 
 
-class TestCounts(NamedTuple):
+class SuiteCounts(NamedTuple):
     """What came of the tests of one command."""
 
     passed: int
@@ -39,17 +39,17 @@ class TestCounts(NamedTuple):
         return self.passed + self.failed
 
 
-def count_tests(output: str) -> TestCounts | None:
+def count_tests(output: str) -> SuiteCounts | None:
     """What the summaries of pytest and unittest in an output add up to; None where there is none."""
     pytest, unittest = _PYTEST_SUMMARY.findall(output), _UNITTEST_SUMMARY.findall(output)
     if not pytest and not unittest:
         return None
     rows = [*map(_of_pytest, pytest), *(_of_unittest(int(ran), rest) for ran, rest in unittest)]
     styles = frozenset([*([PYTEST] if pytest else []), *([UNITTEST] if unittest else [])])
-    return TestCounts(sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows), styles)
+    return SuiteCounts(sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows), styles)
 
 
-def tests_not_run(python: Mapping[str, str], counts: Sequence[TestCounts]) -> list[str]:
+def find_tests_not_run(python: Mapping[str, str], counts: Sequence[SuiteCounts]) -> list[str]:
     """The test files with tests of a style that no command has run; `python` is the workspace's Python files, by path."""
     ran = frozenset[str]().union(*(each.styles for each in counts))
     if PYTEST in ran:  # it runs those of unittest too
@@ -110,6 +110,6 @@ def _is_test_method(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
 
 
-def row_of(counts: TestCounts | None) -> dict[str, Any] | None:
+def row_of(counts: SuiteCounts | None) -> dict[str, Any] | None:
     """As the journal and the documents keep it."""
     return None if counts is None else {"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped}
