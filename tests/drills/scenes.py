@@ -115,7 +115,7 @@ Table 1: Hyper-parameters
 [1] F. Rosenblatt. The perceptron. Psychological Review, 1958.
 """
 
-_CODE = {
+CODE = {
     "config.py": "ETA = 0.1  # R2, section 3, page 1\nBETA = 0.05  # R2, section 3, page 1\n",
     "decay.py": '''"""The decayed average."""
 
@@ -169,12 +169,12 @@ PLAN: dict[str, Any] = {
     ],
     "file_structure": [
         {"path": path, "purpose": f"is {path}", **({"implements": _MEETS[path]} if path in _MEETS else {})}
-        for path in _CODE
+        for path in CODE
     ],
     "implementation_components": [{"name": "all", "requirements": list(_QUOTES)}],
     "validation_approach": {"verify_commands": [CHECK], "experiments": []},
     "environment_setup": {"python": ">=3.11", "packages": []},
-    "implementation_strategy": list(_CODE),
+    "implementation_strategy": list(CODE),
 }
 
 
@@ -183,7 +183,7 @@ def _turn(text: str, *calls: tuple[str, dict[str, Any]]) -> tuple[str, Sequence[
 
 
 def _write(path: str) -> tuple[str, dict[str, Any]]:
-    return "Write", {"file_path": path, "content": _CODE[path]}
+    return "Write", {"file_path": path, "content": CODE[path]}
 
 
 _MENDED = {"file_path": "decay.py", "old_string": "BETA * before\n", "new_string": "BETA * weight\n"}

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phases.agent.acceptance.checks.written import fault_of
 from phases.agent.model import ToolCall
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import LONGEST_LINE, file_tools
@@ -435,6 +436,23 @@ def test_what_could_be_run_can_be_run_after_it_was_written_and_edited(bench: Ben
 @pytest.mark.parametrize("path", ["a.yaml", "a.txt", "a.md", "py"])
 def test_what_has_no_parser_here_is_not_looked_at(path: str, bench: Bench) -> None:
     assert bench.says("Write", file_path=path, content="}: [\n") == f"{path} is written, 1 lines"
+
+
+@pytest.mark.parametrize("path", ["a/__init__.py", "py.typed", "results/.gitkeep"])
+def test_an_empty_file_that_does_its_work_by_being_there_is_a_written_one(tmp_path: Path, path: str) -> None:
+    bench = bench_in(tmp_path)
+    assert bench.says("Write", file_path=path, content="") == f"{path} is written, 0 lines"
+    assert fault_of(bench.workspace, path) is None
+
+
+@pytest.mark.parametrize(("path", "content"), [("a.py", ""), ("a/init.py", "\n\n"), ("config.yaml", " ")])
+def test_any_other_empty_file_is_said_to_be_empty_at_once(tmp_path: Path, path: str, content: str) -> None:
+    bench = bench_in(tmp_path)
+    told = bench.says("Write", file_path=path, content=content)
+    assert told.endswith("; it is empty, and an empty file does not count as written")
+    assert fault_of(bench.workspace, path) == "is empty"
+    bench.says("Write", file_path="b.py", content="x = 1\n")
+    assert "it is empty" in bench.says("Edit", file_path="b.py", old_string="x = 1\n", new_string="")
 
 
 def test_a_doubtful_escape_in_a_string_is_no_fault(bench: Bench) -> None:
