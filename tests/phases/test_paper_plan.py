@@ -14,10 +14,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.paper.latex.reader import read_latex
 from phases.paper.markdown import PAGE_MARK, paper_document
 from phases.paper.pdf.reader import read_pdf
 from phases.paper.planning.choice import LONGEST_TEXT, MOST_CHARACTERS
-from phases.paper.planning.plan import VERIFY, package_name
+from phases.paper.planning.plan import VERIFY, package_name, plan_by_rules
+from phases.paper.planning.requirements import requirements_of
 from phases.paper.planning.sentences import sentences_of, statement_of
 from phases.paper.reading import Reading
 from pipeline.contract import Contracts
@@ -281,6 +283,28 @@ def test_the_plan_of_every_text_is_one_that_can_be_carried_out(text: str, reques
             assert name.isidentifier(), name
             assert not keyword.iskeyword(name), name
     assert plan["validation_approach"]["verify_commands"] == [VERIFY]
+
+
+@pytest.mark.parametrize("label", ["", "(3)"])
+def test_an_empty_equation_in_an_outline_of_before_breaks_no_plan(label: str) -> None:
+    made = read(PAPER)
+    empty = {**made.outline["equations"][0], "label": label, "text": ""}
+    outline = {**made.outline, "equations": [empty, *made.outline["equations"]]}
+    rows = requirements_of(made.document.text, outline, made.index["segments"])
+    plan = plan_by_rules(outline, rows, [])
+    Contracts().serialise("initial_plan.txt", plan, writer="a test")
+    assert {said for row in plan["implementation_components"] for said in row["equations"]} == {"y = x + 1"}
+    assert not any(row["source"]["quote"] == "" for row in rows)
+
+
+def test_a_latex_paper_with_an_empty_equation_is_planned() -> None:
+    source = (
+        "\\documentclass{article}\\begin{document}\\section{Method}We wait in all of the rooms."
+        "\\begin{equation}\\end{equation}\\[ \\]We train the waiter.\\end{document}"
+    )
+    made = read_on(paper_document(read_latex({"main.tex": source.encode()}), "0" * 64, "latex"))
+    assert made.outline["equations"] == []
+    Contracts().serialise("initial_plan.txt", made.plan, writer="a test")
 
 
 def test_what_was_asked_for_at_the_review_is_a_requirement() -> None:

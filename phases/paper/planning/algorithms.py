@@ -37,7 +37,7 @@ def algorithms_of(text: str, outline: dict[str, Any], sections: dict[str, dict[s
 
 def equations_of(outline: dict[str, Any], sections: dict[str, dict[str, Any]]) -> Iterator[Found]:
     """The numbered equations of these sections."""
-    rows = [row for row in outline["equations"] if row["label"] and row["section"] in sections]
+    rows = [row for row in outline["equations"] if row["label"] and row["text"] and row["section"] in sections]
     for row in rows[:_MOST_EQUATIONS]:
         said = f"Equation {row['label']}: {row['text']}"
         yield Found("equation", said, row["text"], sections[row["section"]], row["page"])

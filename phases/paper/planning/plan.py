@@ -130,7 +130,8 @@ def _declaration(row: dict[str, Any], name: str) -> str:
 
 def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
     values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in outline["equations"]]
+    said = [row for row in outline["equations"] if shorten(row["text"])]  # an outline of before may hold empty ones
+    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
     components = []
     for module, kinds, _ in _MODULES:
         met = [row["id"] for row in rows if row["kind"] in kinds]
