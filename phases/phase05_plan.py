@@ -59,7 +59,7 @@ def _requirements(inputs: Documents) -> list[dict[str, Any]]:
         wishes = wishes_of(paper.text[paper.body_start :])
         if wishes:
             return wishes
-    return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"])
+    return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"], paper.body_start)
 
 
 def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
