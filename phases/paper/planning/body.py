@@ -22,9 +22,8 @@ estadodelarte trabalhosrelacionados lavoricorrelati 相关工作 相關工作 �
 """
 _BESIDE_NAMES = """
 authors author authorinformation aboutauthors abouttheauthors authoraddresses authorsaddresses addresses affiliations
-correspondence correspondenceto equalcontribution funding contents inhalt sommaire índice indice contenido contenidos sumário inhoud
-目录
-目錄 目次 목차 index autoren autorenangaben auteurs autores 作者简介 作者信息 基金项目 著者 저자
+correspondence correspondenceto equalcontribution funding contents inhalt sommaire índice indice contenido contenidos sumário
+inhoud 目录 目錄 目次 목차 index autoren autorenangaben auteurs autores 作者简介 作者信息 基金项目 著者 저자
 """
 _BESIDE_BEGINNINGS = """
 acknowledg danksagung remerciements agradecimientos agradecimentos ringraziamenti dankwoord 致谢 致謝 謝辞 감사의글 감사의말
