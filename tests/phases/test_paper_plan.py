@@ -234,6 +234,7 @@ NO_VALUES = [
     "It took the waiter, compared to 4200 steps, less.",
     "We find accuracy in 1923.3 steps.",
     "We reduce it by a factor of 100 here.",
+    "We train for 20, 000 iterations in all.",
 ]
 
 

@@ -65,7 +65,8 @@ _SIGN = re.compile(
 _MODIFIER = re.compile(r"(?:^|(?<=[\s(]))([A-Za-z][A-Za-z-]{1,20})[ -]$")
 _STOP_WORDS = """
 the a an of with and or our we use used using set to is are for in by on from as at its their fixed same default best
-each per all that this which where when has have total both initial vary tune select choose different various these following
+each per all that this which whose where when has have total both initial vary tune select choose different various these
+following
 see report get let denote observe employ adopt fix
 """
 _STOPS = frozenset(_STOP_WORDS.split())
@@ -157,6 +158,8 @@ def _value(name: str, stated: str, text: str, match: re.Match[str]) -> Iterator[
 
 def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
+    if re.search(r"(?<![0-9.,])0[0-9]", stated):
+        return False  # the end of 20, 000
     share = _SHARES.search(name) and "%" not in stated
     return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (
         name.endswith("factor") and numbers == [1]
