@@ -111,7 +111,8 @@ def _nothing(outline: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "R1",
         "kind": "artifact",
-        "text": f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model (--plan-model).",
+        "text": f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model "
+        "(--plan-model).",
         "source": {"section": None, "page": 1, "quote": ""},
         "status": "missing",
     }
