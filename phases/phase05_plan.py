@@ -59,7 +59,7 @@ def _requirements(inputs: Documents) -> list[dict[str, Any]]:
         wishes = wishes_of(paper.text[paper.body_start :])
         if wishes:
             return wishes
-    return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"])
+    return requirements_of(paper.text, inputs["outline.json"], inputs[INDEX]["segments"], paper.body_start)
 
 
 def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
 
     model = opened(ctx)
     wanted, conversation = _begun(inputs, ctx, model)
-    task = PlanningTask(_material(inputs), wanted, ctx.progress, lambda: _in_time(ctx))
+    task = PlanningTask(_material(inputs), wanted, ctx.progress, ctx.tell, lambda: _in_time(ctx))
     try:
         return {**plan_with_model(task, conversation, ctx.contracts), **_todos_of(wanted.present)}
     except PlanRefused as error:
@@ -127,14 +127,13 @@ def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:
 def _is_result(plan: str, rows: list[dict[str, Any]], ctx: Context) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
-    from phases.agent.planner.replies import NoPlan, plan_in_reply
+    from phases.agent.planner.replies import may_end_in
 
     try:
-        result = plan_in_reply(str(rows[-1].get("result", {}).get("text", "")), ctx.contracts, "the model")
         written = ctx.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
-        return {**result, "todos": None} == {**written, "todos": None}
-    except (NoPlan, ContractError):
+    except ContractError:
         return False
+    return may_end_in(written, [str(row.get("result", {}).get("text", "")) for row in rows], ctx.contracts)
 
 
 def _material(inputs: Documents) -> Paper:

@@ -185,7 +185,7 @@ def read_on(document: Markdown, requests: Sequence[str] = ()) -> Read:
     """What the phases make of paper.md."""
     outline = outline_of(document)
     index, texts = segments_of(document.text, outline)
-    requirements = requirements_of(document.text, outline, index["segments"])
+    requirements = requirements_of(document.text, outline, index["segments"], document.body_start)
     return Read(document, outline, index, texts, requirements, plan_by_rules(outline, requirements, list(requests)))
 
 

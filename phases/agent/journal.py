@@ -75,6 +75,11 @@ class Journal:
         return str(self._rows[self._next]["kind"]) if self.replaying else ""
 
     @property
+    def next_key(self) -> dict[str, Any]:
+        """Of the record that answers the next step; empty when that is not on the disk."""
+        return dict(self._rows[self._next]["key"]) if self.replaying else {}
+
+    @property
     def cut_here(self) -> bool:
         """Whether the next step is the one that an earlier run may have been cut off in: done in part, and not recorded."""
         return self._next == self._recorded > 1

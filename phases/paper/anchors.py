@@ -15,8 +15,11 @@ _CAPTION = (
 )
 _UNMARKED = r"[ \t]*$"
 _CAPITAL = r"[ \t]+(?=[^\sa-z])"
-_DISPLAY = re.compile(r"\$\$([^$]+(?:\$(?!\$)[^$]+)*)\$\$")
+_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
 _TAG = re.compile(r"\\tag\{([^{}]*)\}")
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
+)
 _COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
 _LONGEST = 400
 
@@ -49,6 +52,8 @@ def _equations(text: str, start: int, places: Places) -> list[dict[str, Any]]:
     anchors: list[dict[str, Any]] = []
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
+        if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
+            continue  # marks with no formula between them
         content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST]
         label = f"({tag.group(1)})" if tag else ""
         anchors.append(_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))

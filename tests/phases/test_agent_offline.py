@@ -107,6 +107,28 @@ def test_the_scaffold_parses_its_tests_pass_and_its_entry_script_answers(paper: 
 
 
 @pytest.mark.parametrize("paper", PAPERS)
+def test_the_tests_of_the_scaffold_repeat_no_value_and_call_no_stub(paper: Any) -> None:
+    plan = paper().plan
+    tree = ast.parse(file_text(plan, "tests/test_scaffold.py"))
+    assert not [
+        node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    ]
+    names = {name for row in plan["file_structure"] for words in row["interface"] for name in words.split()[:2]} - {
+        "main"
+    }
+    called = {ast.unparse(node.func).rpartition(".")[2] for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not called & names
+
+
+def test_a_planned_name_that_is_gone_fails_the_test_of_the_scaffold(tmp_path: Path) -> None:
+    plan = read(PAPER).plan
+    write_tree(tmp_path, plan)
+    [config] = tmp_path.glob("*/config.py")
+    config.write_text(config.read_text(encoding="utf-8").replace("LEARNING_RATE", "RATE"), encoding="utf-8")
+    assert "LEARNING_RATE" in python(tmp_path, "-m", "unittest").stderr
+
+
+@pytest.mark.parametrize("paper", PAPERS)
 def test_every_requirement_is_cited_where_it_is_to_be_met(paper: Any, tmp_path: Path) -> None:
     made: Read = paper()
     workspace = write_tree(tmp_path, made.plan)

@@ -54,6 +54,23 @@ def test_a_plan_that_is_never_one_ends_the_run_with_its_last_fault_and_the_next_
     assert plan_of(command) == PLANNED
 
 
+def test_a_row_that_the_model_never_mends_is_warned_of_on_the_screen_and_the_run_goes_on(command: Command) -> None:
+    rows = [dict(row) for row in PLANNED["requirements"]]
+    rows[0]["source"] = {**rows[0]["source"], "quote": "nobody wrote this down"}
+    said = [{**PLANNED, "requirements": rows}, *[{"requirements": rows[:1]}] * 3]
+    with LlmServer(*[Says(json.dumps(value), piece=900) for value in said]) as server:
+        ended = command("run", "--fast", "paper.md", *served(server))
+        assert server.asked == 4
+    assert ended.code == 5
+    assert (
+        "warning: R1 of the plan is marked as inferred: the quote 'nobody wrote this down' is not in the paper"
+        in ended.err
+    )
+    first, *others = plan_of(command)["requirements"]
+    assert (first["status"], first["source"]["quote"]) == ("inferred", "")
+    assert others == PLANNED["requirements"][1:]
+
+
 def test_a_run_that_was_killed_in_a_turn_asks_only_that_turn_again(command: Command) -> None:
     with LlmServer(NO_FILES, Raw([b": wait\n\n"], after="hang"), GOOD) as server:
         with command.start("run", "--fast", "paper.md", *served(server)) as process:

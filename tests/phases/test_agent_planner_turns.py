@@ -48,6 +48,7 @@ class Desk:
     limits: dict[str, Any] = field(default_factory=dict)
     deadline: float | None = None
     told: list[tuple[int, int, str]] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
 
     @property
     def documents(self) -> Documents:
@@ -75,6 +76,7 @@ class Desk:
             review=lambda text, digest: pytest.fail("phase 05 reviews nothing"),
             progress=lambda done, turns, what: self.told.append((done, turns, what)),
             in_place=lambda: None,
+            tell=self.warned.append,
             deadline=self.deadline,
         )
         return PHASE.run(documents, context)[PLAN]
@@ -114,6 +116,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
 NO_COMMAND = changed(lambda plan: plan["validation_approach"].update(verify_commands=[]))
 NO_FILES = changed(lambda plan: plan.update(file_structure=[]))
 BAD_QUOTE = changed(lambda plan: plan["requirements"][0]["source"].update(quote="nobody wrote this down"))
+BAD_BOTH = json.dumps({**json.loads(BAD_QUOTE), "validation_approach": {"verify_commands": [], "experiments": []}})
 
 
 def data_in(request: Request) -> list[tuple[str, str]]:
@@ -227,7 +230,9 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
         pytest.param("Sure!", "initial_plan.txt, line 1, column 1, at $: 'Sure!' is not of type 'object'", id="words"),
         pytest.param(NO_FILES, "the plan at $.file_structure: [] should be non-empty", id="no files"),
         pytest.param(NO_COMMAND, "validation_approach: verify_commands is empty", id="no verify command"),
-        pytest.param(BAD_QUOTE, "R1: the quote 'nobody wrote this down' is not in the paper", id="an invented quote"),
+        pytest.param(
+            BAD_BOTH, "R1: the quote 'nobody wrote this down' is not in the paper", id="an invented quote, too"
+        ),
         pytest.param(GOOD[:-20], "the plan, line 1, column", id="half a plan"),
     ],
 )
@@ -241,6 +246,108 @@ def test_a_breach_is_told_back_exactly_and_mended(desk: Desk, bad: str, said: st
     assert said in second.messages[3].text
 
 
+# Rows that misquote the paper
+
+
+def rows_of(plan: str, *names: str) -> str:
+    """A reply that holds these rows of a plan alone."""
+    return json.dumps({"requirements": [row for row in json.loads(plan)["requirements"] if row["id"] in names]})
+
+
+def on_page(page: int) -> str:
+    return changed(lambda plan: plan["requirements"][0]["source"].update(page=page))
+
+
+TWO_BAD = changed(
+    lambda plan: [row["source"].update(quote="nobody wrote this down") for row in plan["requirements"][:2]]
+)
+
+
+@pytest.mark.parametrize(
+    ("bad", "replies"),
+    [
+        pytest.param(BAD_QUOTE, [rows_of(GOOD, "R1")], id="an invented quote"),
+        pytest.param(on_page(7), [rows_of(GOOD, "R1")], id="a page that is not there"),
+        pytest.param(BAD_QUOTE, [f"Sure:\n```json\n{rows_of(GOOD, 'R1')}\n```"], id="in a fence"),
+        pytest.param(BAD_QUOTE, [GOOD], id="the whole plan in return"),
+        pytest.param(BAD_QUOTE, [NO_COMMAND], id="a whole plan that is worse elsewhere"),
+        pytest.param(BAD_QUOTE, ["Sure!", rows_of(GOOD, "R1", "R2")], id="words first"),
+        pytest.param(BAD_QUOTE, [Reply("empty"), rows_of(GOOD, "R1")], id="nothing first"),
+        pytest.param(TWO_BAD, [rows_of(GOOD, "R2"), rows_of(GOOD, "R1")], id="one row after the other"),
+    ],
+)
+def test_only_the_rows_that_misquote_are_asked_for_again(desk: Desk, bad: str, replies: list[str | Reply]) -> None:
+    model = saying(bad, *replies)
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == 1 + len(replies)
+    last = model.requests[-1]
+    assert "R1: " in last.messages[-1].text
+    assert "R3: " not in last.messages[-1].text
+    assert last.schema is not None
+    assert list(last.schema["properties"]) == ["requirements"]
+    assert desk.warned == []
+
+
+def test_a_row_that_is_never_mended_is_inferred_and_told_of_and_the_run_goes_on(desk: Desk) -> None:
+    model = saying(TWO_BAD, rows_of(TWO_BAD, "R1"), rows_of(GOOD, "R2"), "Sure!")
+    plan = desk.plan(model)
+    assert model.asked == 4
+    first, *others = plan["requirements"]
+    assert others == SHORT.plan["requirements"][1:]
+    good = SHORT.plan["requirements"][0]
+    assert first == {**good, "status": "inferred", "source": {**good["source"], "quote": ""}}
+    [warning] = desk.warned
+    assert warning == (
+        "warning: R1 of the plan is marked as inferred: the quote 'nobody wrote this down' is not in the paper; check it in "
+        "initial_plan.txt"
+    )
+    CONTRACTS.serialise(PLAN, plan, writer="a test")
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_a_run_that_was_cut_while_rows_were_mended_asks_nothing_twice(desk: Desk, turns: int) -> None:
+    said = [TWO_BAD, rows_of(GOOD, "R1"), rows_of(TWO_BAD, "R2"), rows_of(GOOD, "R2")]
+    with pytest.raises(Interrupted):
+        desk.plan(cut_after(turns, lambda request: ok(said[request.turn - 1]), 10**6))
+    second = small(10**6, lambda request: ok(said[request.turn - 1]))
+    assert desk.plan(second) == SHORT.plan
+    assert second.asked == 4 - turns
+    assert len([row for row in desk.spent if row["used"]]) == 4
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_a_conversation_recorded_when_whole_plans_were_asked_for_goes_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    said = [BAD_QUOTE, BAD_QUOTE, GOOD]
+    with monkeypatch.context() as before:
+        before.setattr("phases.agent.planner.planning.misquotes_of", lambda *arguments: {})
+        if turns == len(said):
+            desk.plan(saying(*said))
+        else:
+            with pytest.raises(Interrupted):
+                desk.plan(named(cut_after(turns, lambda request: ok(said[request.turn - 1]), 10**9)))
+    model = named(small(10**9, lambda request: ok(rows_of(GOOD, "R1"))))
+    assert desk.plan(model) == SHORT.plan
+    assert model.asked == (0 if turns == len(said) else 1)
+
+
+def named(model: Scripted) -> Scripted:
+    other = saying()
+    model.name, model.window = other.name, other.window
+    return model
+
+
+def test_a_run_that_was_killed_after_a_mended_plan_was_written_does_not_plan_from_it(desk: Desk) -> None:
+    desk.requests = ["use two rooms"]
+    (desk.folder / PLAN).write_bytes(dump_yaml(SHORT.plan))
+    said = [TWO_BAD, rows_of(GOOD, "R1"), "Sure!", "Sure!"]
+    plan = desk.plan(saying(*said))
+    (desk.folder / PLAN).write_bytes(dump_yaml(plan))
+    assert desk.plan(saying()) == plan
+    assert desk.journals == ["plan_journal.jsonl"]
+
+
 def test_a_reply_that_was_cut_off_is_no_plan_and_the_next_one_is_to_be_shorter(desk: Desk) -> None:
     model = saying(Reply("truncated", GOOD, tokens_out=16384), Reply("empty"), GOOD)
     assert desk.plan(model) == SHORT.plan
@@ -250,7 +357,7 @@ def test_a_reply_that_was_cut_off_is_no_plan_and_the_next_one_is_to_be_shorter(d
 
 
 def test_a_model_that_does_not_mend_its_plan_ends_the_run_with_the_last_fault(desk: Desk) -> None:
-    model = saying("Sure!", NO_FILES, BAD_QUOTE, NO_COMMAND, GOOD)
+    model = saying("Sure!", NO_FILES, GOOD[:-20], NO_COMMAND, GOOD)
     with pytest.raises(PhaseError) as ended:
         desk.plan(model)
     assert model.asked == 4

@@ -157,6 +157,18 @@ def test_an_equation_is_anchored() -> None:
     assert (row["text"], row["section"]) == ("y = x + 1", "S3")
 
 
+EMPTY = [
+    "$$ $$", "$$$$", "$$\n\n$$", "$$ \\tag{3} $$", "$$ \\label{eq:one} \\nonumber $$",
+    "$$ \\begin{equation}\\end{equation} $$", "$$ \\, \\quad $$", "$$\n<!-- page 3 -->\n$$",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("marks", EMPTY)
+def test_marks_with_no_formula_between_them_are_no_equation_and_hide_none(marks: str) -> None:
+    made = read(f"# T\n\n## 1 Method\n\nWe use\n\n{marks}\n\nand also\n\n$$ y = x $$\n")
+    assert [row["text"] for row in made.outline["equations"]] == ["y = x"]
+
+
 def test_the_pages_of_sections_are_those_of_the_pdf() -> None:
     made = example_paper()
     pages = [row["page"] for row in made.outline["sections"]]

@@ -18,6 +18,22 @@ def problems_of(plan: Mapping[str, Any], cited: Cited, present: Mapping[str, Any
     return [*_requirement_faults(plan, cited, present), *_file_faults(plan), *_order_faults(plan), *_other_faults(plan)]
 
 
+def misquotes_of(plan: Mapping[str, Any], cited: Cited, present: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Requirement id -> why its source cannot stand."""
+    kept = {row["id"]: row for row in present["requirements"]} if present else {}
+    faults = ((row["id"], cited.fault(row)) for row in plan["requirements"] if row != kept.get(row["id"]))
+    return {name: fault for name, fault in faults if fault}
+
+
+def without_quote(row: Mapping[str, Any], cited: Cited) -> dict[str, Any]:
+    """The requirement with nothing in it that says the paper states it."""
+    source = row["source"]
+    page = source["page"] if cited.has_page(source["page"]) else 0
+    section = None if source["section"] == REVIEW else source["section"]
+    status = "missing" if row["status"] == "missing" else "inferred"
+    return {**row, "source": {**source, "section": section, "page": page, "quote": ""}, "status": status}
+
+
 class Cited:
     """What may be cited: the pages of the paper, and what people asked for."""
 
@@ -31,6 +47,10 @@ class Cited:
             length += len(parts[-1])
         self._text = "".join(parts)
         self._requests = _letters("\n".join(requests))
+
+    def has_page(self, page: int) -> bool:
+        """Whether the paper has a page of this number."""
+        return page in self._numbers
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
         """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
@@ -66,13 +86,9 @@ class Cited:
 
 
 def _requirement_faults(plan: Mapping[str, Any], cited: Cited, present: Mapping[str, Any] | None) -> Iterator[str]:
-    rows = plan["requirements"]
-    kept = {row["id"]: row for row in present["requirements"]} if present else {}
-    known = Counter(row["id"] for row in rows)
+    known = Counter(row["id"] for row in plan["requirements"])
     yield from (f"requirements: the id {name} stands {count} times" for name, count in known.items() if count > 1)
-    for row in rows:
-        if row != kept.get(row["id"]) and (fault := cited.fault(row)):
-            yield f"{row['id']}: {fault}"
+    yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
     for row in plan["file_structure"]:
         yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
                     if name not in known)  # fmt: skip

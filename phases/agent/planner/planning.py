@@ -12,10 +12,10 @@ from phases.agent.asking import MOST_REPAIRS, Conversation
 from phases.agent.journal import digest_of
 from phases.agent.model import EMPTY, OK, OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
 from phases.agent.planner.bounds import bounded
-from phases.agent.planner.checks import Cited, problems_of
+from phases.agent.planner.checks import Cited, misquotes_of, problems_of, without_quote
 from phases.agent.planner.material import Paper, batches
-from phases.agent.planner.prompt import Wanted, again, planning_messages, reading_messages, refusal
-from phases.agent.planner.replies import PLAN, Contracts, NoPlan, plan_in_reply
+from phases.agent.planner.prompt import Wanted, again, misquoted, planning_messages, reading_messages, refusal
+from phases.agent.planner.replies import PLAN, Contracts, NoPlan, plan_in_reply, rows_in_reply
 from pipeline.errors import PhaseError
 
 _LEAST_NOTES = 150
@@ -36,6 +36,8 @@ class PlanningTask:
     wanted: Wanted
     told: Callable[[int, int, str], None] = lambda done, turns, what: None
     """Called with the turns that are behind, those there are, and what goes on."""
+    warn: Callable[[str], None] = lambda text: None
+    """Called with what a person should know of the plan."""
     before_turn: Callable[[], None] = lambda: None
     """Raises where no further turn may begin."""
 
@@ -78,6 +80,7 @@ class _Planning:
         self._task, self._conversation, self._contracts, self._room = task, conversation, contracts, room
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
+        self._cited = Cited(task.paper.pages, task.wanted.requests)
 
     def plan(self) -> dict[str, Any]:
         """Reads, then plans."""
@@ -85,7 +88,7 @@ class _Planning:
         self._task.told(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        plan = self._ask(messages, self._accept, "the plan", bounded(self._contracts.schema(PLAN)))
+        plan = self._plan(messages, bounded(self._contracts.schema(PLAN)))
         files, requirements = len(plan["file_structure"]), len(plan["requirements"])
         self._task.told(route.turns, route.turns, f"{files} files for {requirements} requirements")
         return plan
@@ -142,14 +145,71 @@ class _Planning:
             self._task.told(number, route.turns, f"read {number} of {len(route.parts)} parts")
         return "\n".join(notes)
 
-    def _accept(self, text: str) -> tuple[dict[str, Any], list[str]]:
+    def _plan(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan, its misquotes mended row by row."""
+
+        def accept(text: str) -> tuple[tuple[str, dict[str, Any]], list[str]]:
+            plan, problems = self._read(text)
+            # A conversation that was recorded before rows were asked for goes on as it did.
+            whole_again = _digest(self._repair(messages, text, refusal(problems)), schema)
+            recorded = self._conversation.journal.next_key.get("request") == whole_again
+            only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
+            return (text, plan), problems if recorded or not only_misquotes else []
+
+        text, plan = self._ask(messages, accept, "the plan", schema)
+        return self._mended(messages, text, plan, schema)
+
+    def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         """The plan in a reply, and what is wrong with it."""
-        wanted = self._task.wanted
         try:
             plan = plan_in_reply(text, self._contracts, self._name)
         except NoPlan as error:
             return {}, [str(error)]
-        return plan, problems_of(plan, Cited(self._task.paper.pages, wanted.requests), wanted.present)
+        return plan, problems_of(plan, self._cited, self._task.wanted.present)
+
+    def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
+        return misquotes_of(plan, self._cited, self._task.wanted.present)
+
+    def _mended(
+        self, messages: Sequence[Message], text: str, plan: dict[str, Any], schema: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
+        wanted = {**schema, "properties": {"requirements": schema["properties"]["requirements"]}}
+        wanted["required"] = ["requirements"]
+        problem = ""
+        for _ in range(MOST_REPAIRS):
+            wrong = self._misquotes(plan)
+            if not wrong:
+                return plan
+            rows = [row for row in plan["requirements"] if row["id"] in wrong]
+            asked = self._repair(messages, text, misquoted(rows, wrong, problem))
+            self._task.before_turn()
+            about = f"the quotes of {len(rows)} requirements"
+            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_digest(asked, wanted))
+            plan, problem = self._with_rows(plan, wrong, reply)
+        return self._unquoted(plan)
+
+    def _with_rows(self, plan: dict[str, Any], wrong: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], str]:
+        """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
+        if reply.outcome != OK:
+            return plan, _useless(reply)
+        whole, problems = self._read(reply.text)
+        if whole and len(problems) == len(self._misquotes(whole)):
+            return whole, ""  # models send all of it again, and recordings do
+        try:
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._contracts)}
+        except NoPlan as error:
+            return plan, str(error)
+        rows = [said.get(row["id"], row) if row["id"] in wrong else row for row in plan["requirements"]]
+        return {**plan, "requirements": rows}, ""
+
+    def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
+        wrong = self._misquotes(plan)
+        for name, fault in wrong.items():
+            told = fault.partition(";")[0]
+            self._task.warn(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
+        rows = [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan["requirements"]]
+        return {**plan, "requirements": rows}
 
     def _ask(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +154,19 @@ def refusal(problems: Sequence[str], shown: int = 40) -> str:
     return (
         f"That is refused. What is wrong with it:\n{lines}\nMend exactly this, leave all else as it was, and send the whole "
         "reply again."
+    )
+
+
+def misquoted(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], problem: str = "") -> str:
+    """Asks for these rows of a plan again, and for nothing else."""
+    lines = "\n".join(f"- {name}: {fault}" for name, fault in faults.items())
+    useless = f"Your last reply could not be used: {problem}.\n" if problem else ""
+    return (
+        f"{useless}These requirements of your plan do not quote the paper:\n{lines}\nAll else of the plan is accepted. Reply "
+        'with one JSON object {"requirements": [...]} that holds these rows alone, each of them whole and with its id, the '
+        "quote copied word for word from the page that it names. Where the paper does not say it, the status is inferred "
+        '(quote what it follows from) or missing (quote "", page 0). The rows as they are:\n'
+        + json.dumps(rows, ensure_ascii=False)
     )
 
 

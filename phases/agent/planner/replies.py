@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from pipeline.errors import ContractError, FormatError, PipelineError
@@ -46,6 +47,44 @@ def plan_in_reply(text: str, contracts: Contracts, writer: str) -> dict[str, Any
     if breach := contracts.breach(contracts.schema(PLAN), plan):
         raise NoPlan(f"the plan {breach}")
     return dict(plan)
+
+
+def rows_in_reply(text: str, contracts: Contracts) -> list[dict[str, Any]]:
+    """The requirements in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+    try:
+        value = parse_json(_unfenced(text).strip("\ufeff \n\r\t").encode("utf-8"))
+    except (FormatError, UnicodeError) as error:
+        raise NoPlan(str(error)) from error
+    rows: Any = value.get("requirements") if isinstance(value, dict) else value
+    if breach := contracts.breach(contracts.schema(PLAN)["properties"]["requirements"], rows):
+        raise NoPlan(f"the requirements {breach}")
+    return list(rows)
+
+
+def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Contracts) -> bool:
+    """Whether a plan is what came of these replies: the last whole one, with rows that were mended after it."""
+    mended: list[dict[str, Any]] = []
+    for text in reversed(texts):
+        try:
+            whole = plan_in_reply(text, contracts, "the model")
+        except NoPlan:
+            with suppress(NoPlan):
+                mended += rows_in_reply(text, contracts)
+            continue
+        if {**whole, "requirements": None, "todos": None} != {**plan, "requirements": None, "todos": None}:
+            return False
+        said = [*whole["requirements"], *mended]
+        return len(plan["requirements"]) == len(whole["requirements"]) and all(
+            row in said or (not row["source"]["quote"] and _unquoted(row) in map(_unquoted, said))
+            for row in plan["requirements"]
+        )
+    return False
+
+
+def _unquoted(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without the quote that may have been taken from it."""
+    taken = {"section": None, "page": 0, "quote": ""}
+    return {**row, "source": taken, "status": "missing" if row["status"] == "missing" else "inferred"}
 
 
 def _unfenced(text: str) -> str:

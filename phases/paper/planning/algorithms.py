@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from phases.paper.planning.body import Section
 from phases.paper.planning.notes import Found
 
 _STEP = re.compile(
@@ -19,28 +20,37 @@ _FENCES = ("```", "~~~")
 _MARKS = re.compile(r"\*{1,3}|^[ \t]*[0-9]{1,3}[:.)][ \t]*")
 
 
-def algorithms_of(text: str, outline: dict[str, Any], sections: dict[str, dict[str, Any]]) -> Iterator[Found]:
-    """The algorithms, each with the steps that stand under its caption."""
-    for row in outline["algorithms"]:
-        caption, below = _parts(text, row["start"], row["end"])
-        steps, length = [], 0
-        for step in below:
-            length += len(step)
-            if length > _LONGEST:
-                break
-            steps.append(step)
-        name = f"{row['label']}: {row['text']}".rstrip(": ")
-        said = f"{name}: {'; '.join(steps)}" if steps else name
-        section = sections.get(row["section"] or "", {"title": None, "number": None})
-        yield Found("algorithm", _MARKS.sub("", said), caption, section, row["page"])
+def algorithms_of(text: str, outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Found]:
+    """The algorithms of these sections, each with the steps that stand under its caption."""
+    return [
+        _algorithm(text, row, section)
+        for section in sections
+        for row in outline["algorithms"]
+        if row["section"] == section["id"]
+    ]
 
 
-def equations_of(outline: dict[str, Any], sections: dict[str, dict[str, Any]]) -> Iterator[Found]:
+def equations_of(outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Found]:
     """The numbered equations of these sections."""
-    rows = [row for row in outline["equations"] if row["label"] and row["section"] in sections]
-    for row in rows[:_MOST_EQUATIONS]:
-        said = f"Equation {row['label']}: {row['text']}"
-        yield Found("equation", said, row["text"], sections[row["section"]], row["page"])
+    known = {section["id"]: section for section in sections}
+    rows = [row for row in outline["equations"] if row["label"] and row["text"] and row["section"] in known]
+    return [
+        Found("equation", f"Equation {row['label']}: {row['text']}", row["text"], known[row["section"]], row["page"])
+        for row in rows[:_MOST_EQUATIONS]
+    ]
+
+
+def _algorithm(text: str, row: Mapping[str, Any], section: Section) -> Found:
+    caption, below = _parts(text, row["start"], row["end"])
+    steps, length = [], 0
+    for step in below:
+        length += len(step)
+        if length > _LONGEST:
+            break
+        steps.append(step)
+    name = f"{row['label']}: {row['text']}".rstrip(": ")
+    said = f"{name}: {'; '.join(steps)}" if steps else name
+    return Found("algorithm", _MARKS.sub("", said), caption, section, row["page"])
 
 
 def _parts(text: str, start: int, end: int) -> tuple[str, Iterator[str]]:

@@ -1,10 +1,9 @@
-"""Which words of a statement tell what kind of demand it is, how firm a one, or that it is none."""
+"""Which words of a sentence tell what kind of demand it is, or that it is none."""
 
 from __future__ import annotations
 
 import re
 
-FIRM, LOOSE, WEAK, NONE = 1.0, 0.5, 0.4, 0.0
 _KINDS = {
     "baseline": (
         r"baselines?\b|compar(?:e|ed|ing) (?:\w+ ){0,4}(?:with|to|against)\b|competitors?\b|compared methods"
@@ -26,14 +25,6 @@ _KINDS = {
     ),
 }
 _CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
-_NOT_BUILT = re.compile(
-    r"proofs?\b|theor(?:y|em|etical)|lemma|corollar|convergence (?:of|analysis|guarantee)|guarantee|limitation"
-    r"|ethic|impact"
-    r"|acknowledge?|related|discussion|conclusion|case stud|qualitative|future work|author contribution|funding"
-    r"|checklist"
-    r"|conflicts? of interest|licen[cs]e|table of contents|^contents$|inhaltsverzeichnis|danksagung|beweis|证明|目录|致谢",
-    re.IGNORECASE,
-)
 _CLAIM = re.compile(
     r"(?:out|under)perform|superior|state[- ]of[- ]the[- ]art (?:performance|results)|(?:results?|experiments?"
     r"|figure|table|analys[ie]s"
@@ -68,6 +59,16 @@ _PROVEN = re.compile(
     r"|it follows that|we have that"
     r"|completes? the proof|证明"
 )
+_OF_AUTHORS = re.compile(
+    r"equal contribution|contributed equally|corresponding author|correspondence (?:to\b|should)|\w@[\w-]+(?:\.[a-z]{2,})+\b"
+    r"|\b(?:work|research) (?:was |were )?(?:done|performed|conducted|carried out) (?:while|when|during)\b|\bare grateful"
+    r"|(?:supported|funded|sponsored) (?:in part |partially )?by (?:the|an?|grants?)\b|\bgrants? (?:no|number|agreement)"
+    r"|permission to (?:make|copy|reproduce)|copyright (?:©|held|is held|by|\(c\)|[12][0-9]{3})|©|all rights reserved"
+    r"|\bwe (?:would like to )?thank\b|arXiv:[0-9]|authors? (?:declares?|contributed)|(?:University|Department) of\b"
+    r"|gleichen Teilen|gefördert (?:von|durch)|contribution égale|financé par|financiado por|通[讯信]作者|同等贡献|资助|資助"
+    r"|교신저자|責任著者",
+    re.IGNORECASE,
+)
 _DEED = (
     r"use|utili[sz]e|employ|adopt|apply|train|pre-?train|re-?train|fine-?tune|tune|set|fix|compute|calculate"
     r"|evaluate|assess|measure"
@@ -96,25 +97,17 @@ _LETTERS = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2
 _FEWEST_WORDS, _FEWEST_LETTERS, _MOST_NUMBERS, _MOST_REPEATED = 3, 0.5, 0.4, 0.5
 
 
-def is_built(title: str) -> bool:
-    """Whether what stands under a heading may ask for code. Proofs, thanks and reflections do not."""
-    return not _NOT_BUILT.search(title)
-
-
-def firmness_of(sentence: str) -> float:
-    """How firmly a sentence asks for code: FIRM where it says what is done, NONE where it only praises."""
+def asks_for_code(sentence: str, *, loosely: bool = False) -> bool:
+    """Whether a sentence says what is done; `loosely`: or what there is. What praises, proves or thanks asks for nothing."""
     words, parts = _LETTERS.findall(sentence), sentence.split()
     counted = sum(any(map(str.isdigit, part)) for part in parts)
     if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
-        return NONE  # the labels of a picture
+        return False  # the labels of a picture
     if len(words) < _FEWEST_WORDS or sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
-        return NONE
-    if _PROVEN.search(sentence):
-        return NONE
-    done = bool(_DONE.search(sentence))
-    if _CLAIM.search(sentence):
-        return WEAK if done else NONE
-    return FIRM if done else LOOSE
+        return False
+    if _PROVEN.search(sentence) or _CLAIM.search(sentence) or _OF_AUTHORS.search(sentence):
+        return False
+    return loosely or bool(_DONE.search(sentence))
 
 
 def kind_of_statement(text: str, section_kind: str) -> str:

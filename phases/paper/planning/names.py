@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.paper.planning.body import is_named_after_content
+
 LONGEST_NAME = 40
 _MOST_WORDS = 4
 _PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
@@ -55,6 +57,8 @@ def _words(kind: str, text: str, title: str) -> list[str]:
     """What a symbol is called after: an algorithm's caption, an equation's number, else the section."""
     if kind == "equation":
         return re.findall(r"[a-z0-9]+", text.partition(":")[0].lower())[:2]
-    about = text.partition(": ")[2].partition(":")[0] or text if kind == "algorithm" else title
+    about = title if title and is_named_after_content(title) else text
+    if kind == "algorithm":
+        about = text.partition(": ")[2].partition(":")[0] or text
     words = [word for word in telling_words(about) if not word.isdigit()][:_MOST_WORDS]
     return words or [word for word in telling_words(text) if not word.isdigit()][:_MOST_WORDS]

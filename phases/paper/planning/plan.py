@@ -23,7 +23,7 @@ _MODULES = (  # file name, kinds of requirement, purpose; in the order of writin
     ("baselines", ("baseline",), "what the method is compared with"),
     ("experiments", ("experiment",), "the experiments"),
 )
-_LONGEST_CONTRIBUTION, _LONGEST_EQUATION, _LONGEST_EXPERIMENT = 360, 200, 120
+_LONGEST_CONTRIBUTION, _LONGEST_EQUATION = 360, 200
 _NEW = re.compile(
     r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
@@ -48,9 +48,7 @@ def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], r
         "validation_approach": {
             "verify_commands": [VERIFY],
             "experiments": [
-                f"{row['id']}: {shorten(row['text'], _LONGEST_EXPERIMENT)}"
-                for row in rows
-                if row["kind"] == "experiment"
+                f"{row['id']}: {next(sentences_of(row['text']))}" for row in rows if row["kind"] == "experiment"
             ],
         },
         "environment_setup": {"python": PYTHON, "packages": []},
@@ -77,7 +75,7 @@ def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
         {
             "id": f"R{before + index}",
             "kind": "artifact",
-            "text": shorten(text, 2 * _LONGEST_EXPERIMENT),
+            "text": " ".join(text.split()),
             "status": "stated",
             "source": {"section": "review", "page": 0, "quote": shorten(text)},
         }
@@ -130,7 +128,8 @@ def _declaration(row: dict[str, Any], name: str) -> str:
 
 def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
     values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in outline["equations"]]
+    said = [row for row in outline["equations"] if shorten(row["text"])]  # an outline of before may hold empty ones
+    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
     components = []
     for module, kinds, _ in _MODULES:
         met = [row["id"] for row in rows if row["kind"] in kinds]

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from phases.paper.markdown import PAGE_MARK
-from phases.paper.outline import own_text
 from phases.paper.planning.algorithms import algorithms_of, equations_of
-from phases.paper.planning.artifacts import artifacts_of
-from phases.paper.planning.choice import Note, chosen
-from phases.paper.planning.notes import MOST_NOTES, Found, notes_in, planned_sections
-from phases.paper.planning.rivals import rivals_in
-from phases.paper.planning.terms import terms_of, weights_of
+from phases.paper.planning.body import Section, body_of, leading_sections, read_sections
+from phases.paper.planning.notes import Found, notes_in
+from phases.paper.segments import RELEVANCE
 
 LONGEST_QUOTE = 120
+MOST_STATEMENTS = 80
 _SHORTEST_QUOTE = 30
 _MOST_VALUES = 1000
 
 
-def requirements_of(text: str, outline: dict[str, Any], segments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The requirements, the most telling ones first."""
+def requirements_of(
+    text: str, outline: dict[str, Any], segments: list[dict[str, Any]], body_start: int
+) -> list[dict[str, Any]]:
+    """The requirements in the order of the paper: algorithms, equations, what its body says, and the values.
+
+    Where the body asks for nothing, what leads to it is read, too, and at last the text before the first heading.
+    """
     kinds = {segment["section"]: segment["kind"] for segment in segments if segment["section"]}
-    found = _found(text, outline, kinds)
-    weights = weights_of(
-        terms_of(own_text(text, section)) for section in outline["sections"] if kinds.get(section["id"]) != "references"
+    sections = outline["sections"]
+    headless = {"id": None, "number": None, "title": None, "page": 1, "start": body_start}
+    headless["end"] = sections[0]["start"] if sections else len(text)
+    found = (
+        _in_sections(text, outline, body_of(sections, kinds), kinds)
+        or _in_sections(text, outline, read_sections(sections), kinds, loosely=True)
+        or _in_sections(text, outline, [headless], kinds, loosely=True)
     )
-    relevance = {segment["section"]: segment["relevance"] for segment in segments}
-    order = chosen([_note(one, relevance.get(one.section.get("id"), 1.0)) for one in found], weights)
-    taken = {index for row in order for index in row}
-    # Algorithms, equations and values are in every plan, also where all of their words are said already.
-    rest = [[index] for index, one in enumerate(found) if not one.joins and index not in taken]
-    rows = [
-        _requirement(f"R{number}", found[row[0]], [found[index] for index in sorted(row)])
-        for number, row in enumerate([*order, *rest], 1)
-    ]
-    return rows or [_whole(outline)]
+    rows = [_requirement(f"R{number}", one) for number, one in enumerate(found, 1)]
+    return rows or [_nothing(outline)]
 
 
 def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
@@ -44,62 +43,57 @@ def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def _found(text: str, outline: dict[str, Any], kinds: dict[str, str]) -> list[Found]:
-    """All that the paper asks for, once. Where no section is one of method or experiment, all of them are read."""
-    everywhere = {section["id"]: section for section in outline["sections"]}
-    planned = planned_sections(outline["sections"], kinds)
-    found = [*artifacts_of(text, outline), *algorithms_of(text, outline, everywhere)]
-    found += equations_of(outline, {section["id"]: section for section in planned})
-    for section in planned:
-        found += notes_in(text, section, kinds.get(section["id"], "other"))
-    others = [section for section in outline["sections"] if kinds.get(section["id"]) == "related"]
-    found += rivals_in(text, others, found)
-    distinct = list(_distinct(found))
-    values = [one for one in distinct if one.value][:_MOST_VALUES]
-    return [one for one in distinct if not one.value][:MOST_NOTES] + values
+def _in_sections(
+    text: str, outline: dict[str, Any], sections: Sequence[Section], kinds: Mapping[str, str], *, loosely: bool = False
+) -> list[Found]:
+    """All that these sections ask for, once. An introduction has the formulas of a paper that has no others."""
+    said = [
+        one
+        for section in sections
+        for one in notes_in(text, section, kinds.get(section["id"], "other"), loosely=loosely)
+    ]
+    leading = leading_sections(outline["sections"])
+    found = [
+        *(algorithms_of(text, outline, sections) or algorithms_of(text, outline, leading)),
+        *(equations_of(outline, sections) or equations_of(outline, leading)),
+        *_most_telling([one for one in said if not one.value], kinds),
+        *[one for one in said if one.value][:_MOST_VALUES],
+    ]
+    return _distinct(found)
 
 
-def _distinct(found: Iterable[Found]) -> Iterator[Found]:
-    """Each demand once; the rest of a sentence goes where its beginning goes."""
-    seen: set[tuple[str, str]] = set()
-    kept = False
-    for one in found:
-        if not one.follows:
-            kept = (one.kind, one.text.lower()) not in seen
-            seen.add((one.kind, one.text.lower()))
-        if kept and one.text.strip():
-            yield one
+def _most_telling(found: Sequence[Found], kinds: Mapping[str, str]) -> list[Found]:
+    """As many statements as a person reads, those of the method before those of an appendix, in the paper's order."""
+
+    def weight(index: int) -> float:
+        return RELEVANCE[kinds.get(found[index].section["id"], "other")]
+
+    kept = sorted(range(len(found)), key=weight, reverse=True)[:MOST_STATEMENTS]
+    return [found[index] for index in sorted(kept)]
 
 
-def _note(one: Found, relevance: float) -> Note:
-    group = (one.section["id"], one.kind in ("model", "loss")) if one.joins else None
-    return Note(one.text, tuple(dict.fromkeys(terms_of(one.text))), group, one.firmness * relevance, one.follows)
+def _distinct(found: Iterable[Found]) -> list[Found]:
+    return list({(one.kind, one.text.lower()): one for one in reversed([*found])}.values())[::-1]
 
 
-def _requirement(identifier: str, first: Found, row: list[Found]) -> dict[str, Any]:
-    """A requirement of what the paper says first in weight, with what else is said beside it, in the paper's order."""
-    value = {"name": first.value.name, "value": first.value.value} if first.value else {}
+def _requirement(identifier: str, found: Found) -> dict[str, Any]:
+    value = {"name": found.value.name, "value": found.value.value} if found.value else {}
     return {
         "id": identifier,
-        "kind": first.kind,
-        "text": _joined(row),
+        "kind": found.kind,
+        "text": found.text,
         "source": {
-            "section": first.section.get("number") or first.section.get("title") or None,
-            "page": first.page,
-            "quote": _quote(first.quote),
+            "section": found.section["number"] or found.section["title"] or None,
+            "page": found.page,
+            "quote": _line(found.quote) if found.value else _quote(found.quote),
         },
         "status": "stated",
         **value,
     }
 
 
-def _joined(row: list[Found]) -> str:
-    """The notes of a requirement as one text; what is the rest of a sentence stays in it."""
-    parts = [
-        ", " + one.text if one.follows else "; " + (one.text[:1].upper() + one.text[1:] if one.joins else one.text)
-        for one in row
-    ]
-    return "".join(parts)[2:]
+def _line(words: str) -> str:
+    return " ".join(words.split())[:LONGEST_QUOTE].rstrip()
 
 
 def _quote(words: str) -> str:
@@ -111,8 +105,14 @@ def _quote(words: str) -> str:
     return line[: end if 0 < end <= LONGEST_QUOTE else LONGEST_QUOTE]
 
 
-def _whole(outline: dict[str, Any]) -> dict[str, Any]:
-    """The one requirement of a paper in which no rule finds any."""
-    text = shorten(outline["title"] or outline["abstract"] or "what the paper describes", 240)
-    source = {"section": None, "page": 1, "quote": shorten(outline["abstract"] or "")}
-    return {"id": "R1", "kind": "artifact", "text": text, "source": source, "status": "stated"}
+def _nothing(outline: dict[str, Any]) -> dict[str, Any]:
+    """The one requirement of a paper in which no rule finds any: it says so."""
+    named = shorten(outline["title"] or outline["abstract"] or "what was given", 240)
+    return {
+        "id": "R1",
+        "kind": "artifact",
+        "text": f"Nothing to build was found by rules in: {named}. Say at the review what is wanted, or plan with a model "
+        "(--plan-model).",
+        "source": {"section": None, "page": 1, "quote": ""},
+        "status": "missing",
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from phases.paper.planning.blocks import PROSE, blocks_of
+from phases.paper.planning.blocks import ITEM, NOTE, PROSE, blocks_of
 from phases.paper.planning.cues import kind_of_statement
 from phases.paper.planning.sentences import sentences_of
 from phases.paper.planning.values import values_in
@@ -23,7 +23,7 @@ def wishes_of(body: str) -> list[dict[str, Any]]:
 
 def _rows(body: str) -> Iterator[dict[str, Any]]:
     for block in blocks_of(body):
-        for sentence in sentences_of(block.text) if block.kind == PROSE else [block.text]:
+        for sentence in sentences_of(block.text) if block.kind in (PROSE, ITEM, NOTE) else [block.text]:
             line = " ".join(sentence.split())[:_LONGEST_TEXT]
             if sum(map(str.isalpha, line)) < _FEWEST_LETTERS:
                 continue
