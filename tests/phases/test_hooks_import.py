@@ -191,7 +191,7 @@ def test_the_directory_of_a_project_is_quoted_for_the_shell_and_not_in_a_list_of
     project.mkdir()
     (project / "a.sh").write_text("echo it ran")
     hook = {**STOP, "command": 'sh "$CLAUDE_PROJECT_DIR"/a.sh'}
-    words = {"type": "command", "command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/a.sh"]}
+    words: dict[str, Any] = {"type": "command", "command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/a.sh"]}
     value = {"hooks": {"Stop": [{"hooks": [hook]}]}}
     [item] = import_hooks("claude", json.dumps(value).encode(), "settings.json", str(project)).items
     assert subprocess.check_output(["sh", "-c", item["params"]["command"]], text=True) == "it ran\n"

@@ -75,6 +75,8 @@ class WorkLedger:
     """The first of them."""
     failed_last: int = 0
     """The last of them."""
+    failed_in_a_row: int = 0
+    """Those that no other round lies between."""
     consecutive_no_tool_rounds: int = 0
     consecutive_reading_rounds: int = 0
     """Without those that brought something new, and those that ran a check."""
@@ -148,12 +150,18 @@ def _with_failed_round(ledger: WorkLedger, turn: Round, progress: ProgressClass,
     if rules == FIRST:
         return replace(ledger, consecutive_failed_rounds=ledger.consecutive_failed_rounds + 1 if failed else 0)
     if progress is ProgressClass.MEANINGFUL_PROGRESS:
-        return replace(ledger, consecutive_failed_rounds=0)
+        return replace(ledger, consecutive_failed_rounds=0, failed_since=0, failed_last=0, failed_in_a_row=0)
     if not failed:
-        return ledger
+        return replace(ledger, failed_in_a_row=0)
     since = ledger.failed_since if ledger.consecutive_failed_rounds else turn.number
     rounds = ledger.consecutive_failed_rounds + 1
-    return replace(ledger, consecutive_failed_rounds=rounds, failed_since=since, failed_last=turn.number)
+    return replace(
+        ledger,
+        consecutive_failed_rounds=rounds,
+        failed_since=since,
+        failed_last=turn.number,
+        failed_in_a_row=ledger.failed_in_a_row + 1,
+    )
 
 
 def after_gate(ledger: WorkLedger, verdict: GateVerdict, turn: int) -> WorkLedger:
