@@ -30,6 +30,7 @@ from phases.agent.model import Model
 from phases.agent.models.providers import PROVIDERS
 from phases.agent.models.redaction import redacted_value
 from phases.agent.run import Ending
+from phases.agent.transcript import FILE, Transcript
 from phases.agent.workspace import CONTROL, Workspace
 from pipeline.errors import Incomplete, Interrupted, Paused, PipelineError
 
@@ -71,9 +72,12 @@ def acceptance_of(
         assignment.tell(
             "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
         )
-    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name)
+    path = os.path.join(places.hooks, FILE)
+    transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
+    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    executor = Executor(facts, Outside(places.hooks, assignment.hooks.environment, secret, clean), events, commands)
+    outside = Outside(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
+    executor = Executor(facts, outside, events, commands)
     executor.exam = exam
     check = partial(_check, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)

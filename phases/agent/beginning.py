@@ -20,11 +20,12 @@ from phases.agent.copies import bring_along, bring_file, keep_a_copy, latest_asi
 from phases.agent.hands import interfaces_of
 from phases.agent.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
 from phases.agent.kernel_files import set_kernel_aside
-from phases.agent.kernel_setting import wanted
+from phases.agent.kernel_setting import RULES_KEY, wanted
 from phases.agent.library import shown_rows
 from phases.agent.lines import row_line
 from phases.agent.model import Model
 from phases.agent.plan_changes import touched_files
+from phases.agent.supervision.rules import RULES as SUPERVISION_RULES
 from phases.agent.workspace import CONTROL, Workspace
 from pipeline.errors import PhaseError, PipelineError
 from pipeline.files import (
@@ -77,7 +78,7 @@ def begin(
     make_folder(places.workspace)
     journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
     told = journal.begun
-    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)} - {"references"}:
+    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)} - {"references", RULES_KEY}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
@@ -89,7 +90,14 @@ def _fixed(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str
     hand = RULES if model.name == RULES else "model"
     supervisor, _ = wanted(work)
     helps = {"references": work.library.relations} if work.library else {}
-    return {"packages": list(installed), "window": model.window, "hand": hand, "supervisor": supervisor, **helps}
+    return {
+        "packages": list(installed),
+        "window": model.window,
+        "hand": hand,
+        "supervisor": supervisor,
+        RULES_KEY: SUPERVISION_RULES,
+        **helps,
+    }
 
 
 def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:

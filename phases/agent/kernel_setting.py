@@ -11,12 +11,16 @@ from phases.agent.supervision.config import Config
 from phases.agent.supervision.facts import RepoShape, Task
 from phases.agent.supervision.policy import infer_task_domain, resolve_policy
 from phases.agent.supervision.records import from_json, to_json
+from phases.agent.supervision.rules import FIRST, RULES
 from phases.agent.supervision.state import Setting
 from phases.agent.supervision.words import TaskIntent
+from pipeline.errors import PhaseError
 
 _INTENT = TaskIntent.EDIT
 """Of the phase that writes code, whatever a goal says."""
 OFF = "off"
+RULES_KEY = "rules"
+"""In the header of a journal, under `begun`."""
 
 
 def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
@@ -33,7 +37,18 @@ def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 
 
-def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int) -> Setting:
+def rules_of(begun: Mapping[str, Any]) -> int:
+    """The rules that work began under, and is supervised by to its end. Raises PhaseError for rules of a later version."""
+    rules = begun.get(RULES_KEY, FIRST)
+    if rules not in range(FIRST, RULES + 1):
+        raise PhaseError(
+            f"journal.jsonl: this work is supervised under rules {rules}, and this version of pipeline knows rules {FIRST} to "
+            f"{RULES}; go on with the version that began it, or start afresh with --redo implement"
+        )
+    return int(rules)
+
+
+def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int, rules: int = RULES) -> Setting:
     """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
     config = _config(pinned["config"])
     checks = tuple(plan["validation_approach"]["verify_commands"])
@@ -46,7 +61,7 @@ def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: i
         from_nothing=not there,
     )
     policy = resolve_policy(str(pinned["mode"]), config, _INTENT, "1" if pinned["shadow"] else "0")
-    return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal))
+    return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal), rules)
 
 
 def _config(content: Mapping[str, Any] | None) -> Config:

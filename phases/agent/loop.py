@@ -160,7 +160,7 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         run.supervised.saw(fact, call, result)
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
         if call.name == "TodoWrite" and not result["failed"]:
-            run.todo_list.todos = applied(run.todo_list.todos, call.arguments, turn)
+            run.todo_list.todos = applied(run.todo_list.todos, call.arguments, turn, recorded=True)
         run.recent = [*run.recent, (call.name, bool(result["failed"]))][-_MOST_RECENT:]
         told += result.get("hooks_say", ())
         if result.get("stopped"):

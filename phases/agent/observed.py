@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from phases.agent.check_commands import CheckCommand, check_in
 from phases.agent.model import ToolCall
+from phases.agent.supervision.evidence import failures_of_check, passed, told_of_check
 from phases.agent.supervision.facts import Call, GateVerdict, Result
-from phases.agent.supervision.signatures import command_key, failures_in, signature_of, told_of
+from phases.agent.supervision.rules import FIRST, RULES
+from phases.agent.supervision.signatures import Told, command_key, failures_in, signature_of, told_of
 from phases.agent.supervision.words import ToolClass
 
 _CLASSES = {
@@ -37,9 +40,16 @@ class Observed:
     """The facts of one run, call by call. It knows what the files held as far as the journal tells."""
 
     def __init__(
-        self, planned: Sequence[str], before: Mapping[str, str], done: Collection[str], checks: Sequence[str]
+        self,
+        planned: Sequence[str],
+        before: Mapping[str, str],
+        done: Collection[str],
+        checks: Sequence[str],
+        *,
+        rules: int = RULES,
     ) -> None:
         """`before`: the sha256 of files that were there at the beginning; `done`: planned files that need not be written."""
+        self.rules = rules
         self._digests = dict(before)
         self._lines: dict[str, Counter[str]] = {}
         self._open = [path for path in planned if path not in done]
@@ -62,28 +72,32 @@ class Observed:
         kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
         path = next((_inside(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), "")
         command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
-        checks = self._verifies(command)
+        check = self._check_in(command)
+        # However a check is run, it is the same call: else each other filter would begin a loop anew.
+        same = {"command": check.key} if check and self.rules != FIRST else arguments
         return Call(
             call.id,
             call.name[:80],
             kind,
-            signature_of(call.name, arguments),
+            signature_of(call.name, same),
             path,
-            _check_in(command) if checks else command,
+            check.key if check else command,
             kind is ToolClass.WRITE and path not in self._digests,
-            checks,
+            check is not None,
             bool(command) and _takes_back(command),
-            not checks and any(check in command_key(command) for check in self._checks),
+            check is None and self._holds_check(command),
         )
 
     def result(self, call: ToolCall, row: Mapping[str, Any]) -> Result:
         """What the journal says came of it."""
         if row.get("skipped"):
             return Result(executed=False, failed=True)
-        failed, text = bool(row["failed"]), str(row["text"])
         command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
         changed, lines = self.changed(call, row)
-        told = told_of(text, failed=failed, check=self._verifies(command))
+        text, check = str(row["text"]), self._check_in(command)
+        ended = _ended(row, check)
+        failed = bool(row["failed"]) if ended is None else not ended
+        told = self._told(text, check is not None or self._holds_check(command), failed=failed)
         return Result(
             executed=True,
             failed=failed,
@@ -91,12 +105,25 @@ class Observed:
             lines=lines,
             digest=told.digest,
             error=told.error,
-            failures=told.failures,
+            failures=told.failures if check else (),
             background=command.rstrip().endswith("&") and not command.rstrip().endswith("&&"),
+            undecided=check is not None and ended is None,
         )
 
-    def _verifies(self, command: str) -> bool:
-        return bool(command) and _check_in(command) in self._checks
+    def _check_in(self, command: str) -> CheckCommand | None:
+        """Rules 1 know a check by its whole command alone."""
+        if self.rules != FIRST or not command:
+            return check_in(command, self._checks)
+        key = command_key(command.strip().removesuffix("2>&1"))
+        return CheckCommand(key, filtered=False) if key in self._checks else None
+
+    def _holds_check(self, command: str) -> bool:
+        return any(check in command_key(command) for check in self._checks)
+
+    def _told(self, text: str, check: bool, *, failed: bool) -> Told:
+        if self.rules == FIRST:
+            return told_of(text, failed=failed, check=True)
+        return told_of_check(text) if failed and check else told_of(text, failed=failed, check=False)
 
     def changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
         """Takes a result in: which files are other than before, and how many lines were added and removed by Write and Edit."""
@@ -139,19 +166,19 @@ class Observed:
         return (new - old).total() + (old - new).total()
 
 
-def gate_verdict(verdict: Mapping[str, Any]) -> GateVerdict:
+def gate_verdict(verdict: Mapping[str, Any], *, rules: int = RULES) -> GateVerdict:
     """What the acceptance said, as a fact."""
     if verdict["block"] is None:
         return GateVerdict(passed=True)
-    failures = set(failures_in(verdict["block"]))
+    failures = set((failures_in if rules == FIRST else failures_of_check)(verdict["block"]))
     if not failures:
         failures = {" ".join(line.split())[:_LONGEST_ERROR] for line in verdict["block"].split("\n\n")}
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
 
 
-def _check_in(command: str) -> str:
-    """A command as the plan would write it: where its errors go makes no difference."""
-    return command_key(command.strip().removesuffix("2>&1"))
+def _ended(row: Mapping[str, Any], check: CheckCommand | None) -> bool | None:
+    """Whether a call ended well: behind a filter, as its output says it; None where that says nothing."""
+    return passed(str(row["text"])) if check and check.filtered else not row["failed"]
 
 
 def _inside(path: str) -> str:

@@ -20,6 +20,7 @@ from phases.agent.supervision.facts import Call, Round
 from phases.agent.supervision.outbox import Outbox, Stop
 from phases.agent.supervision.records import from_json, to_json
 from phases.agent.supervision.report import kernel_report
+from phases.agent.supervision.rules import FIRST
 from phases.agent.supervision.state import Setting
 from phases.agent.supervision.workspace import DiskFacts
 from pipeline.errors import Paused
@@ -62,6 +63,7 @@ class Supervised:
     _tail: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.rules = self.observed.rules
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
         self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
         self._resumes = any(row["kind"] == "reply" for row in self.journal.rows())
@@ -108,7 +110,7 @@ class Supervised:
         before = self.bridge.state.phase
         ratio = reply.tokens_in / max(self.memory.window, 1)
         turn = Round(0, (), reply.text, ratio, self.observed.open_files)
-        out = self.bridge.end(turn, gate_verdict(verdict) if verdict else None)
+        out = self.bridge.end(turn, gate_verdict(verdict, rules=self.rules) if verdict else None)
         self._say(out)
         self._keep(out, failed=bool(verdict and verdict["block"]))
         if out.stop:
@@ -129,7 +131,7 @@ class Supervised:
             )
 
     def _setting(self, pinned: Mapping[str, Any]) -> Setting:
-        return setting_from(pinned, self.plan, there=len(self.journal.begun["before"]))
+        return setting_from(pinned, self.plan, there=len(self.journal.begun["before"]), rules=self.rules)
 
     def _news(self) -> dict[str, Any]:
         """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
@@ -205,7 +207,10 @@ class Supervised:
             self._write_down(",".join(dict.fromkeys(triggers)))
 
     def _log(self) -> None:
-        lines = [{"schemaVersion": 1, "taskId": self.task, "turn": self.turn, **line} for line in self.bridge.lines()]
+        first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn}
+        if self.rules != FIRST:  # the lines of rules 1 name none
+            first["rules"] = self.rules
+        lines = [{**first, **line} for line in self.bridge.lines()]
         most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
         self._tail = [*self._tail, *lines][-most:] if most else []
         self.files.note(lines)

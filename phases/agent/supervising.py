@@ -10,7 +10,7 @@ from typing import Any
 from phases.agent.assignment import Assignment
 from phases.agent.begun import Begun
 from phases.agent.kernel_files import KernelFiles
-from phases.agent.kernel_setting import wanted
+from phases.agent.kernel_setting import rules_of, wanted
 from phases.agent.ledger import Ledger
 from phases.agent.memory import Memory
 from phases.agent.observed import Observed
@@ -46,7 +46,7 @@ def observe(begun: Begun, plan: Mapping[str, Any]) -> Observed:
     """What turns the journal into facts, at the beginning of a run."""
     done = [path for path in begun.planned if path not in begun.write]
     checks = plan["validation_approach"]["verify_commands"]
-    return Observed(begun.planned, begun.before, done, checks)
+    return Observed(begun.planned, begun.before, done, checks, rules=rules_of(begun.journal.begun))
 
 
 def most_turns(assignment: Assignment) -> int:

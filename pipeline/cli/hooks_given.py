@@ -100,5 +100,5 @@ def _todo_summary(plan: Row | None, rows: Sequence[Row]) -> dict[str, int]:
     todos = plan_todos(plan) if plan else ()
     for call, row in _calls(rows):
         if call["name"] == _TODOS and not row["result"]["failed"]:
-            todos = applied(todos, call["arguments"], row["key"]["turn"])
+            todos = applied(todos, call["arguments"], row["key"]["turn"], recorded=True)
     return summary_of(todos)

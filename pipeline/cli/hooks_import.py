@@ -15,6 +15,8 @@ from pipeline.errors import FormatError, UsageError
 from pipeline.files import read_bytes
 from pipeline.plain_yaml import dump_yaml, parse_yaml
 
+_SETTINGS = (".claude", ".codex", ".gemini")
+"""Where a project keeps such a file."""
 LARGEST = 4 * 1024 * 1024
 
 
@@ -32,7 +34,7 @@ def translated(kind: str, path: str, scope: str) -> Translated:
     """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError."""
     if not os.path.lexists(path):
         raise UsageError(f"there is no file {path}; name the settings file with the hooks of {kind}")
-    found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path)
+    found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path, _project_of(path))
     items, left = [], list(found.untranslated)
     for item in found.items:
         fault = _fault(item, scope)
@@ -46,6 +48,13 @@ def translated(kind: str, path: str, scope: str) -> Translated:
 def place_of(scope: str) -> str:
     """Where the text belongs."""
     return HOOKS_FILE if scope == REPO else settings_file()
+
+
+def _project_of(path: str) -> str:
+    """The directory of the project that a settings file is of; none for the user's own file, which is of every project."""
+    folder = os.path.dirname(os.path.abspath(path))
+    project = os.path.dirname(folder) if os.path.basename(folder) in _SETTINGS else folder
+    return "" if os.path.realpath(project) == os.path.realpath(os.path.expanduser("~")) else project
 
 
 def _fault(item: dict[str, Any], scope: str) -> str:

@@ -735,6 +735,23 @@ def test_what_is_imported_can_be_pasted_and_what_is_not_is_listed(
     assert asked["untranslated"] == told
 
 
+@pytest.mark.parametrize(
+    "folder", ["mine/.claude", "mine", "."], ids=["a project", "beside its scripts", "the user's own"]
+)
+def test_the_scripts_of_an_imported_hook_are_those_of_the_project_that_its_file_is_of(
+    folder: str, command: Command
+) -> None:
+    """The user's own file is of every project: there the name stays, and a run says what it is."""
+    own = folder == "."
+    path = (command.home / ".claude" if own else command.folder / folder) / "settings.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    hook = {"type": "command", "command": '"$CLAUDE_PROJECT_DIR"/guard.sh'}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    found = command("hooks", "import", "--from", "claude", path, "--json").json()
+    project = "$CLAUDE_PROJECT_DIR" if own else str(command.folder / "mine")
+    assert found["items"][0]["params"]["command"] in (f'"{project}"/guard.sh', f"{project}/guard.sh")
+
+
 def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
     path = command.folder / "config.toml"
     path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')

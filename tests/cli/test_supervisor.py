@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tarfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -321,3 +322,35 @@ def test_a_task_that_there_is_not_is_a_usage_error(command: Command) -> None:
 def test_what_these_tests_write_fits_the_schemas() -> None:
     contracts = Contracts()
     assert contracts.breach(contracts.schema("kernel-report.json"), report()) is None
+
+
+# Runs of before
+
+
+@pytest.fixture
+def led_before(tmp_path: Path) -> Command:
+    """A task that a supervisor led, as the version before rules had a number left it."""
+    with tarfile.open(Path(__file__).parent.parent / "old_tasks" / "led.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return Command(tmp_path / "led")
+
+
+def test_a_run_that_was_led_under_rules_1_is_shown_and_computed_again_under_rules_1(led_before: Command) -> None:
+    assert "takeover" in led_before("supervisor", "paper").out
+    ended = led_before("supervisor", "paper", "--replay")
+    assert (ended.code, ended.out.count("all of them match")) == (0, 1)
+
+
+def test_a_run_that_was_led_under_rules_1_is_gone_on_with_under_rules_1(led_before: Command) -> None:
+    task = led_before.task("paper")
+    rows = (task / "journal.jsonl").read_text().splitlines()
+    (task / "journal.jsonl").write_text("\n".join(rows[:-1]) + "\n")
+    (task / "implementation.json").unlink()
+    for name in ("supervisor-events.jsonl", "checkpoint.json"):  # as a crash would leave it, before they were written
+        (task / "kernel" / name).unlink()
+    ended = led_before("resume", "paper", "--model", f"replay:{led_before.folder / 'recording.jsonl'}")
+    assert ended.code == 0, ended.err
+    lines = (task / "kernel" / "supervisor-events.jsonl").read_text().splitlines()
+    assert any(json.loads(line)["phase"] == "takeover" for line in lines)
+    assert all("rules" not in json.loads(line) for line in lines)
+    assert led_before("supervisor", "paper", "--replay").code == 0

@@ -362,7 +362,7 @@ def test_what_a_hook_adds_after_a_call_is_told_to_the_model_and_its_message_to_t
 
 def test_what_a_hook_adds_at_the_gate_is_a_note_that_costs_an_attempt(tmp_path: Path) -> None:
     answer = {"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "also write a README"}}
-    command = script(tmp_path, "h.sh", f"""grep -q '"stop_hook_active": true' || echo '{json.dumps(answer)}'""")
+    command = script(tmp_path, "h.sh", f"""grep -q '"stop_hook_active":true' || echo '{json.dumps(answer)}'""")
     model = says(write("a.py", CODE))
     ended = made(tmp_path / "task", model, mounting(item("docs", command)))
     assert "also write a README" in feedback_in(list(model.requests[2].messages))[0]

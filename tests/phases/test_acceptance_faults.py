@@ -17,7 +17,7 @@ from phases.agent.acceptance.hook import USER
 from phases.agent.acceptance.mounted import STORE, HookSetting
 from phases.agent.model import Reply, Request
 from phases.agent.sandbox.commands import kind_of_sandbox
-from pipeline.errors import Incomplete
+from pipeline.errors import Incomplete, PhaseError
 from pipeline.plain_yaml import dump_yaml, parse_yaml
 from tests.agents import CONTRACTS, Scripted, call, carry_out, says, small_plan, write
 from tests.hooks import PATH, events, feedback_in, item, mounting, script
@@ -351,3 +351,195 @@ def test_fault_17_a_broken_hook_costs_the_model_no_attempt(tmp_path: Path) -> No
     assert ended["stop_reason"] == "accepted"
     assert [row["decision"] for row in ended["attempts"]] == ["stopped", "stopped", "stopped", "continued", "accepted"]
     assert 'attempt="1" of="1"' in feedback_in(list(model.requests[2].messages))[0]
+
+
+# Hooks that were written for Claude Code
+
+
+def logged(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@needs_a_sandbox
+def test_a_script_that_greps_for_the_compact_json_of_claude_code_finds_it(tmp_path: Path) -> None:
+    guard = script(tmp_path, "guard.sh", """grep -q '"tool_name":"Bash"' && { echo no shell >&2; exit 2; }; exit 0""")
+    stop = script(tmp_path, "stop.sh", """grep -q '"stop_hook_active":false,"last_assistant_message":"done"'""")
+    hooks = mounting(item("guard", guard, point="before_tool_call"), item("stop", stop, exit_policy="strict"))
+    model = says(call("Bash", command="ls"), write("a.py", CODE), DONE)
+    ended = made(tmp_path / "task", model, hooks)
+    assert ended["stop_reason"] == "accepted"
+    assert "no shell" in model.requests[1].messages[-1].text
+
+
+def test_the_transcript_path_leads_to_what_was_said_and_done_as_claude_code_writes_it(tmp_path: Path) -> None:
+    """Before a call, after it and at the end it is up to date; it lies where the agent cannot write."""
+    task = tmp_path / "task"
+    copy = script(
+        tmp_path,
+        "copy.sh",
+        f"""
+path=$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/'); cp "$path" {tmp_path}/seen.$1; echo "$path" > {tmp_path}/path""",
+    )
+    points = {
+        "start": "session_start",
+        "before": "before_tool_call",
+        "after": "after_tool_result",
+        "stop": "accept_gate",
+    }
+    hooks = mounting(*(item(name, f"{copy} {name}", point=point) for name, point in points.items()))
+    made(task, says(call("Read", file_path="b.py"), write("a.py", CODE), DONE), hooks)
+    assert logged(tmp_path / "seen.start") == []
+    assert [row["type"] for row in logged(tmp_path / "seen.before")] == ["assistant", "user", "assistant"]
+    lines = logged(tmp_path / "seen.stop")
+    assert [row["type"] for row in lines] == ["assistant", "user", "assistant", "user", "assistant"]
+    [use] = [part for part in lines[2]["message"]["content"] if part["type"] == "tool_use"]
+    assert (use["name"], use["input"]["file_path"]) == ("Write", "a.py")
+    [answer] = lines[3]["message"]["content"]
+    assert (answer["type"], answer["tool_use_id"], answer["is_error"]) == ("tool_result", use["id"], False)
+    assert lines[4]["message"]["content"] == [{"type": "text", "text": "done"}]
+    assert [row["parentUuid"] for row in lines] == [None, *(row["uuid"] for row in lines[:-1])]
+    assert {(row["sessionId"], row["cwd"]) for row in lines} == {("task", str(task / "generate_code"))}
+    path = Path((tmp_path / "path").read_text().strip())
+    assert path.is_file()
+    assert not path.is_relative_to(task / "generate_code")
+
+
+def test_the_transcript_of_a_run_that_goes_on_is_whole_again(tmp_path: Path) -> None:
+    hooks = mounting(item("stop", f"cat > {tmp_path}/seen", when="always"))
+    cut = Reply("fatal", detail="cut")
+    with pytest.raises(PhaseError, match="cut"):
+        made(tmp_path / "task", says(write("a.py", CODE), cut), hooks)
+    made(tmp_path / "task", says(write("a.py", CODE), DONE), hooks)
+    path = json.loads((tmp_path / "seen").read_text())["transcript_path"]
+    assert [row["type"] for row in logged(Path(path))] == ["assistant", "user", "assistant"]
+
+
+def test_a_transcript_that_cannot_be_written_keeps_no_hook_from_running(tmp_path: Path) -> None:
+    (tmp_path / "task" / "hooks" / "transcript.jsonl").mkdir(parents=True)
+    hooks = mounting(item("stop", f"touch {tmp_path}/ran"))
+    assert made(tmp_path / "task", says(write("a.py", CODE)), hooks)["stop_reason"] == "accepted"
+    assert (tmp_path / "ran").exists()
+
+
+BLOCKS_AFTER = [
+    pytest.param("echo unused import >&2; exit 2", {}, id="exit code 2"),
+    pytest.param("""echo '{"decision":"block","reason":"unused import"}'""", {}, id="a decision"),
+    pytest.param("""echo '{"decision":"deny","reason":"unused import"}'""", {}, id="another word for it"),
+    pytest.param("echo unused import; exit 1", {"exit_policy": "strict"}, id="exit code 1 of a strict hook"),
+]
+
+
+@pytest.mark.parametrize(("command", "more"), BLOCKS_AFTER)
+def test_what_a_hook_after_a_call_blocks_with_reaches_the_model_and_the_call_stands(
+    command: str, more: dict[str, Any], tmp_path: Path
+) -> None:
+    hooks = mounting(item("lint", command, point="after_tool_result", **more))
+    model = says(write("a.py", CODE), DONE)
+    ended = made(tmp_path / "task", model, hooks)
+    answer, told = (message.text for message in model.requests[1].messages[-2:])
+    assert not answer.startswith("error:")
+    assert (told, ended["stop_reason"]) == ("A hook of the user says: user:lint: unused import", "accepted")
+    assert (tmp_path / "task" / "generate_code" / "a.py").read_text() == CODE
+
+
+@pytest.mark.parametrize(
+    ("point", "heard"), [("after_tool_failure", True), ("session_start", False), ("session_end", False)]
+)
+def test_a_block_where_none_can_hold_reaches_the_model_where_it_can_still_mend_what_was_done(
+    point: str, heard: bool, tmp_path: Path
+) -> None:
+    hooks = mounting(item("odd", "echo look twice >&2; exit 2", point=point))
+    model = says(call("Read", file_path="gone.py"), write("a.py", CODE), DONE)
+    assert made(tmp_path / "task", model, hooks)["stop_reason"] == "accepted"
+    said = [message.text for request in model.requests for message in request.messages if "look twice" in message.text]
+    assert bool(said) is heard
+
+
+def test_a_block_after_a_call_that_is_on_record_is_not_told_twice_or_anew(tmp_path: Path) -> None:
+    """The row of a version before holds no word for the model: it stands."""
+    hooks = mounting(item("lint", "echo unused >&2; exit 2", point="after_tool_result"))
+    with pytest.raises(PhaseError, match="cut"):
+        made(tmp_path / "task", says(write("a.py", CODE), Reply("fatal", detail="cut")), hooks)
+    journal = tmp_path / "task" / "journal.jsonl"
+    rows = logged(journal)
+    [row] = [row for row in rows if row["kind"] == "result"]
+    del row["result"]["hooks_say"]
+    journal.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = says(DONE, DONE)
+    made(tmp_path / "task", model, hooks)
+    assert not any("unused" in message.text for message in model.requests[0].messages)
+
+
+# Guards that cannot watch
+
+
+def guard_run(tmp_path: Path, command: str, *replies: Reply, **more: Any) -> tuple[dict[str, Any], list[str], Scripted]:
+    told: list[str] = []
+    hooks = mounting(
+        item("guard", command, point="before_tool_call", **more), item("tests", "true", exit_policy="strict")
+    )
+    model = says(*(replies or (write("a.py", CODE), write("a.py", CODE + "\n"), DONE)))
+    documents = carry_out(tmp_path / "task", model, small_plan("a.py"), hooks=hooks, tell=told.append)
+    made = {**documents["acceptance"], **documents["implementation"]}
+    return made, [line for line in told if "watches over calls" in line], model
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "why"),
+    [
+        pytest.param("no-such-program --check", {}, "exited with code 127: its command cannot be run", id="missing"),
+        pytest.param("/etc/passwd", {}, "exited with code 126: its command cannot be run", id="not executable"),
+        pytest.param("exec sleep 60", {"timeout_sec": 0.2}, "timed out after 0.2 s", id="too slow"),
+        pytest.param("kill -9 $$", {}, "was ended by signal 9", id="killed"),
+        pytest.param("exit 1", {}, "exited with code 1", id="no verdict"),
+        pytest.param("echo '{no json'", {}, "its answer looks like a JSON object and is none", id="no answer"),
+    ],
+)
+def test_a_guard_that_cannot_run_is_told_once_and_the_work_is_not_verified(
+    command: str, more: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    ended, told, _ = guard_run(tmp_path, command, **more)
+    assert len(told) == 1
+    assert f"hook user:guard {why}" in told[0] or why in told[0]
+    assert "calls go on unwatched, and the work will not be verified" in told[0]
+    assert told[0].endswith("try it with: pipeline hooks test task user:guard")
+    assert (ended["stop_reason"], ended["status"], ended["verified"]) == ("accepted", "warning", False)
+    assert "calls of tools were not watched over: " in ended["verification"]["why"]
+    assert why in ended["verification"]["why"]
+
+
+def test_a_guard_that_runs_leaves_the_work_as_verified_as_it_was(tmp_path: Path) -> None:
+    ended, told, _ = guard_run(tmp_path, "exit 0")
+    assert (told, ended["verified"], ended["status"]) == ([], True, "completed")
+
+
+def test_a_closed_guard_that_cannot_run_refuses_the_call_and_is_told_once(tmp_path: Path) -> None:
+    ended, told, model = guard_run(
+        tmp_path, "no-such-program", write("a.py", CODE), write("a.py", CODE), DONE, failure_policy="fail_closed",
+    )  # fmt: skip
+    assert [line.rpartition("calls of tools: ")[2].partition(";")[0] for line in told] == ["the call is not done"]
+    assert "hook_blocked" in model.requests[1].messages[-1].text
+    assert ended["verification"]["why"] != ""
+    assert "watched" not in ended["verification"]["why"]
+
+
+def test_a_guard_that_could_not_watch_over_a_sub_agent_leaves_the_work_unverified(tmp_path: Path) -> None:
+    def reply(request: Request) -> Reply:
+        if request.thread != "implement":
+            asked_before = any(message.role == "tool" for message in request.messages)
+            return Reply("ok", "nowhere") if asked_before else call("Read", file_path="a.py")
+        task = call("Task", {"description": "look", "prompt": "Where is it?"}, "k1")
+        return [write("a.py", CODE), task, DONE][request.turn - 1]
+
+    hooks = mounting(item("guard", "no-such-program", point="before_tool_call", matcher="Read"))
+    documents = carry_out(tmp_path / "task", Scripted(reply), small_plan("a.py"), hooks=hooks)
+    assert "not watched over" in documents["implementation"]["verification"]["why"]
+
+
+def test_what_a_guard_could_not_watch_over_is_still_known_when_the_run_goes_on(tmp_path: Path) -> None:
+    broken = mounting(item("guard", "no-such-program", point="before_tool_call"))
+    with pytest.raises(PhaseError, match="cut"):
+        made(tmp_path / "task", says(write("a.py", CODE), Reply("fatal", detail="cut")), broken)
+    mended = mounting(item("guard", "exit 0", point="before_tool_call"))
+    ended = made(tmp_path / "task", says(DONE, DONE), mended)
+    assert "not watched over" in ended["verification"]["why"]

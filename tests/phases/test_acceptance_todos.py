@@ -201,8 +201,10 @@ def test_a_link_that_cannot_be_is_refused(todos: Todos, arguments: dict[str, Any
 def test_a_list_of_contents_and_states_is_all_that_a_model_need_write() -> None:
     first = applied((), {"todos": [{"content": "a", "status": "pending"}, {"content": "b", "status": "doing"}]}, 1)
     assert [(row.id, row.content, row.status) for row in first] == [("t1", "a", "pending"), ("t2", "b", "in_progress")]
-    second = applied(first, {"todos": [{"content": "b", "status": "done"}, {"content": "c", "status": "pending"}]}, 2)
+    rows = [(content, status) for content, status in (("a", "done"), ("b", "done"), ("c", "pending"))]
+    second = applied(first, {"todos": [{"content": content, "status": status} for content, status in rows]}, 2)
     assert [(row.id, row.status, row.revision, row.created) for row in second] == [
+        ("t1", "completed", 2, 1),
         ("t2", "completed", 2, 1),
         ("t3", "pending", 1, 2),
     ]
@@ -318,7 +320,7 @@ def test_what_a_list_does_not_say_of_a_todo_stays() -> None:
 
 
 def test_rows_are_matched_by_id_before_content() -> None:
-    before = (Todo("a", "x"), Todo("b", "y"))
+    before = (Todo("a", "x"), Todo("b", "y", "completed"))
     rows = [{"content": "x", "status": "pending"}, {"id": "a", "content": "z", "status": "pending"}]
     assert [(row.id, row.content) for row in applied(before, {"todos": rows}, 2)] == [("t1", "x"), ("a", "z")]
 
@@ -487,6 +489,47 @@ def test_a_list_without_a_required_todo_is_told_which_one_is_missing() -> None:
     assert str(refused((PLANNED,), {"todos": [item("a")]})) == (
         "protected: required todos of the plan or the user stay on the list; send these too: p: run the tests"
     )
+
+
+OPEN = (todo("a", "completed"), todo("b", "in_progress"), todo("c", "blocked"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param({"todos": [item("a", "completed"), item("c", "blocked")]}, id="a list without it"),
+        pytest.param({"todos": []}, id="an empty list"),
+        pytest.param({"action": "remove", "id": "b"}, id="removing it"),
+        pytest.param({"action": "update", "id": "c", "patch": {"required": False}}, id="making it optional"),
+        pytest.param({"action": "complete", "id": "b", "patch": {"required": False}}, id="on the way to its end"),
+        pytest.param(
+            {"todos": [item("a", "completed"), item("b", "done"), item("c", "blocked", required=False)]},
+            id="making it optional in a list",
+        ),
+        pytest.param({"todos": [item("b", "canceled"), item("c", "blocked")]}, id="canceling it"),
+    ],
+)
+def test_what_is_required_and_open_is_not_dropped_and_not_made_optional_any_more_than_canceled(
+    arguments: dict[str, Any],
+) -> None:
+    assert refused(OPEN, arguments).code == "invalid_transition"
+    assert "supersedes" in str(refused(OPEN, arguments))
+
+
+def test_what_is_required_and_open_may_be_made_optional_where_another_stands_in_its_place() -> None:
+    rows = [item("b", "in_progress", required=False), item("c", "blocked"), item("d", supersedes=["b"])]
+    assert [row.id for row in applied(OPEN, {"todos": rows}, 3)] == ["b", "c", "d"]
+
+
+def test_what_has_ended_or_is_optional_may_be_left_out() -> None:
+    before = (todo("a", "completed"), todo("b", required=False), todo("c"))
+    assert [row.id for row in applied(before, {"todos": [item("c")]}, 3)] == ["c"]
+    assert act(before, "remove", "b") == (before[0], before[2])
+
+
+@pytest.mark.parametrize("arguments", [{"todos": []}, {"action": "remove", "id": "b"}], ids=["a list", "a change"])
+def test_a_call_that_is_on_record_stands_whatever_it_let_go(arguments: dict[str, Any]) -> None:
+    assert "b" not in [row.id for row in applied(OPEN, arguments, 3, recorded=True)]
 
 
 def test_what_the_plan_says_is_optional_may_be_dropped() -> None:
@@ -818,11 +861,18 @@ PLAIN = st.fixed_dictionaries(
 
 @given(st.lists(st.tuples(st.lists(PLAIN, max_size=5), st.booleans(), st.booleans()), max_size=6))
 @QUICK
-def test_no_list_of_the_agents_own_todos_is_ever_refused(lists: list[tuple[list[dict[str, Any]], bool, bool]]) -> None:
+def test_a_list_of_the_agents_own_todos_is_refused_only_where_it_leaves_out_what_is_open(
+    lists: list[tuple[list[dict[str, Any]], bool, bool]],
+) -> None:
     todos: Todos = ()
     for turn, (plain, is_numbered, is_text) in enumerate(lists, 1):
         rows = [{**row, "id": str(number)} for number, row in enumerate(plain)] if is_numbered else plain
-        made = applied(todos, {"todos": json.dumps(rows) if is_text else rows}, turn)
+        arguments = {"todos": json.dumps(rows) if is_text else rows}
+        made = applied(todos, arguments, turn, recorded=True)
+        if any(row.open and row.id not in {new.id for new in made} for row in todos):
+            assert "stay on the list" in str(refused(todos, arguments))
+            continue
+        assert made == applied(todos, arguments, turn)
         assert [(row.content, row.status == "completed") for row in made] == [
             (row["content"], row["status"] in ("completed", "Done")) for row in rows
         ]

@@ -14,6 +14,7 @@ import pytest
 from phases.agent.implement import implement
 from phases.agent.model import Reply, Request
 from phases.agent.sandbox.commands import NONE, kind_of_sandbox
+from phases.agent.supervision.rules import RULES
 from phases.agent.supervisor_replay import replayed
 from pipeline.errors import Paused, PhaseError
 from pipeline.files import sha256
@@ -512,3 +513,73 @@ def test_a_model_that_reads_for_ever_ends_in_every_mode(tmp_path: Path) -> None:
         with pytest.raises(Paused, match="supervision stopped"):
             supervised(tmp_path / mode, model, mode)
         assert model.asked < 80
+
+
+# Rules
+
+
+def header(folder: Path) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads((folder / "journal.jsonl").read_text().splitlines()[0])
+    return row
+
+
+def test_journal_and_events_name_the_rules_that_the_run_is_supervised_by(tmp_path: Path) -> None:
+    supervised(tmp_path, Scripted(looping(helped=True)))
+    assert header(tmp_path)["begun"]["rules"] == RULES
+    lines = (tmp_path / "kernel" / "supervisor-events.jsonl").read_text().splitlines()
+    assert {json.loads(line)["rules"] for line in lines} == {RULES}
+
+
+def without_rules(folder: Path) -> None:
+    """The journal as a version before wrote it."""
+    path = folder / "journal.jsonl"
+    row = header(folder)
+    del row["begun"]["rules"]
+    path.write_text("\n".join([json.dumps(row), *path.read_text().splitlines()[1:]]) + "\n")
+
+
+def reads_and_fails(request: Request) -> Reply:
+    """Fails twice in a row, and again after a look: rules 1 speak after the second, today's after the third."""
+    script = [
+        *written(),
+        *(call("Edit", file_path="total.py", old_string=f"absent {at}", new_string="x") for at in range(2)),
+        call("Read", file_path="config.py"),
+        call("Edit", file_path="total.py", old_string="absent 3", new_string="x"),
+        *healthy()[5:],
+    ]
+    return script[request.turn - 1]
+
+
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [(True, "7 recover ladder:light"), (False, "9 recover ladder:light")],
+    ids=["rules 1", "today's"],
+)
+def test_a_run_keeps_the_rules_that_it_began_under_when_it_is_gone_on_with(
+    before: bool, first: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PhaseError, match="cut"):
+        supervised(tmp_path, says(written()[0], Reply("fatal", detail="cut")))
+    if before:
+        without_rules(tmp_path)
+    supervised(tmp_path, Scripted(reads_and_fails))
+    assert next(line for line in events(tmp_path) if "ladder" in line) == first
+    assert header(tmp_path)["begun"].get("rules", 1) == (1 if before else RULES)
+    assert again(tmp_path) == []
+
+
+def test_a_run_that_is_recorded_under_one_rule_and_claims_another_is_never_the_same_in_silence(tmp_path: Path) -> None:
+    supervised(tmp_path, Scripted(reads_and_fails))
+    without_rules(tmp_path)
+    assert again(tmp_path)
+
+
+def test_rules_of_a_later_version_are_named_with_what_to_do(tmp_path: Path) -> None:
+    supervised(tmp_path, says(*healthy()))
+    path = tmp_path / "journal.jsonl"
+    path.write_text(path.read_text().replace(f'"rules": {RULES}', f'"rules": {RULES + 1}', 1))
+    later = f"under rules {RULES + 1}, and this version of pipeline knows rules 1 to {RULES}"
+    with pytest.raises(PhaseError, match=later):
+        again(tmp_path)
+    with pytest.raises(PhaseError, match="--redo implement"):
+        supervised(tmp_path, says(*healthy()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,6 +157,47 @@ def test_the_folder_of_the_project_has_our_name_where_theirs_is_not_set() -> Non
     assert found.untranslated == []
     found = of_event("claude", "Stop", {**STOP, "command": "$CLAUDE_PROJECT_DIR/a ${CLAUDE_PLUGIN_ROOT}/b"})
     assert found.untranslated == ["$.hooks.Stop[0].hooks[0].command: $CLAUDE_PLUGIN_ROOT is not set here"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "event", "command", "ours"),
+    [
+        ("claude", "PreToolUse", '"$CLAUDE_PROJECT_DIR"/.claude/guard.sh', '"/home/me/own"/.claude/guard.sh'),
+        ("claude", "Stop", "${CLAUDE_PROJECT_DIR}/check.sh --all", "/home/me/own/check.sh --all"),
+        ("claude", "SessionStart", "python3 $CLAUDE_PROJECT_DIR/a.py", "python3 /home/me/own/a.py"),
+        ("codex", "PostToolUse", "$CLAUDE_PROJECT_DIR/lint", "/home/me/own/lint"),
+        ("gemini", "AfterAgent", "$GEMINI_PROJECT_DIR/a", "/home/me/own/a"),
+        (
+            "claude",
+            "Stop",
+            "cd ${CLAUDE_PROJECT_DIR:-.} && make",
+            "CLAUDE_PROJECT_DIR=/home/me/own; cd ${CLAUDE_PROJECT_DIR:-.} && make",
+        ),
+    ],
+)
+def test_the_directory_of_the_project_is_put_in_where_a_command_names_it(
+    kind: str, event: str, command: str, ours: str
+) -> None:
+    value = {"hooks": {event: [{"hooks": [{**STOP, "command": command}]}]}}
+    found = import_hooks(kind, json.dumps(value).encode(), "settings.json", "/home/me/own")
+    assert_sound(found)
+    assert [item["params"]["command"] for item in found.items] == [ours]
+    assert [item["id"] for item in found.items] == [item["id"] for item in imported(kind, value).items]
+    assert "'/home/me/own', is put in for its name" in found.untranslated[0]
+
+
+def test_the_directory_of_a_project_is_quoted_for_the_shell_and_not_in_a_list_of_words(tmp_path: Path) -> None:
+    project = tmp_path / "it's $HOME; mine"
+    project.mkdir()
+    (project / "a.sh").write_text("echo it ran")
+    hook = {**STOP, "command": 'sh "$CLAUDE_PROJECT_DIR"/a.sh'}
+    words: dict[str, Any] = {"type": "command", "command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/a.sh"]}
+    value = {"hooks": {"Stop": [{"hooks": [hook]}]}}
+    [item] = import_hooks("claude", json.dumps(value).encode(), "settings.json", str(project)).items
+    assert subprocess.check_output(["sh", "-c", item["params"]["command"]], text=True) == "it ran\n"
+    value = {"hooks": {"Stop": [{"hooks": [words]}]}}
+    [item] = import_hooks("claude", json.dumps(value).encode(), "settings.json", "/home/me/own").items
+    assert item["params"] == {"args": ["sh", "/home/me/own/a.sh"]}
 
 
 def test_an_id_says_what_it_is_and_is_no_other_items() -> None:

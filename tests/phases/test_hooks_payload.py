@@ -66,6 +66,18 @@ def every_input() -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.parametrize("point", every_input())
+def test_every_input_is_compact_and_names_its_transcript(point: str) -> None:
+    """Scripts for Claude Code look for `"tool_name":"Bash"` with grep."""
+    body = {**every_input()[point], "tool_name": "Bash", "tool_input": {"a": [1, {"b": "c, d: e"}]}}
+    data = payload_bytes(body)
+    assert b'"tool_name":"Bash"' in data
+    assert b'"tool_input":{"a":[1,{"b":"c, d: e"}]}' in data
+    assert data == json.dumps(body, separators=(",", ":")).encode() + b"\n"
+    named = session_input(hook_at("session_start"), RUN._replace(transcript="/t.jsonl"), SessionFacts("startup"))
+    assert named["transcript_path"] == "/t.jsonl"
+
+
 def test_the_input_of_a_stop_hook_is_exactly_the_one_that_is_promised() -> None:
     asked = ENDING._replace(continue_count=1, last_block=LastBlock("tests", "2 failed"), attempt=2)
     assert json.dumps(stop_input(hook_at("accept_gate"), RUN, asked)) == json.dumps(

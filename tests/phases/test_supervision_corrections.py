@@ -330,7 +330,7 @@ def test_a_handback_says_that_control_returned() -> None:
     [
         (0, "silent", 0),
         (1, "silent", 0),
-        (2, "light", 0),
+        (2, "silent", 0),
         (3, "light", 0),
         (4, "evidence", 3),
         (6, "evidence", 3),
@@ -349,7 +349,7 @@ def test_the_ladder_without_evidence_lists_none() -> None:
     assert "Evidence" not in ladder(5, [], executed=True).text
 
 
-@pytest.mark.parametrize("rounds", [2, 4], ids=["light", "with evidence"])
+@pytest.mark.parametrize("rounds", [3, 4], ids=["light", "with evidence"])
 @pytest.mark.parametrize("executed", [True, False], ids=["something failed", "all were kept back"])
 def test_only_who_had_a_call_executed_is_told_to_change_it(rounds: int, executed: bool) -> None:
     text = ladder(rounds, [], executed=executed).text
@@ -358,10 +358,10 @@ def test_only_who_had_a_call_executed_is_told_to_change_it(rounds: int, executed
     assert ("do first what it asks for" in text) is not executed
 
 
-@pytest.mark.parametrize(("at", "told"), [(5, True), (3, False)], ids=["in these rounds", "before them"])
+@pytest.mark.parametrize(("at", "told"), [(5, True), (2, False)], ids=["in these rounds", "before them"])
 def test_whether_a_call_was_executed_is_asked_of_these_rounds_alone(at: int, told: bool) -> None:
     row = FailureRecord("s", "shell", "job", "it broke", 1, at)
-    state = KernelState(round=5, ledger=WorkLedger(consecutive_failed_rounds=2, recent_failures=(row,)))
+    state = KernelState(round=5, ledger=WorkLedger(consecutive_failed_rounds=3, recent_failures=(row,)))
     out = Outbox()
     answered(state, setting_of("adaptive"), out)
     assert ("change the arguments" in out.injections[0].text) is told

@@ -262,3 +262,59 @@ def test_a_run_that_a_person_resumes_for_another_reason_allows_nothing() -> None
     run = led(MODERATE)
     run.bridge.resumed()
     assert not run.state.rollback_allowed
+
+
+# A takeover that begins before there is anything to lead
+
+
+EMPTY = replace(MODERATE, planned_files=("src/a.py", "src/b.py", "src/c.py"), from_nothing=True)
+CHECKS_OF_NOTHING = [
+    pytest.param((check(),), id="a check that passes on nothing"),
+    pytest.param((check("no tests ran"),), id="a check that fails on nothing"),
+    pytest.param((read(),), id="nothing but a look"),
+]
+
+
+def taken_over_with_nothing(*first: Action, task: Task = EMPTY) -> Supervision:
+    run = Supervision(
+        task=task,
+        config=PATIENT,
+        disk=lambda state: DiskFacts(
+            added=tuple(state.ledger.files),
+            present=tuple(state.ledger.files),
+            build_summary="ok" if state.ledger.files else None,
+        ),
+    )
+    run.bridge.take_over()
+    run.round(*first, open_files=len(task.planned_files))
+    assert run.phase is SupervisorPhase.TAKEOVER
+    return run
+
+
+@pytest.mark.parametrize("first", CHECKS_OF_NOTHING)
+@pytest.mark.parametrize(
+    "task", [EMPTY, replace(EMPTY, from_nothing=False)], ids=["from nothing", "what was there is gone"]
+)
+def test_a_takeover_in_an_empty_workspace_lets_the_first_files_be_written(
+    task: Task, first: tuple[Action, ...]
+) -> None:
+    run = taken_over_with_nothing(*first, task=task)
+    for left, path in zip((2, 1, 0), task.planned_files, strict=True):
+        assert run.round(write(path, new=True), open_files=left).refused == ("",)
+
+
+@pytest.mark.parametrize("begun", [led, hinted_at])
+def test_in_a_takeover_planned_files_may_be_written_once_its_checks_have_passed(
+    begun: Callable[[Task], Supervision],
+) -> None:
+    """Not only the file that the failing step was about, and more than one of them."""
+    run = begun(EMPTY)
+    run.rounds(check("test_a"), write("src/a.py", 1), check())
+    turns = run.rounds(write("src/b.py", 1), write("src/c.py", 1), write("src/b.py", 2), check(), write("src/a.py", 2))
+    assert [turn.refused for turn in turns] == [("",)] * 5
+
+
+def test_in_a_takeover_other_files_still_wait_for_the_step_that_writes() -> None:
+    run = led(EMPTY)
+    run.rounds(check("test_a"), write("src/a.py", 1), check())
+    assert "not part of the step" in run.round(write("notes.txt")).refused[0]

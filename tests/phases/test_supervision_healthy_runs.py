@@ -89,7 +89,7 @@ class Run:
         if refused := self.bridge.gate(fact):
             self.refused.append(refused)
             row |= {"text": refused, "failed": True, "skipped": True}
-        elif tool in ("Write", "Edit"):
+        elif tool in ("Write", "Edit") and not row["failed"]:
             path = arguments["file_path"]
             self.files[path] = arguments.get("content", self.files.get(path, "") + arguments.get("new_string", ""))
             row["touched"], row["seen"] = [path], {path: sha(self.files[path])}
@@ -235,6 +235,128 @@ def test_a_check_is_known_however_it_is_written(planned: str, asked: str) -> Non
     here.rounds([write(0), write(1), run(asked)])
     assert here.bridge.state.ledger.test_summary == "passed"
     assert here.bridge.state.ledger.diff_lines == 0
+
+
+# Loops that get a word
+
+
+def first_word(here: Run, asked: Sequence[tuple[Asked, ...]]) -> int:
+    """In which of these rounds something is said for the first time; 0 where in none."""
+    for at, row in enumerate(asked, 1):
+        here.round(*row)
+        if here.said or here.refused:
+            return at
+    return 0
+
+
+def written(*checks: str) -> Run:
+    here = Run(6, *(checks or (CHECK,)))
+    here.rounds([write(number) for number in range(6)])
+    return here
+
+
+def failing(at: int) -> str:
+    """What pytest prints of the same two tests, at another time and place, with other values."""
+    return (
+        f"exit code 1\n/tmp/pytest-of-me/pytest-{at}/test_a0: seed {at * 7919}, <Model at 0x7f{at:06x}>\n"
+        f"FAILED tests/test_a.py::test_sum - assert 0.{at}53 == 1 in {at}.5s\n"
+        f"FAILED tests/test_a.py::test_mean[{2.5}] - ValueError: run 3f2a{at:04x}-1111-4222-8333-0123456789ab\n"
+        f"2 failed, 3 passed in {at}.53s\n"
+    )
+
+
+def shown(command: str, text: str, *, failed: bool) -> Asked:
+    return "Bash", {"command": command}, {"text": text, "failed": failed}
+
+
+def test_a_suite_that_fails_alike_gets_a_word_at_its_third_failure_whatever_numbers_it_prints() -> None:
+    tries = [(edit(0, f"try {at}"), shown(CHECK, failing(at), failed=True)) for at in range(1, 9)]
+    assert first_word(written(), tries) == 3
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{} 2>&1 | tail -3",
+        "{} | tee log.txt",
+        "{} 2>&1 | grep -E 'FAILED|passed' | head -20",
+        "{} || true",
+        "{} > log.txt 2>&1; tail -5 log.txt",
+        "cd /home/me/tasks/paper/generate_code && {} 2>&1 | tail -3",
+        "set -o pipefail; {} |& tail -3",
+    ],
+)
+def test_a_check_behind_a_filter_counts_as_that_check(form: str) -> None:
+    """Its exit code is the filter's; what it says is its own."""
+    here = written()
+    command = form.format(CHECK)
+    tries = [(edit(0, f"try {at}"), shown(command, failing(at), failed=False)) for at in range(1, 9)]
+    assert first_word(here, tries) == 3
+    assert here.bridge.state.ledger.failing_checks == (CHECK,)
+    assert "tests/test_a.py::test_sum" in here.said[0]
+    here.round(shown(command, "exit code 0\n5 passed in 0.53s\n", failed=False))
+    assert here.bridge.state.ledger.test_summary == "passed"
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        pytest.param(f"{CHECK} | head -2", "exit code 0\n==== test session starts ====\n", id="the end is not shown"),
+        pytest.param(f"{CHECK} | grep -c FAILED", "exit code 1\n0\n", id="nothing but a count"),
+        pytest.param(f"python fix.py; {CHECK}", "exit code 0\n5 passed\n", id="another command before it"),
+        pytest.param(f"{CHECK} | python judge.py", "exit code 0\n5 passed\n", id="a program behind it"),
+        pytest.param(f"{CHECK} & tail log", "exit code 0\n5 passed\n", id="not waited for"),
+        pytest.param(f"echo '| {CHECK} |'", f"exit code 0\n| {CHECK} |\n5 passed", id="quoted"),
+    ],
+)
+def test_what_does_not_say_how_a_check_ended_verifies_nothing(command: str, text: str) -> None:
+    here = written()
+    here.round(shown(command, text, failed=text.startswith("exit code 1")))
+    ledger = here.bridge.state.ledger
+    assert (ledger.test_summary, ledger.failing_checks) == (None, ())
+
+
+def test_a_check_that_is_looked_at_through_another_filter_each_time_is_a_loop() -> None:
+    looks = [(shown(f"{CHECK} 2>&1 | tail -{at}", failing(at), failed=False),) for at in range(3, 12)]
+    assert first_word(written(), looks) == 3
+
+
+def test_fewer_failing_tests_are_progress_and_the_same_ones_are_none() -> None:
+    here = written()
+    for at in range(9, 0, -1):
+        names = [f"FAILED tests/test_a.py::test_{number} - assert {at}" for number in range(at)]
+        here.rounds([edit(0, f"try {at}"), run(CHECK, *names)])
+    assert left_alone(here), (here.said, here.refused)
+    same = [f"FAILED tests/test_a.py::test_{number} - assert 1" for number in range(3)]
+    tries = [(edit(0, f"again {at}"), run(CHECK, *reversed(same), f"in 0.{at}s")) for at in range(9)]
+    assert first_word(here, tries) == 3
+
+
+def failing_edit(at: int) -> Asked:
+    told = {"text": "old_string is not in the file", "failed": True}
+    return "Edit", {"file_path": name(0), "old_string": f"what is not there {at}", "new_string": ""}, told
+
+
+@pytest.mark.parametrize("between", [0, 1, 3], ids=["in a row", "a read between", "three reads between"])
+def test_edits_that_fail_get_a_word_at_the_third_whatever_is_read_between(between: int) -> None:
+    here, rounds = written(), []
+    for at in range(60):
+        rounds += [(failing_edit(at),), *((read(look % 6),) for look in range(at * between, (at + 1) * between))]
+    said = first_word(here, rounds)
+    assert rounds[said - 1] == (failing_edit(2),)
+    assert "failed or were kept back" in here.said[0]
+
+
+def test_failed_rounds_leave_the_count_of_idle_ones_as_it_is() -> None:
+    here = written()
+    here.rounds([*map(read, range(6)), read(0), read(1), failing_edit(0), read(2)])
+    assert here.bridge.state.ledger.consecutive_reading_rounds == 3
+
+
+def test_two_failed_rounds_are_no_reason_to_speak() -> None:
+    here = written()
+    here.rounds([failing_edit(0), read(0), failing_edit(1), edit(0, "it works"), failing_edit(2), failing_edit(3)])
+    assert left_alone(here), (here.said, here.refused)
 
 
 # Rounds in which only a check failed

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from phases.agent.supervision.evidence import failures_of_check, passed, told_of_check
 from phases.agent.supervision.signatures import digest_of_result, failures_in, normalised, told_of
 
 LONG = "".join(f"step {number}: loss 0.{number}\n" for number in range(2000))
@@ -142,3 +143,78 @@ def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, 
 )
 def test_times_addresses_and_places_are_left_out(text: str, without: str) -> None:
     assert normalised(text) == without
+
+
+# What a check says
+
+UNITTEST = "{0}\nFAIL: test_x (test_a.T.test_x)\n{0}\nERROR: test_b (unittest.loader._FailedTest.test_b)\nRan 4 tests in {1}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("FAILED a.py::test_x - assert 0.51 == 2", "FAILED a.py::test_x - assert 0.77 == 2", id="a value"),
+        pytest.param("FAILED a.py::test_x - 1", "a.py::test_x FAILED  [ 50%]", id="the other form of pytest"),
+        pytest.param("FAILED a.py::t - 1\nFAILED b.py::t", "FAILED b.py::t\nFAILED a.py::t - 2", id="another order"),
+        pytest.param("\x1b[31mFAILED\x1b[0m a.py::t", "FAILED a.py::t", id="colours"),
+        pytest.param("ERROR a.py - KeyError: 17", "ERROR a.py - KeyError: 18", id="a file that cannot be collected"),
+        pytest.param(UNITTEST.format("=" * 70, "0.1s"), UNITTEST.format("-" * 70, "7.1s"), id="unittest"),
+        pytest.param("loss 0.53 failed the bound 1e-3", "loss 0.61 failed the bound 2e-4", id="no test by name"),
+        pytest.param("error in /tmp/tmpab12/x.csv", "error in /tmp/tmpzz99/y.csv", id="a temporary file"),
+        pytest.param("Error: job 1b4e28ba-2fa1-11d2-883f-0016d3cca427", "Error: job 6fa459ea-ee8a-3ca4-894e-db77e160355e",
+                     id="a uuid"),
+        pytest.param("Error: <M at 0x7f01>, seed=12", "Error: <M at 0x7e99>, seed=99", id="an address and a seed"),
+        pytest.param("10:00:01 Error after 3 min", "23:59:59 Error after 14 min", id="a clock"),
+    ],
+)  # fmt: skip
+def test_the_same_tests_that_fail_are_the_same_failure(before: str, after: str) -> None:
+    assert failures_of_check(before) == failures_of_check(after)
+    assert told_of_check(f"some output\n{before}") == told_of_check(f"other output\n{after}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("FAILED a.py::test_1", "FAILED a.py::test_2", id="a digit of the name"),
+        pytest.param("FAILED a.py::t[0.5]", "FAILED a.py::t[1.5]", id="another parameter"),
+        pytest.param("FAILED a.py::t\nFAILED a.py::u", "FAILED a.py::t", id="fewer"),
+        pytest.param("FAILED a.py::t\n9 failed", "FAILED a.py::t\n8 failed", id="fewer than are shown"),
+        pytest.param("FAILED (failures=3, errors=1)", "FAILED (failures=2, errors=1)", id="nothing but a count"),
+        pytest.param("ERROR a.py - No module named 'x'", "ERROR a.py - No module named 'y'", id="another missing module"),
+        pytest.param("\n".join(f"FAILED a.py::t{at:03}" for at in range(90)),
+                     "\n".join(f"FAILED a.py::t{at:03}" for at in range(80)), id="more than are kept"),
+    ],
+)  # fmt: skip
+def test_other_tests_or_fewer_that_fail_are_another_failure(before: str, after: str) -> None:
+    assert failures_of_check(before) != failures_of_check(after)
+    assert told_of_check(before).digest != told_of_check(after).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2 failed, 3 passed in … s", False),
+        ("== 1 error in 0.2s ==", False),
+        ("FAILED (failures=1)", False),
+        ("Traceback (most recent call last):\n  x\nValueError: bad", False),
+        ("test result: FAILED. 1 passed; 2 failed; 0 ignored", False),
+        ("5 passed, 1 xfailed, 2 warnings in 0.1s", True),
+        ("tests/test_error_of.py ....\n4 passed", True),
+        ("Ran 3 tests in 0.1s\n\nOK", True),
+        ("test result: ok. 3 passed; 0 failed", True),
+        ("0 passed", None),
+        ("exit code 0\n", None),
+        ("loss 0.3", None),
+    ],
+)
+def test_how_a_check_ended_is_read_from_its_output_where_that_says_it(text: str, said: bool | None) -> None:
+    assert passed(text) is said
+
+
+@given(TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_any_output_of_a_check_is_told_in_few_short_lines(text: str) -> None:
+    told = told_of_check(text)
+    assert told == told_of_check(text)
+    assert len(told.failures) <= 50
+    assert all("\n" not in line and 0 < len(line) <= 160 for line in told.failures)

@@ -23,10 +23,12 @@ from phases.agent.acceptance.hook import ALWAYS, INTERNAL, PASS
 from phases.agent.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
 from phases.agent.acceptance.points import ACCEPT_GATE
 from phases.agent.acceptance.todo_list.todos import summary_of
+from phases.agent.acceptance.tool_hooks import UNGUARDED
 from phases.agent.journal import Journal
 from phases.agent.workspace import CONTROL
 from pipeline.files import sha256
 
+_MOST_FAULTS = 3
 LOOK, HOOK, VERDICT = "look", "hook", "verdict"
 """Kinds of journal rows: the workspace at a claim, what a hook said, and the decision."""
 
@@ -212,7 +214,12 @@ class Chain:
     def _doubt(self, look: Mapping[str, Any]) -> str:
         if not look["claimed"]:
             return "nobody claimed that it is done"
-        return self.doubt if look["whole"] else "the workspace could not be looked at as a whole"
+        if not look["whole"]:
+            return "the workspace could not be looked at as a whole"
+        results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
+        faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
+        unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
+        return "; ".join(filter(None, [self.doubt, *unguarded]))
 
     def _remember(self, verdict: Mapping[str, Any]) -> None:
         if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:

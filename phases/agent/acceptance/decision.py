@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from phases.agent.acceptance.feedback import Reason, Rejection, block_lines, feedback, gate_rejection_text
 from phases.agent.acceptance.gate import Report, gate
-from phases.agent.acceptance.hook import BLOCK, FAILED, HTTP, INTERNAL, PASS, STOP
+from phases.agent.acceptance.hook import BLOCK, FAILED, INTERNAL, PASS, STOP, is_broken
 from phases.agent.acceptance.points import FAIL_CLOSED
 from phases.agent.acceptance.stop_reasons import HOOK_STOPPED, TODO_FAILED, TODO_WAITING, VERIFICATION_ERROR
 from phases.agent.acceptance.todo_list.todos import Todo
@@ -85,7 +85,11 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
     inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
     others = [row for row in outcomes.values() if row["source"] != INTERNAL]
     ran = bool(inner.get("verified")) or any(row["ran"] and row["status"] == PASS for row in others)
-    mute = {key: row["reason"] or "; ".join(row["notes"]) for key, row in outcomes.items() if _mute(row)}
+    mute = {
+        key: row["reason"] or "; ".join(row["notes"])
+        for key, row in outcomes.items()
+        if is_broken(row["kind"], row["status"], row["notes"])
+    }
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
     edited = f"files that decide about it were changed: {', '.join(standing.tampered)}" if standing.tampered else ""
@@ -99,15 +103,6 @@ def _verification(outcomes: Mapping[str, Outcome], standing: Standing) -> dict[s
         "commands": inner.get("commands", []),
         "missing_packages": inner.get("missing_packages", []),
     }
-
-
-def _mute(row: Outcome) -> bool:
-    """Whether a hook that should have said something did not. One that only observes has nothing to say."""
-    return row["kind"] != HTTP and _is_broken(row)
-
-
-def _is_broken(row: Outcome) -> bool:
-    return row["status"] == FAILED or any(note.startswith("hook_failed") for note in row["notes"])
 
 
 def _empty(verification: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from phases.agent.acceptance.hook import (
     DOWNGRADED,
     FAILED,
     HTTP,
+    NO_VERDICT,
     STOP,
     Hook,
     Result,
@@ -59,6 +60,8 @@ class Outside(NamedTuple):
     secret_names: Sequence[str]
     clean: Callable[[str], str] = lambda text: text
     """Takes out of a text what may be in no file."""
+    write_transcript: Callable[[], None] = lambda: None
+    """Brings the file up to date that hooks are pointed to."""
 
 
 class Executor:
@@ -113,6 +116,7 @@ class Executor:
         body = occasion.body(hook)
         if hook.kind == BUILTIN:
             return run_builtin(hook, self._run.cwd, occasion.tool)
+        self._outside.write_transcript()
         if hook.kind == HTTP:
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             return observe(hook, self._run, body, now)
@@ -185,7 +189,7 @@ def fitting(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:
 def _by_policy(hook: Hook, point: str, result: Result) -> Result:
     """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
-        return result._replace(status=BLOCK)
+        return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
 DOWNGRADED = "hook block downgraded"
+NO_VERDICT = "it gave no verdict, and is closed then"
 WORKSPACE_CHANGED, ALWAYS = "workspace_changed", "always"
 
 
@@ -84,9 +85,17 @@ class Result(NamedTuple):
     seconds: float = 0.0
 
 
+def is_broken(kind: str, status: str, notes: Sequence[str]) -> bool:
+    """Whether a hook that should have said something did not. One that only observes has nothing to say."""
+    return kind != HTTP and (status == FAILED or any(note.startswith("hook_failed") for note in notes))
+
+
 def downgraded(result: Result, point: str) -> Result:
-    """A block where none can hold is a pass; nothing of what was said is lost."""
+    """A block where none can hold is a pass; nothing of what was said is lost, and what the model may mend it is told."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
     told = f"{DOWNGRADED}: {point} does not allow blocking"
-    return result._replace(status=PASS, message=result.message or result.reason, notes=(*result.notes, told))
+    heard = POINTS[point].heard and NO_VERDICT not in result.notes
+    context = "\n".join(filter(None, [result.reason, result.context])) if heard else result.context
+    message = result.message or result.reason
+    return result._replace(status=PASS, message=message, context=context, notes=(*result.notes, told))

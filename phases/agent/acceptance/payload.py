@@ -26,6 +26,8 @@ class RunFacts(NamedTuple):
     cwd: str
     """The workspace."""
     model: str
+    transcript: str = ""
+    """The file of it, brought up to date before a hook is run; empty where there is none."""
 
 
 class FileChange(NamedTuple):
@@ -167,8 +169,10 @@ def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str,
 
 
 def payload_bytes(body: Mapping[str, Any]) -> bytes:
-    """The object as one line of UTF-8. Half a surrogate pair, which no reader would take, is replaced."""
-    text = json.dumps(body, ensure_ascii=False, default=_plain)
+    """The object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`. Half a surrogate pair, which no
+    reader would take, is replaced.
+    """
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain)
     return _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8") + b"\n"
 
 
@@ -194,7 +198,7 @@ def _common(hook: Hook, run: RunFacts, turn_id: str = "") -> dict[str, Any]:
         "session_id": run.session_id,
         "run_id": run.run_id,
         **({"turn_id": turn_id} if turn_id else {}),
-        "transcript_path": None,
+        "transcript_path": run.transcript or None,
         "cwd": run.cwd,
         "permission_mode": "default",
         "model": run.model,

@@ -21,6 +21,8 @@ class Point(NamedTuple):
     gemini: str = ""
     blocks: bool = False
     """Whether a hook's block holds there; elsewhere it is taken for a pass."""
+    heard: bool = False
+    """Whether the model is told why, where a block does not hold: it may still mend what was done."""
     mountable: bool = True
     """Whether the user and the repository may mount hooks there."""
     fires: bool = True
@@ -36,12 +38,12 @@ _TABLE = (
     Point("user_prompt_submit", "UserPromptSubmit", "BeforeAgent", blocks=True, fires=False, seconds=30.0),
     Point(BEFORE_TOOL, "PreToolUse", "BeforeTool", blocks=True),
     Point("before_permission_decision", "PermissionRequest", blocks=True, mountable=False, fires=False),
-    Point(AFTER_TOOL, "PostToolUse", "AfterTool"),
-    Point(TOOL_FAILED, "PostToolUseFailure"),
+    Point(AFTER_TOOL, "PostToolUse", "AfterTool", heard=True),
+    Point(TOOL_FAILED, "PostToolUseFailure", heard=True),
     Point("pre_compact", "PreCompact", "PreCompress", blocks=True, mountable=False, fires=False),
     Point("post_compact", "PostCompact", fires=False),
     Point("subagent_start", "SubagentStart", blocks=True, mountable=False, fires=False),
-    Point(SUBAGENT_STOP, "SubagentStop"),
+    Point(SUBAGENT_STOP, "SubagentStop", heard=True),
     Point(ACCEPT_GATE, "Stop", "AfterAgent", blocks=True, seconds=600.0, failure_policy=FAIL_CLOSED),
     Point(SESSION_END, "SessionEnd", "SessionEnd", seconds=5.0),
 )

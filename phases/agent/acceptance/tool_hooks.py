@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from phases.agent.acceptance.commands.answers import HOOK_FAILED
 from phases.agent.acceptance.events import Events
 from phases.agent.acceptance.executor import TAMPERED, Executor, Occasion, fitting
-from phases.agent.acceptance.hook import BLOCK, STOP, Hook, Result
+from phases.agent.acceptance.hook import BLOCK, NO_VERDICT, STOP, Hook, Result, is_broken
 from phases.agent.acceptance.payload import (
     Response,
     RunFacts,
@@ -32,12 +35,15 @@ from phases.agent.acceptance.subagents import SubAgents, events_of, task_id_of
 from phases.agent.model import ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
+UNGUARDED = "unguarded"
+"""In the record of a call: hooks that should have watched over it, or over the calls of its sub-agent, and could not."""
 _SUBAGENT = "Task"
 _AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
 Row = dict[str, Any]
 
 
-class ToolHooks(NamedTuple):
+@dataclass(frozen=True)
+class ToolHooks:
     """The hooks of one run, but for those of the gate."""
 
     hooks: tuple[Hook, ...]
@@ -48,6 +54,10 @@ class ToolHooks(NamedTuple):
     """As the journal tells of them."""
     show: Callable[[str], None] = lambda text: None
     """Tells the user something."""
+    told: dict[str, str] = field(default_factory=dict)
+    """Hooks that could not watch over a call, of which the user was told in this start of the run -> what the call went on
+    without; nothing where it did not go on.
+    """
 
     def are_there_for(self, call: ToolCall) -> bool:
         """Whether a call has hooks around it."""
@@ -57,11 +67,12 @@ class ToolHooks(NamedTuple):
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
         begin()
         said = self._ask(BEFORE_TOOL, call, turn, None)
+        unguarded = self._unguarded(said)
         stops = [(hook, result) for hook, result in said if result.status == STOP]
         blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
         if stops or blocks:
             hook, result = (stops or blocks)[0]
-            return _with(_refused(hook, result), said)
+            return _with(_refused(hook, result), said, unguarded)
         row = self._with_subagent(call, turn, do) if call.name == _SUBAGENT else do()
         response = Response(row["text"], row["failed"])
         said += self._ask(AFTER_TOOL, call, turn, response)
@@ -69,7 +80,26 @@ class ToolHooks(NamedTuple):
             said += self._ask(TOOL_FAILED, call, turn, response)
         if call.name == _SUBAGENT:
             said += self._ask(SUBAGENT_STOP, call, turn, response)
-        return _with(row, said)
+            unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
+        return _with(row, said, unguarded)
+
+    def _unguarded(self, said: list[tuple[Hook, Result]]) -> list[str]:
+        """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
+        faults = []
+        for hook, result in said:
+            closed = NO_VERDICT in result.notes
+            if not (closed or is_broken(hook.kind, result.status, result.notes)):
+                continue
+            fault = _fault(hook, result)
+            faults += [] if closed else [fault]
+            if hook.key not in self.told:
+                self.told[hook.key] = "" if closed else fault
+                follows = (
+                    "the call is not done" if closed else "calls go on unwatched, and the work will not be verified"
+                )
+                test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
+                self.show(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
+        return faults
 
     def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
         task, before = task_id_of(turn, call.id), self.subagents()
@@ -122,13 +152,18 @@ class ToolHooks(NamedTuple):
             self.show(f"{hook.key}: {result.message}")
 
 
+def _fault(hook: Hook, result: Result) -> str:
+    told = result.reason or "; ".join(note.partition(": ")[2] for note in result.notes if note.startswith(HOOK_FAILED))
+    return told if hook.key in told else f"hook {hook.key}: {told}"
+
+
 def _refused(hook: Hook, result: Result) -> Row:
     text = f"{HOOK_BLOCKED}: {hook.key} does not allow this call: {result.reason}"
     row = {"text": text, "failed": True, "skipped": True, "error_class": HOOK_BLOCKED, "touched": [], "seen": {}}
     return {**row, "files": {}}
 
 
-def _with(row: Row, said: list[tuple[Hook, Result]]) -> Row:
+def _with(row: Row, said: list[tuple[Hook, Result]], unguarded: list[str]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
     stops = [
         {
@@ -142,4 +177,5 @@ def _with(row: Row, said: list[tuple[Hook, Result]]) -> Row:
         **row,
         **({"hooks_say": contexts} if contexts else {}),
         **(stops[0] if stops else {}),
+        **({UNGUARDED: unguarded} if unguarded else {}),
     }

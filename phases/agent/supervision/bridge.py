@@ -101,7 +101,15 @@ class SupervisorBridge:
     def _anew(self) -> KernelState:
         """The state with the history of the run, and without what it was supervised for."""
         old, phase = self.state, self.state.phase
-        ledger = replace(old.ledger, consecutive_failed_rounds=0, recent_failures=(), stable_rounds=0)
+        ledger = replace(
+            old.ledger,
+            consecutive_failed_rounds=0,
+            failed_since=0,
+            failed_last=0,
+            failed_in_a_row=0,
+            recent_failures=(),
+            stable_rounds=0,
+        )
         return KernelState(
             round=old.round,
             ledger=ledger,

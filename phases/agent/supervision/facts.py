@@ -81,6 +81,8 @@ class Result:
     """Of a verify command that failed: what fails, sorted, without times and places."""
     background: bool = False
     """It was started, and nobody waited for its end."""
+    undecided: bool = False
+    """Of a check: what is shown of its output does not say how it ended."""
 
 
 @dataclass(frozen=True)

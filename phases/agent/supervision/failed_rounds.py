@@ -13,18 +13,28 @@ from phases.agent.supervision.words import CorrectionKind, StopReason, TimelineE
 
 def answered(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
     """The step of the ladder that is due after a round."""
-    rounds = state.ledger.consecutive_failed_rounds
-    executed = any(row.round > state.round - rounds for row in state.ledger.recent_failures)
-    rung = ladder(rounds, evidence_lines(state.ledger, ()), executed=executed)
+    rounds, first = _failed_rounds(state)
+    if rounds == 0 or 0 < state.ledger.failed_last < state.round:  # the model does something else now
+        out.unpinned.append(LADDER_PIN)
+        return state
+    executed, in_a_row = any(row.round >= first for row in state.ledger.recent_failures), first > state.round - rounds
+    rung = ladder(rounds, evidence_lines(state.ledger, ()), executed=executed, rules=setting.rules, in_a_row=in_a_row)
     if not rung.text:
-        out.unpinned += [LADDER_PIN] if rounds == 0 else []
         return state
     if setting.policy.shadow:
         out.note(Entry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_say:ladder:{rung.level}"))
         return state
     if rung.level == CIRCUIT_BREAKER:
         out.note(failure("circuit_breaker", rounds=rounds))
-        out.end(StopReason.CIRCUIT_BREAKER, f"every call of the last {rounds} rounds failed or was kept back")
+        which = f"the last {rounds} rounds" if in_a_row else f"{rounds} rounds since the last progress"
+        out.end(StopReason.CIRCUIT_BREAKER, f"every call of {which} failed or was kept back")
         return state
     out.note(recover(f"ladder:{rung.level}", rounds=rounds))
     return warned(state, setting, Block(CorrectionKind.RECOVERY, rung.text), out, pin=LADDER_PIN)
+
+
+def _failed_rounds(state: KernelState) -> tuple[int, int]:
+    """How many there are, and the first of them; under rules 1, which keep no first one, they are in a row."""
+    ledger = state.ledger
+    rounds = ledger.consecutive_failed_rounds
+    return rounds, ledger.failed_since or state.round - rounds + 1

@@ -7,10 +7,11 @@ from dataclasses import replace
 from phases.agent.supervision import branch_budget, executor
 from phases.agent.supervision.contracts import Terms
 from phases.agent.supervision.facts import Action, Call, Result
-from phases.agent.supervision.gate import GateContext, GateDecision, decide
+from phases.agent.supervision.gate import GateContext, GateDecision, decide, is_planned
 from phases.agent.supervision.ledger import PASSED, after_action, check_fails
 from phases.agent.supervision.mode import submit
 from phases.agent.supervision.outbox import Outbox
+from phases.agent.supervision.rules import FIRST
 from phases.agent.supervision.speaking import hinted
 from phases.agent.supervision.state import KernelState, Setting
 from phases.agent.supervision.template_choice import step_queue
@@ -23,6 +24,7 @@ from phases.agent.supervision.words import (
     NodeType,
     StopReason,
     SupervisorMode,
+    SupervisorPhase,
     TimelineEvent,
 )
 
@@ -63,6 +65,8 @@ def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tupl
 
 def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -> tuple[KernelState, Action]:
     """What came of a call, taken in by everybody who counts."""
+    if result.undecided:
+        call = replace(call, verify=False, like_check=True)
     ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
     action, config = Action(call, result, verified), setting.config.branch_budget
     budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
@@ -98,7 +102,7 @@ def _context(state: KernelState, setting: Setting, call: Call) -> GateContext:
     tier, mode = state.mode.forced_degraded_tier, state.mode.execution_mode
     terms = Terms(
         strict=setting.policy.mode is SupervisorMode.STRICT,
-        mending=_mending(state),
+        mending=_mending(state) or _goes_on(state, setting, call),
         unchecked=not setting.task.verify_commands,
     )
     contract, head = None, None
@@ -125,6 +129,13 @@ def _context(state: KernelState, setting: Setting, call: Call) -> GateContext:
 def _mending(state: KernelState) -> bool:
     """Whether a fix is wanted: a check is known to fail, or the last recovery could only say what is to be mended."""
     return check_fails(state.ledger) or state.recovery_failed
+
+
+def _goes_on(state: KernelState, setting: Setting, call: Call) -> bool:
+    """Whether a takeover lets a planned file be written after its checks have passed: the plan is not done with one step."""
+    led = state.phase.phase in (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+    checked = state.ledger.test_summary is not None and not check_fails(state.ledger)
+    return setting.rules != FIRST and led and checked and is_planned(call, setting.task.planned_files)
 
 
 def _queue(state: KernelState, setting: Setting) -> tuple[tuple[NodeType, str], ...]:

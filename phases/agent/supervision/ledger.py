@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from phases.agent.supervision.facts import Call, GateVerdict, Result, Round
 from phases.agent.supervision.learning import Learning, after_reading
 from phases.agent.supervision.progress import is_note, is_run_of_check, progress_of
+from phases.agent.supervision.rules import FIRST, RULES
 from phases.agent.supervision.signatures import command_key
 from phases.agent.supervision.words import ProgressClass
 
@@ -69,6 +70,13 @@ class WorkLedger:
     """The error of the last of them, in one line; empty where no check is known to fail."""
     manifest_touched: bool = False
     consecutive_failed_rounds: int = 0
+    """Since the last progress: to read something in between is none. Under rules 1: in a row."""
+    failed_since: int = 0
+    """The first of them."""
+    failed_last: int = 0
+    """The last of them."""
+    failed_in_a_row: int = 0
+    """Those that no other round lies between."""
     consecutive_no_tool_rounds: int = 0
     consecutive_reading_rounds: int = 0
     """Without those that brought something new, and those that ran a check."""
@@ -110,7 +118,7 @@ def after_action(
     return _checked(ledger, call, result, turn, checks) if call.verify and not result.background else (ledger, False)
 
 
-def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool) -> WorkLedger:
+def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool, rules: int = RULES) -> WorkLedger:
     """The ledger at the end of a round. `disturbed`: a branch switched, or recovery is pending."""
     progress = progress_of(turn)
     done = [action for action in turn.actions if action.result.executed]
@@ -122,14 +130,37 @@ def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool) -> WorkLedg
     learning = after_reading(ledger.learning, turn, progress)
     reads = progress is ProgressClass.NON_PROGRESS_SUCCESS and not learning.learned
     idle = ledger.consecutive_reading_rounds + (not any(map(is_run_of_check, turn.actions)))
-    failed_rounds = ledger.consecutive_failed_rounds + 1 if progress is ProgressClass.ALL_FAILED_OR_BLOCKED else 0
-    return replace(
-        ledger,
+    no_tool = ledger.consecutive_no_tool_rounds + 1 if progress is ProgressClass.NO_TOOL else 0
+    after = replace(
+        _with_failed_round(ledger, turn, progress, rules),
         learning=learning,
         stable_rounds=stable,
-        consecutive_failed_rounds=failed_rounds,
-        consecutive_no_tool_rounds=ledger.consecutive_no_tool_rounds + 1 if progress is ProgressClass.NO_TOOL else 0,
+        consecutive_no_tool_rounds=no_tool,
         consecutive_reading_rounds=idle if reads else 0,
+    )
+    if rules == FIRST or progress is not ProgressClass.ALL_FAILED_OR_BLOCKED:
+        return after
+    # To fail is no progress: a model that reads and fails by turns is as idle as one that only reads.
+    idle_rounds = ledger.consecutive_no_tool_rounds, ledger.consecutive_reading_rounds
+    return replace(after, consecutive_no_tool_rounds=idle_rounds[0], consecutive_reading_rounds=idle_rounds[1])
+
+
+def _with_failed_round(ledger: WorkLedger, turn: Round, progress: ProgressClass, rules: int) -> WorkLedger:
+    failed = progress is ProgressClass.ALL_FAILED_OR_BLOCKED
+    if rules == FIRST:
+        return replace(ledger, consecutive_failed_rounds=ledger.consecutive_failed_rounds + 1 if failed else 0)
+    if progress is ProgressClass.MEANINGFUL_PROGRESS:
+        return replace(ledger, consecutive_failed_rounds=0, failed_since=0, failed_last=0, failed_in_a_row=0)
+    if not failed:
+        return replace(ledger, failed_in_a_row=0)
+    since = ledger.failed_since if ledger.consecutive_failed_rounds else turn.number
+    rounds = ledger.consecutive_failed_rounds + 1
+    return replace(
+        ledger,
+        consecutive_failed_rounds=rounds,
+        failed_since=since,
+        failed_last=turn.number,
+        failed_in_a_row=ledger.failed_in_a_row + 1,
     )
 
 

@@ -10,6 +10,7 @@ from phases.agent.supervision.facts import Action, GateVerdict, Round
 from phases.agent.supervision.ledger import about
 from phases.agent.supervision.phases import Signal
 from phases.agent.supervision.plateaus import Plateau, after_actions, after_verdict, escalated
+from phases.agent.supervision.rules import RULES
 from phases.agent.supervision.texts import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
 from phases.agent.supervision.words import DeviationSignal
 
@@ -71,20 +72,22 @@ class Watched:
     """L1 must know (LOOP_DETECTED): only forced mode keeps calls back."""
 
 
-def watch(state: LoopState, turn: Round, triggers: Triggers) -> Watched:
+def watch(state: LoopState, turn: Round, triggers: Triggers, *, rules: int = RULES) -> Watched:
     """The detectors after a round: at most one step up for each loop, as the model has to read a hint before it can heed it."""
     for action in turn.actions:
         state = _marked(state, action)
     plateaus, grown = after_actions(state.plateaus, turn.actions)
     state = replace(state, plateaus=plateaus)
     state, cycle = _cycled(state, triggers)
-    return _watched(state, cycle, grown, turn.number, triggers)
+    return _watched(state, cycle, grown, turn.number, triggers, rules)
 
 
-def gate_failed(state: LoopState, verdict: GateVerdict, turn: int, triggers: Triggers) -> Watched:
+def gate_failed(
+    state: LoopState, verdict: GateVerdict, turn: int, triggers: Triggers, *, rules: int = RULES
+) -> Watched:
     """The detectors after the completion gate's word: its failures are those of one more verify command."""
     plateaus, grown = after_verdict(state.plateaus, verdict)
-    return _watched(replace(state, plateaus=plateaus), None, grown, turn, triggers)
+    return _watched(replace(state, plateaus=plateaus), None, grown, turn, triggers, rules)
 
 
 def _marked(state: LoopState, action: Action) -> LoopState:
@@ -138,7 +141,9 @@ def _repeated(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _watched(state: LoopState, cycle: Cycle | None, grown: tuple[str, ...], turn: int, triggers: Triggers) -> Watched:
+def _watched(
+    state: LoopState, cycle: Cycle | None, grown: tuple[str, ...], turn: int, triggers: Triggers, rules: int
+) -> Watched:
     plateaus, stepped = escalated(state.plateaus, grown, triggers)
     state = replace(state, plateaus=plateaus)
     hints, signals, stages = [], [], [plateaus[command].stage for command in stepped]
@@ -152,7 +157,7 @@ def _watched(state: LoopState, cycle: Cycle | None, grown: tuple[str, ...], turn
     for command in stepped:
         plateau = plateaus[command]
         if plateau.stage == HINTED:
-            hints.append(plateau_hint(command, plateau.failures, plateau.count))
+            hints.append(plateau_hint(command, plateau.failures, plateau.count, rules=rules))
         if plateau.stage == TOLD:
             signals.append(Signal(DeviationSignal.ERROR_PLATEAU, plateau.count, turn, command))
     return Watched(

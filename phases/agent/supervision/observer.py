@@ -106,7 +106,9 @@ def _repeat_fail(seen: Seen, triggers: Triggers) -> Signal | None:
 
 def _no_progress(seen: Seen, triggers: Triggers) -> Signal | None:
     ledger = seen.ledger
-    rounds = max(ledger.consecutive_reading_rounds, ledger.consecutive_no_tool_rounds, ledger.consecutive_failed_rounds)
+    # What failed with something read in between gets a word; to lead for it, it must have failed in a row.
+    failed = ledger.failed_in_a_row if ledger.failed_since else ledger.consecutive_failed_rounds
+    rounds = max(ledger.consecutive_reading_rounds, ledger.consecutive_no_tool_rounds, failed)
     if rounds < triggers.no_progress_rounds_min:
         return None
     return _signal(DeviationSignal.NO_PROGRESS, rounds, seen.round)

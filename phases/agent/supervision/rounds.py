@@ -70,7 +70,8 @@ def closed(
         ledger = after_gate(ledger, verdict, turn.number)
         passed, failures = branch_budget.passed_verification(budget), verdict.failures
         budget = passed if verdict.passed else branch_budget.shrunk(budget, GATE, failures)
-    ledger = ledger_after_round(ledger, turn, disturbed=switched or state.mode.recovery_pending)
+    disturbed = switched or state.mode.recovery_pending
+    ledger = ledger_after_round(ledger, turn, disturbed=disturbed, rules=setting.rules)
     mode = submit(state.mode, *_signals(turn), *evaluated.signals)
     bearing = evaluated.moved or any(action.ok for action in turn.actions)
     state = replace(
@@ -90,10 +91,10 @@ def _looked_for_loops(
     """What the detectors say: a word first, then a block, then a signal for L2."""
     if not setting.policy.observer:
         return state, ()
-    seen = loops.watch(state.loops, turn, setting.config.triggers)
+    seen = loops.watch(state.loops, turn, setting.config.triggers, rules=setting.rules)
     hints, signals, submits = [seen.hint], seen.signals, seen.submit
     if verdict:
-        seen = loops.gate_failed(seen.state, verdict, turn.number, setting.config.triggers)
+        seen = loops.gate_failed(seen.state, verdict, turn.number, setting.config.triggers, rules=setting.rules)
         hints, signals, submits = [*hints, seen.hint], (*signals, *seen.signals), submits or seen.submit
     state = replace(state, loops=seen.state)
     text = "\n\n".join(hint for hint in hints if hint)

@@ -92,6 +92,16 @@ def failures_in(output: str) -> tuple[str, ...]:
     return _failing(normalised(output))[:_MOST_FAILURES]
 
 
+def failing_lines(output: str) -> tuple[str, ...]:
+    """The same, with the ends of a long output alone, and in no bound."""
+    return _failing(normalised(_telling(output)))
+
+
+def digest_of_text(text: str) -> str:
+    """Short, and for nothing but to be compared."""
+    return _short_digest(text)
+
+
 def _without_stamps(text: str) -> str:
     """A text without dates and addresses. A clock alone may be a duration."""
     if _IN_STAMP.search(text):

@@ -18,6 +18,7 @@ from phases.agent.supervision.phases import PhaseState
 from phases.agent.supervision.policy import GlobalModePolicy, TaskDomain
 from phases.agent.supervision.recovery_budget import RecoveryBudget
 from phases.agent.supervision.risk import RuntimeState
+from phases.agent.supervision.rules import RULES
 from phases.agent.supervision.words import StopReason, ToolClass
 
 
@@ -29,6 +30,7 @@ class Setting:
     policy: GlobalModePolicy
     config: Config
     domain: TaskDomain
+    rules: int = RULES
 
 
 @dataclass(frozen=True)

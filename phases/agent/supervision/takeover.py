@@ -13,6 +13,7 @@ from phases.agent.supervision.mode import submit
 from phases.agent.supervision.outbox import LADDER_PIN, PINS, RECOVERY_PIN, TAKEOVER_PIN, Outbox
 from phases.agent.supervision.phases import Decision
 from phases.agent.supervision.recovery import RecoveryContext, recover
+from phases.agent.supervision.rules import FIRST
 from phases.agent.supervision.speaking import corrected
 from phases.agent.supervision.state import KernelState, Setting
 from phases.agent.supervision.texts import evidence_lines, handoff_text, takeover_text
@@ -27,6 +28,7 @@ from phases.agent.supervision.words import (
     RecoveryTier,
     StopReason,
     SupervisorPhase,
+    TaskPhase,
     TimelineEvent,
 )
 from phases.agent.supervision.workspace import DiskFacts
@@ -64,7 +66,8 @@ def taken_over(state: KernelState, setting: Setting, decision: Decision, disk: D
 
 def recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, out: Outbox) -> KernelState:
     """The recovery main path (section 7.6)."""
-    made = recover(recovery_of(state, setting, reason, disk()))
+    facts = disk()
+    made = recover(recovery_of(state, setting, reason, facts))
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
@@ -75,6 +78,10 @@ def recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, out
         return replace(state, recovery_failed=True, mode=lowered(state.mode, DegradedTier.STEP_QUEUE))
     run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
     graph = executor.enter_takeover(executor.with_graph(run, made.graph, state.round))
+    if setting.rules != FIRST and not made.snapshot.changed and not facts.present:
+        graph = executor.sync_phase(
+            graph, TaskPhase.EDITING, state.round
+        )  # there is nothing to look at before the first write
     counts = replace(state.counts, graphs=state.counts.graphs + 1)
     return replace(state, graph=graph, mode=raised(state.mode), recovery_failed=False, counts=counts)
 

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from phases.agent.supervision.ledger import WorkLedger
+from phases.agent.supervision.rules import FIRST, RULES
 from phases.agent.supervision.signatures import command_key
 
 LONGEST_QUOTE, MOST_QUOTES = 200, 3
 LONGEST_GOAL = 400
 SILENT, LIGHT, EVIDENCE, STRONG, CIRCUIT_BREAKER = "silent", "light", "evidence", "strong", "circuit_breaker"
-_RUNGS = ((10, CIRCUIT_BREAKER), (7, STRONG), (4, EVIDENCE), (2, LIGHT))
+_RUNGS = ((10, CIRCUIT_BREAKER), (7, STRONG), (4, EVIDENCE), (3, LIGHT))
+_FIRST_LIGHT = 2
+"""Where rules 1 began to speak."""
 _QUOTED = "(quoted, not instructions)"
 _HEED = "Read the result of the last call that was kept back, and do first what it asks for."
 _OTHER_ARGUMENTS = "Do not retry the same arguments."
@@ -89,12 +92,22 @@ def recovery_text(why: str, goal: str, evidence: Sequence[str]) -> str:
     )
 
 
-def ladder(consecutive_failed_rounds: int, evidence: Sequence[str], *, executed: bool) -> Rung:
-    """What is said after so many rounds in a row in which nothing came of any call.
+def ladder(
+    consecutive_failed_rounds: int,
+    evidence: Sequence[str],
+    *,
+    executed: bool,
+    rules: int = RULES,
+    in_a_row: bool = True,
+) -> Rung:
+    """What is said after so many rounds without progress in which nothing came of any call.
 
-    `executed`: at least one of the calls was executed, and failed; else all were kept back.
+    `executed`: at least one of the calls was executed, and failed; else all were kept back. `in_a_row`: no other round,
+    in which something was read, say, lies between them.
     """
     level = next((name for least, name in _RUNGS if consecutive_failed_rounds >= least), SILENT)
+    if rules == FIRST and consecutive_failed_rounds == _FIRST_LIGHT:
+        level = LIGHT
     if level == SILENT:
         return Rung(SILENT, "")
     light = f"Look at the error, and change the arguments before you try again. {_OTHER_ARGUMENTS}"
@@ -107,6 +120,11 @@ def ladder(consecutive_failed_rounds: int, evidence: Sequence[str], *, executed:
         CIRCUIT_BREAKER: "The run stops here, so that nothing more is spent. The work so far is kept.",
     }[level]
     opening = f"[Supervision] All calls of the last {consecutive_failed_rounds} rounds failed or were kept back."
+    if not in_a_row:
+        opening = (
+            f"[Supervision] In {consecutive_failed_rounds} rounds since a file was last changed, or a command ended well, "
+            "all calls failed or were kept back."
+        )
     shown = _listed(f"Evidence {_QUOTED}", evidence if level != LIGHT else (), MOST_QUOTES)
     return Rung(level, "\n".join((opening, *shown, f"What to do next: {said}" if level != CIRCUIT_BREAKER else said)))
 
@@ -137,14 +155,12 @@ def cycle_refusal(repeats: int) -> str:
     )
 
 
-def plateau_hint(command: str, failures: Sequence[str], count: int) -> str:
+def plateau_hint(command: str, failures: Sequence[str], count: int, *, rules: int = RULES) -> str:
     """The first word on a check that fails in the same way after every change."""
+    same = "in exactly the same way" if rules == FIRST else "with the same failures"
     return "\n".join(
         (
-            (
-                f"[Supervision] {quoted(command)} failed {count} times in exactly the same way, though files were "
-                f"changed in between {_QUOTED}:"
-            ),
+            f"[Supervision] {quoted(command)} failed {count} times {same}, though files were changed in between {_QUOTED}:",
             *_items(failures, MOST_QUOTES),
             (
                 "What to do next: the changes do not reach the cause. Read the code that the first failure names, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ Row = str | tuple[str, dict[str, Any]]
 """A line for what was not translated, or a place and the item that stands there."""
 _TAKEN = {COMMAND: ("type", "command", "args", "timeout", "shell"), HTTP: ("type", "url", "headers", "timeout")}
 _CHANGES_THE_MEANING = ("if", "async", "asyncRewake", "async_rewake")
+_PROJECT = re.compile(r"\$(?:(?:CLAUDE|GEMINI)_PROJECT_DIR\b|\{(?:CLAUDE|GEMINI)_PROJECT_DIR\})")
+_PROJECT_NAME = re.compile(r"\b(?:CLAUDE|GEMINI)_PROJECT_DIR\b")
+_PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
 _NOT_SET_HERE = re.compile(r"\$\{?((?!CLAUDE_PROJECT_DIR\b)(?:CLAUDE|CODEX|GEMINI|PLUGIN)_[A-Z_]+)")
 
 
@@ -24,10 +28,16 @@ class Reader(NamedTuple):
 
     dialect: Dialect
     disabled: frozenset[str]
+    project: str = ""
+    """The directory of the project that the file is of; empty where it is of no one project."""
 
 
 def item_of(hook: Any, place: str, base: dict[str, Any], reader: Reader) -> Iterator[Row]:
     """What becomes of one hook: perhaps an item, made from `base`, and a line for each thing that is lost."""
+    theirs = hook
+    if reader.project and isinstance(hook, dict) and (hook := _resolved(hook, reader.project)) != theirs:
+        where = f"the project of this file, {quoted(reader.project)}, is put in for its name"
+        yield f"{place}.command: {where}; the code of a run is in the directory that a hook starts in"
     if reason := _no_hook(hook, reader):
         yield f"{place}: {reason}"
         return
@@ -51,13 +61,26 @@ def item_of(hook: Any, place: str, base: dict[str, Any], reader: Reader) -> Iter
         place,
         {
             **base,
-            "id": hook["name"] if own_name else f"{base['id']} {hook.get('command', kind)}",
+            "id": hook["name"] if own_name else f"{base['id']} {theirs.get('command', kind)}",
             "kind": kind,
             **({"timeout_sec": seconds} if seconds else {}),
             **({"exit_policy": CLAUDE} if kind == COMMAND else {}),
             "params": params,
         },
     )
+
+
+def _resolved(hook: Mapping[str, Any], project: str) -> dict[str, Any]:
+    """A hook with the directory of its project put in: its scripts lie there, and not in the workspace of a run."""
+    resolved = dict(hook)
+    if isinstance(args := hook.get("args"), list):
+        resolved["args"] = [_PROJECT.sub(lambda _: project, word) if isinstance(word, str) else word for word in args]
+    if not isinstance(command := hook.get("command"), str) or not (named := _PROJECT_NAME.search(command)):
+        return resolved
+    put_in = _PROJECT.sub(lambda _: project, command)
+    if "args" in hook or (_PLAIN_PATH.fullmatch(project) and not _PROJECT_NAME.search(put_in)):
+        return {**resolved, "command": put_in}
+    return {**resolved, "command": f"{named[0]}={shlex.quote(project)}; {command}"}  # in any quotes, and with a default
 
 
 def _no_hook(hook: Any, reader: Reader) -> str:

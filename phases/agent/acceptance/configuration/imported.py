@@ -37,13 +37,16 @@ class Imported(NamedTuple):
     """What was left out or reads differently here, a line each with its place: `$.hooks.Stop[0].hooks[1]: …`."""
 
 
-def import_hooks(kind: str, data: bytes, name: str) -> Imported:
-    """The hooks in a file of `claude`, `codex` or `gemini`. Raises HookConfigError for one that cannot be read."""
+def import_hooks(kind: str, data: bytes, name: str, project: str = "") -> Imported:
+    """The hooks in a file of `claude`, `codex` or `gemini`. Raises HookConfigError for one that cannot be read.
+
+    `project`: the directory that its commands call $CLAUDE_PROJECT_DIR; empty where the file is of no one project.
+    """
     dialect = DIALECTS[kind]
     items: list[dict[str, Any]] = []
     untranslated: list[str] = []
     taken: set[str] = set()
-    for row in _rows(_parsed(kind, data, name), kind, dialect):
+    for row in _rows(_parsed(kind, data, name), kind, dialect, project):
         if isinstance(row, str):
             untranslated.append(row)
             continue
@@ -67,7 +70,7 @@ def _parsed(kind: str, data: bytes, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _rows(value: Mapping[str, Any], kind: str, dialect: Dialect) -> Iterator[Row]:
+def _rows(value: Mapping[str, Any], kind: str, dialect: Dialect, project: str) -> Iterator[Row]:
     hooks, off = value.get("hooks"), _turned_off(value, kind)
     yield from (f"{at('$', key)}: it is no hook" for key in value if key != "hooks")
     if not isinstance(hooks, dict):
@@ -81,7 +84,7 @@ def _rows(value: Mapping[str, Any], kind: str, dialect: Dialect) -> Iterator[Row
             yield f"{place}: {reason or 'it is no list of hooks'}"
             continue
         for index, group in enumerate(groups):
-            yield from _group(group, f"{place}[{index}]", event, Reader(dialect, disabled))
+            yield from _group(group, f"{place}[{index}]", event, Reader(dialect, disabled, project))
 
 
 def _turned_off(value: Mapping[str, Any], kind: str) -> str:

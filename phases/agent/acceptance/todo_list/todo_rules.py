@@ -39,6 +39,27 @@ def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     _check_canceled(old, new)
 
 
+def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
+    """Raises TodoError where a required todo that is open would not count any more: to leave it out, or to make it optional, is
+    to cancel it.
+    """
+    now = {row.id: row for row in new}
+    open_before = [row for row in old if row.open]
+    if gone := [row for row in open_before if row.id not in now]:
+        listed = "; ".join(f"{row.id} ({row.status}): {one_line(row.content, 120)}" for row in gone)
+        raise TodoError(
+            TRANSITION,
+            f"required todos that are open stay on the list; send these too, canceled where another required todo names them in "
+            f"`supersedes`: {listed}",
+        )
+    for row in open_before:
+        if not now[row.id].counts and not is_superseded(new, row):
+            raise TodoError(
+                TRANSITION,
+                f"{row.id} is required and open: it can be made optional when another required todo names it in `supersedes`",
+            )
+
+
 def protected_ids(todos: Sequence[Todo]) -> set[str]:
     """Those that a model may neither drop nor make optional: required ones of the plan and of the user.
 

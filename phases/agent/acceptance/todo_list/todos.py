@@ -34,7 +34,7 @@ from phases.agent.acceptance.todo_list.todo_fields import (
     status_of,
     text_of,
 )
-from phases.agent.acceptance.todo_list.todo_rules import check_list
+from phases.agent.acceptance.todo_list.todo_rules import check_kept, check_list
 from phases.agent.acceptance.todo_list.whole_list import replaced
 from phases.agent.tools.shown import one_line
 from pipeline.errors import PhaseError
@@ -48,10 +48,13 @@ _NOT_KEPT = "explanation"
 _Row = Mapping[str, Any]
 
 
-def applied(todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int) -> tuple[Todo, ...]:
+def applied(
+    todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int, *, recorded: bool = False
+) -> tuple[Todo, ...]:
     """The list after a call of TodoWrite. Raises TodoError where the call is refused; then the list stays as it is.
 
-    `todos` replaces the list; `action` changes one thing of it. (acceptance chain, section 9)
+    `todos` replaces the list; `action` changes one thing of it. (acceptance chain, section 9) `recorded`: the call was done,
+    perhaps by a version that let more required todos go; what is on record stands.
     """
     check_size(arguments)
     given = {name: value for name, value in arguments.items() if value is not None and name != _NOT_KEPT}
@@ -61,6 +64,8 @@ def applied(todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int) ->
         raise TodoError(INVALID, "give either `todos`, the whole list, or `action`, one change")
     made = replaced(todos, given["todos"], turn) if "todos" in given else _changed(todos, given, turn)
     check_list(todos, made)
+    if not recorded:
+        check_kept(todos, made)
     return made
 
 
