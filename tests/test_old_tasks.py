@@ -16,6 +16,8 @@ OLD = Path(__file__).parent / "old_tasks"
 NAMES = sorted(path.name.partition(".")[0] for path in OLD.glob("*.tar.xz"))
 TASKS = {name: "demo" if name == "demo" else "paper" for name in NAMES}
 ENDED = {"demo": "completed", "finished": "incomplete", "full": "incomplete", "led": "completed", "waiting": "paused"}
+_PATIENCE = 600
+"""Seconds: the tests of the demo's code are long ones."""
 needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == NONE, reason="no sandbox on this machine")
 
 
@@ -32,7 +34,9 @@ class Old:
     def resume(self, *more: str) -> Ended:
         """Goes on; the recorded replies have moved since."""
         model = ["--model", f"replay:{self.recording}"] if self.recording.exists() else []
-        return self.command("resume", self.task, *model, *more)
+        with self.command.start("resume", self.task, *model, *more) as process:
+            out, err = process.communicate(timeout=_PATIENCE)
+        return Ended(process.returncode, out, err)
 
     def replies(self) -> list[str]:
         """Every reply in its journal."""
@@ -84,6 +88,7 @@ def test_an_old_task_that_was_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     before = old.replies()
     ended = old.resume()
     assert ended.code == 0, ended.err
+    assert "this work began under older rules" in ended.err
     assert old.replies()[: len(before)] == before
     assert json.loads((old.root / "report.json").read_text())["status"] == "completed"
 

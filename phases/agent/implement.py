@@ -23,6 +23,7 @@ from phases.agent.endings import keep_ending
 from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers
 from phases.agent.hands import Hands, Watched
+from phases.agent.kernel_setting import rules_of
 from phases.agent.ledger import Ledger
 from phases.agent.library import files_shown, shown_rows
 from phases.agent.loop import work
@@ -37,6 +38,7 @@ from phases.agent.run import Ending, Run, Todos
 from phases.agent.sandbox.commands import Box
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.supervising import most_turns, supervise
+from phases.agent.supervision.rules import RULES as SUPERVISION_RULES
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.notes import Notes
@@ -52,6 +54,10 @@ from pipeline.files import read_bytes, write_durable
 
 Progress = Callable[[int, int, str], None]
 _TOLD_EVERY = 1000
+_OLDER_RULES = (
+    "this work began under older rules: what is recorded of it stands; from here on requirements that are open, and checks "
+    "that ran no test, keep it from being accepted"
+)
 
 
 def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
@@ -84,6 +90,8 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         assignment.tell(
             f"{describe_missing(missing)}: what needs it cannot be checked; {ALLOW} installs the plan's packages"
         )
+    if begun.journal.replaying and rules_of(begun.journal.begun) < SUPERVISION_RULES:
+        assignment.tell(_OLDER_RULES)
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):
