@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
-from pipeline.files import make_folder, sync_folder
+from pipeline.errors import StorageError
+from pipeline.files import make_folder, sync_folder, sync_tree
 
 _DEEPEST = 64
 
@@ -21,10 +22,11 @@ def keep_a_copy(workspace: str, target: str) -> bool:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         shutil.copytree(workspace, unfinished, symlinks=True, ignore=_not_copied)
+        sync_tree(unfinished)  # what it is a copy of may be changed next
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_folder(os.path.dirname(workspace))
-    except (OSError, shutil.Error):  # a command may close folders to us
+    except (OSError, shutil.Error, StorageError):  # a command may close folders to us
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True

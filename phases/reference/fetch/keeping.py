@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -16,7 +14,7 @@ from phases.reference.fetch.manifests import Manifest, is_sound, manifest_of, ma
 from phases.reference.fetch.names import printable
 from phases.reference.fetch.removing import TEMPORARY, drop, is_free
 from phases.reference.fetch.values import LARGEST_FILE, Refused, Source
-from pipeline.files import failure, replace_file, sha256, sync_folder, write_durable
+from pipeline.files import failure, replace_file, sha256, sync_folder, sync_tree, write_durable
 from pipeline.formats import dump_json
 
 
@@ -88,9 +86,9 @@ def _written(source: Source, tree: str) -> tuple[list[dict[str, Any]], int, Mapp
             rows.append({"path": path, "bytes": len(data), "sha256": sha256(data)})
             if may_name_a_licence(path):
                 telling[path] = data
-        _sync(root)
     finally:
         os.close(root)
+    sync_tree(tree)
     return rows, pointers, telling
 
 
@@ -118,11 +116,3 @@ def _put(tree: str, manifest: str, name: str, into: str) -> None:
         sync_folder(into)
     except OSError as error:
         raise failure("write", os.path.join(into, name), error) from error
-
-
-def _sync(folder: int) -> None:
-    """Makes all that was written durable at once: one call for a repository, and not one for each file."""
-    with suppress(AttributeError, OSError):
-        if ctypes.CDLL(None, use_errno=True).syncfs(folder) == 0:
-            return
-    os.sync()
