@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from phases.reference.fetch.apart import refuse_own
 from phases.reference.fetch.cloning import Bench, cloned
 from phases.reference.fetch.folders import Folder, folder_content, folder_repositories
-from phases.reference.fetch.keeping import keep, kept
+from phases.reference.fetch.keeping import keep, keep_edits, kept
 from phases.reference.fetch.manifests import Manifest, manifest_path
 from phases.reference.fetch.names import printable, slug_of
 from phases.reference.fetch.removing import TEMPORARY, drop, remove, strangers, sweep
@@ -118,6 +118,7 @@ def _had(order: _Order, into: str, rules: Rules, git: Git) -> Manifest:
     """The manifest of a repository that is there, or is now. Folders of the user's may change, and are read anew."""
     if isinstance(order.source, Target) and (manifest := kept(order.name, order.wanted.url, into)):
         return manifest
+    keep_edits(order.name, into)
     temporary = os.path.join(into, TEMPORARY + order.name)
     _make(temporary)
     try:
