@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phases.agent.copies import bring_file, keep_a_copy
 from phases.agent.sandbox.snapshots import Snapshot
 from phases.agent.sandbox.syncing import clock, sync_changed
 from pipeline.errors import StorageError
@@ -307,3 +308,19 @@ def test_a_disk_that_fails_to_sync_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StorageError, match=r"cannot sync .*: Input/output error \(EIO\)"):
         sync_changed(str(tmp_path), since)
+
+
+def test_what_is_put_back_or_copied_lends_nobodys_rights(workspace: Path) -> None:
+    tool = workspace / "run.sh"
+    tool.chmod(0o6755)
+    time.sleep(0.15)
+    snapshot = Snapshot(str(workspace), str(workspace.parent / "kept"))
+    assert snapshot.take("a command")
+    tool.write_text("changed")
+    snapshot.restore()
+    assert stat.S_IMODE(tool.stat().st_mode) == 0o755
+    tool.chmod(0o6755)
+    assert keep_a_copy(str(workspace), str(workspace.parent / "copy"))
+    assert stat.S_IMODE((workspace.parent / "copy" / "run.sh").stat().st_mode) == 0o755
+    bring_file("run.sh", str(workspace), str(workspace.parent / "brought"))
+    assert stat.S_IMODE((workspace.parent / "brought" / "run.sh").stat().st_mode) == 0o755

@@ -225,7 +225,7 @@ def _replace_content(folder: int, name: str, entry: Entry, content: bytes) -> No
     descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
     try:
         write_all(descriptor, content)
-        os.fchmod(descriptor, entry.mode)
+        os.fchmod(descriptor, entry.mode & ~(stat.S_ISUID | stat.S_ISGID))
         os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
     finally:
         os.close(descriptor)
