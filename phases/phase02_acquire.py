@@ -19,7 +19,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     first = source["files"][0]["path"]
     path = os.path.join(ctx.paths.root, first.partition("/")[0] if source["kind"] == LATEX else first)
     address = source["fetched"]["url"] if source["fetched"] else ""
-    reading = read_apart(source["kind"], path, ctx.secrets.get("password"), address)
+    reading = read_apart(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
     if reading.verdict != OK:
         raise PhaseError(
             f"{source['origin']} {cure(reading, source['origin'])}", report={"input_verdict": reading.verdict}

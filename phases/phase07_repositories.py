@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from pipeline.errors import PhaseError, UsageError
@@ -44,6 +45,18 @@ def _rules(ctx: Context) -> Rules:
     )
 
 
+def _changes(root: str, written: Collection[str]) -> Iterator[tuple[str, str]]:
+    """What of the fetched code is no longer as its manifests say."""
+    from phases.reference.fetch.keeping import changes_in
+
+    for name in sorted(written):
+        folder, _, manifest = name.partition("/")
+        if folder == "code_base" and manifest:
+            repository = manifest.removesuffix(".json")
+            for path, what in changes_in(repository, os.path.join(root, folder)):
+                yield f"{folder}/{repository}/{path}".rstrip("/"), what
+
+
 PHASE = Phase(
     number="07",
     name="repositories",
@@ -53,6 +66,7 @@ PHASE = Phase(
         *("references", "mirror", "max_repositories", "max_repository_mb", "max_repository_files", "private_addresses"),
     ),
     optional=True,
+    changes=_changes,
     run=run,
     version=2,
 )

@@ -31,6 +31,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         lambda row: ctx.contracts.breach(file_schema, row),
         lambda text: ctx.progress(0, 1, text),
         ctx.in_place,
+        ctx.environment,
     )
     relations, near = relate(
         into,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -116,6 +116,8 @@ class Phase(NamedTuple):
     """Fast mode skips it, and its failure degrades the run instead of ending it."""
     owns: tuple[str, ...] = ()
     """Files and folders that the phase keeps by itself while it runs; a redo moves them to `<name>.prev`."""
+    changes: Callable[[str, Collection[str]], Iterable[tuple[str, str]]] | None = None
+    """Of files that only a listed file tells of: in which task, and what the phase wrote; gives paths, and `edited` or so."""
     report: Callable[[Documents], Mapping[str, Any]] | None = None
     """Pure: from the phase's own documents to fields of report.json."""
 

@@ -27,6 +27,8 @@ from pipeline.promises import listed_digests, refuse_wrong_names
 from pipeline.stamps import DONE, RUNNING, Stamp, Stamps, edited_outputs, stale_reason
 from pipeline.state import LINES, add_to_state, has_lines, read_state, write_state
 
+_WORDS = {"edited": "was edited", "added": "was added", "missing": "is missing"}
+
 
 class TaskStore:
     """The documents and stamps of one task. Reading needs no lock; a writer holds `writing()`."""
@@ -108,7 +110,15 @@ class TaskStore:
         if reason is None and stamp:
             for name in edited_outputs(stamp, digest):
                 self._refuse_damage(phase, name)
+            path, what = next(self.changes(phase), ("", ""))
+            reason = f"{path} {_WORDS[what]}" if path else None
         return reason
+
+    def changes(self, phase: Phase) -> Iterator[tuple[str, str]]:
+        """Files that only a listed file tells of and that are not as the phase wrote them: `edited`, `added` or `missing`."""
+        stamp = self.stamps.get(phase.number)
+        if phase.changes and stamp and stamp.status == DONE:
+            yield from phase.changes(self.root, tuple(stamp.written))
 
     def accept_edits(self, phase: Phase) -> tuple[str, ...]:
         """Takes outputs that were edited by hand for the phase's own; returns their names."""

@@ -7,12 +7,14 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from phases.paper.markdown import paper_document
@@ -349,3 +351,15 @@ def _piece(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # Linux says so when the other side is closed
         return b""
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """What a process was started with. Skips the test where the system does not tell."""
+    path = Path(f"/proc/{pid}/environ")
+    if not path.exists():
+        pytest.skip("no /proc to read the environment of a process from")
+    until = time.monotonic() + HANGS
+    while not (text := path.read_text()) and time.monotonic() < until:
+        time.sleep(0.001)  # it is there a little before its environment is
+    rows = (row.partition("=") for row in text.split("\0") if row)
+    return {name: value for name, _, value in rows}

@@ -22,6 +22,7 @@ from pipeline.files import (
     set_aside,
     sha256,
     sweep_temporary_files,
+    sync_tree,
     temporary_name,
     write_all_durable,
     write_durable,
@@ -460,3 +461,29 @@ def test_setting_aside_that_fails_is_told(tmp_path: Path) -> None:
 
 def test_the_digest_is_sha256() -> None:
     assert sha256(b"abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_tree_is_durable_file_by_file_where_the_system_has_no_call_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "f.txt").write_text("x")
+    (tmp_path / "a" / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "a" / "pipe")
+    told, real = [], os.fsync
+
+    def watch(descriptor: int) -> None:
+        told.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    sync_tree(str(tmp_path / "a"))
+    assert told == []  # one call does it all
+    monkeypatch.setattr("pipeline.files.sync_file_system", lambda path: False)
+    sync_tree(str(tmp_path / "a"))
+    assert told == [str(tmp_path / "a" / name).rstrip("/.") for name in ("b/f.txt", "b", ".")]
+
+
+def test_a_disk_that_fails_to_sync_a_tree_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot sync .*: No such file or directory"):
+        sync_tree(str(tmp_path / "gone"))

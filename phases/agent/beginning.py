@@ -35,6 +35,7 @@ from pipeline.files import (
     replace_file,
     set_aside,
     sync_folder,
+    sync_tree,
     write_durable,
 )
 
@@ -200,6 +201,8 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
         bring_along(CONTROL, aside, workspace)
         for path in begun.get("pins", ()):
             bring_file(path, aside, workspace)
+        if os.path.isdir(workspace):
+            sync_tree(workspace)
     else:
         for path in begun["remove"]:
             if os.path.lexists(os.path.join(workspace, path)):

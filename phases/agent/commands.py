@@ -10,6 +10,7 @@ from collections.abc import Callable
 from phases.agent.copies import keep_a_copy
 from phases.agent.sandbox.commands import Box, Finished, run_in
 from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.sandbox.syncing import clock, sync_changed
 from pipeline.files import make_folder, next_aside
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
@@ -22,6 +23,7 @@ class Commands:
     def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
         self.box, self._snapshot, self.tell = box, snapshot, tell
         self.step = self._begun = ""
+        self._since = 0
 
     def run(self, command: str, seconds: int) -> Finished:
         """Runs a shell command in the workspace."""
@@ -52,6 +54,11 @@ class Commands:
         if self._begun == self.step and self._snapshot.pending() == self.step:
             self._snapshot.restore()
 
+    def sync(self) -> None:
+        """Makes durable what this step did to the workspace: only then may it be recorded. Raises StorageError."""
+        if self._begun == self.step:
+            sync_changed(self.box.workspace, self._since)
+
     def settled(self) -> None:
         """The step is on record: the tree that it began with is not needed any more."""
         if self._begun:
@@ -62,6 +69,7 @@ class Commands:
         """Sees to it that this step, where it is cut off, can be done again on just this tree."""
         if self._begun == self.step:
             return
+        self._since = clock()
         if self._snapshot.pending() == self.step:
             self._go_back()
         else:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 
-from pipeline.files import make_folder, sync_folder
+from pipeline.errors import StorageError
+from pipeline.files import make_folder, sync_folder, sync_tree
 
 _DEEPEST = 64
 
@@ -20,11 +22,12 @@ def keep_a_copy(workspace: str, target: str) -> bool:
         return False
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_not_copied)
+        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_not_copied, copy_function=_copy)
+        sync_tree(unfinished)  # what it is a copy of may be changed next
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_folder(os.path.dirname(workspace))
-    except (OSError, shutil.Error):  # a command may close folders to us
+    except (OSError, shutil.Error, StorageError):  # a command may close folders to us
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
@@ -52,7 +55,15 @@ def bring_file(path: str, source: str, target: str) -> None:
     inside = os.path.realpath(theirs) == os.path.join(os.path.realpath(source), path)
     if inside and os.path.isfile(theirs) and not os.path.lexists(ours):
         os.makedirs(os.path.dirname(ours), exist_ok=True)
-        shutil.copy2(theirs, ours)
+        _copy(theirs, ours)
+
+
+def _copy(source: str, target: str) -> None:
+    """Copies a file with its mode and times; never setuid or setgid: a copy is nobody's to be run as somebody else."""
+    shutil.copy2(source, target, follow_symlinks=False)
+    mode = os.lstat(target).st_mode
+    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
+        os.chmod(target, stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
 def _too_deep(root: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from phases.agent.copies import keep_a_copy
 from phases.agent.sandbox.tree import LARGEST_TREE, Unkept, names_of, opened_root, remove
 from phases.agent.workspace import Workspace
 from pipeline.errors import FormatError, PhaseError, StorageError
-from pipeline.files import failure, make_folder, read_bytes, sync_folder
+from pipeline.files import make_folder, read_bytes, sync_folder
 from pipeline.formats import parse_json
 
 MOST_KEPT = 20
@@ -61,7 +60,6 @@ def keep_ending(places: Places, number: int, tree: str) -> bool:
             make_folder(places.endings)
             if not keep_a_copy(places.workspace, target):
                 return False
-            sync_tree(target)
             sync_folder(places.endings)
         os.utime(target)
         _forget_the_oldest(places.endings)
@@ -116,18 +114,6 @@ def tidy(folder: str) -> None:
                 remove(root, name)
 
 
-def sync_tree(folder: str) -> None:
-    """Makes a folder durable with all in it. Raises StorageError."""
-    path = folder
-    try:
-        for path, _, names in os.walk(folder):
-            for name in names:
-                _sync_file(os.path.join(path, name))
-            sync_folder(path)
-    except OSError as error:
-        raise failure("copy", path, error) from error
-
-
 def _name(number: int, tree: str) -> str:
     return f"{number}-{tree[:_DIGITS]}"
 
@@ -147,16 +133,6 @@ def _forget_the_oldest(folder: str) -> None:
     for name in kept[:-MOST_KEPT]:
         os.rename(os.path.join(folder, name), os.path.join(folder, f"{name}.gone"))
     tidy(folder)
-
-
-def _sync_file(path: str) -> None:
-    if not stat.S_ISREG(os.lstat(path).st_mode):
-        return
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _claim(rows: list[Row], turn: int) -> int:

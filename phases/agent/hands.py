@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.agent.acceptance.checks.written import fault_of
@@ -57,6 +57,12 @@ class Hands:
         self._watched.commands.step = step
         if again or hooked:
             self._watched.commands.begin()
+
+    def do_durably(self, do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The record of a call; what commands of it wrote, and hooks around it, is on the disk by then."""
+        row = do()
+        self._watched.commands.sync()
+        return row
 
     def may_change(self, call: ToolCall) -> bool:
         """Whether doing a call may have changed something."""

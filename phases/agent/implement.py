@@ -50,7 +50,7 @@ from phases.agent.tools.toolbox import Toolbox
 from phases.agent.trace import trace
 from phases.agent.workspace import Workspace
 from pipeline.errors import Incomplete, Paused, PhaseError
-from pipeline.files import read_bytes, write_durable
+from pipeline.files import read_bytes, sync_tree, write_durable
 
 Progress = Callable[[int, int, str], None]
 _TOLD_EVERY = 1000
@@ -104,6 +104,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     traced = trace(workspace, plan)
     implementation = implementation_document(ending, workspace, plan, traced)
     rows = begun.journal.all_rows()
+    sync_tree(places.workspace)
     return {
         "implementation": {
             **implementation,

@@ -153,7 +153,11 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         begin = partial(run.hands.begin, step, again=again, hooked=run.tool_hooks.are_there_for(call))
         do = partial(run.hands.act, call, step, again=again)
         durable = not refused and run.hands.may_change(call)
-        done = partial(kept_back, refused) if refused else partial(run.tool_hooks.around, call, turn, do, begin)
+        done = (
+            partial(kept_back, refused)
+            if refused
+            else partial(run.hands.do_durably, partial(run.tool_hooks.around, call, turn, do, begin))
+        )
         key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
         result = journal.once("result", key, done, durable=durable)
         run.hands.settled(result)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from phases.agent.assignment import Places
 from phases.agent.copies import bring_along, keep_a_copy
-from phases.agent.endings import Refusal, journal_lines, refusals_in, sync_tree, tidy, tree_of
+from phases.agent.endings import Refusal, journal_lines, refusals_in, tidy, tree_of
 from phases.agent.journal import PAID, journals_of, recorded_rows, run_of
 from phases.agent.kernel_files import OWN
 from phases.agent.ledger_rows import read_ledger
@@ -24,7 +24,7 @@ from phases.agent.lines import row_line
 from phases.agent.workspace import CONTROL
 from pipeline.append import repair_tail
 from pipeline.errors import FormatError, PhaseError, PipelineError, StorageError
-from pipeline.files import failure, make_folder, read_bytes, set_aside, sync_folder, write_durable
+from pipeline.files import failure, make_folder, read_bytes, set_aside, sync_folder, sync_tree, write_durable
 from pipeline.formats import parse_json
 
 STAGE, DECIDED = "rewinding", "decided.json"

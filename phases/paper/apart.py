@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from phases.paper.kinds import PDF, PLAIN_PDF
 from phases.paper.reading import BROKEN, OK, Hidden, Link, Reading
+from pipeline.workers import PATIENCE, worker_environment
 
-SECONDS = 19
-"""The longest that a paper may take, so that a verdict is there within 20. A long book takes two."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+SECONDS = 18
+"""The most processor time that a paper may take. A long book takes two."""
 
 
-def read_apart(kind: str, path: str, password: str | None = None, address: str = "") -> Reading:
+def read_apart(
+    kind: str, path: str, password: str | None = None, address: str = "", environment: Mapping[str, str] = _NOTHING
+) -> Reading:
     """The reading of a file, or of a folder of LaTeX source; `address` is where it was downloaded from.
 
-    Never raises for what is in it: the verdict says it.
+    `environment` is the user's, of which little is passed on. Never raises for what is in the file: the verdict says it.
     """
-    began = time.monotonic()
-    reading, crashed = _attempt(kind, path, password, SECONDS, address)
-    if crashed and kind == PDF and (left := SECONDS - (time.monotonic() - began)) > SECONDS / 2:
-        again, _ = _attempt(PLAIN_PDF, path, password, left)
+    began = _spent()
+    attempt = partial(_attempt, path=path, password=password, environment=environment)
+    reading, crashed = attempt(kind, seconds=SECONDS, address=address)
+    if crashed and kind == PDF and (left := SECONDS - (_spent() - began)) > SECONDS / 2:
+        again, _ = attempt(PLAIN_PDF, seconds=int(left))
         return again if again.verdict == OK else reading
     return reading
 
 
-def _attempt(kind: str, path: str, password: str | None, seconds: float, address: str = "") -> tuple[Reading, bool]:
+def _attempt(
+    kind: str, *, path: str, password: str | None, environment: Mapping[str, str], seconds: int, address: str = ""
+) -> tuple[Reading, bool]:
     """The reading, and whether the child crashed over it."""
-    code, output = run_apart("phases.paper.child", [kind, path, address], (password or "").encode(), seconds)
+    words = [kind, path, address]
+    code, output = run_apart("phases.paper.child", words, (password or "").encode(), environment, seconds)
     if code is None:
-        return Reading(BROKEN, "none", detail=f"reading it took more than {SECONDS} s"), False
+        return Reading(BROKEN, "none", detail=f"reading it took more than {seconds * PATIENCE} s"), False
+    if code == -signal.SIGXCPU:
+        return Reading(BROKEN, "none", detail=f"reading it took more than {seconds} s of processor time"), False
     try:
         return _reading(json.loads(output)), False
     except (ValueError, KeyError, TypeError):
@@ -41,25 +55,36 @@ def _attempt(kind: str, path: str, password: str | None, seconds: float, address
 
 
 def run_apart(
-    module: str, arguments: list[str], told: bytes = b"", seconds: float = SECONDS
+    module: str,
+    arguments: list[str],
+    told: bytes = b"",
+    environment: Mapping[str, str] = _NOTHING,
+    seconds: int = SECONDS,
 ) -> tuple[int | None, bytes]:
-    """Exit code and output of a module that sets limits on itself; None where it took too long."""
+    """Exit code and output of a module that sets limits on itself, its last argument among them; None where it hung."""
     with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
         with subprocess.Popen(
-            [sys.executable, "-I", "-m", module, *arguments],
+            [sys.executable, "-I", "-m", module, *arguments, str(seconds)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.DEVNULL,
+            env=worker_environment(environment),
             start_new_session=True,
         ) as child:
             try:
-                child.communicate(told, timeout=seconds)
+                child.communicate(told, timeout=seconds * PATIENCE)
             except subprocess.TimeoutExpired:
                 return None, b""
             finally:
                 child.kill()
         output.seek(0)
         return child.returncode, output.read()
+
+
+def _spent() -> float:
+    """The processor time of all children so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _why(code: int) -> str:

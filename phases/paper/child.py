@@ -16,11 +16,12 @@ LARGEST_TEXT = 10_000_000
 
 
 def main() -> None:
-    """Reads the paper whose kind, path and address are on the command line; its password comes from standard input."""
-    set_limits()
+    """Reads a paper: its kind, path, address and seconds are on the command line, its password comes from standard input."""
+    kind, path, address, seconds = sys.argv[1:5]
+    set_limits(int(seconds))
     password = sys.stdin.read()
     try:
-        reading = _read(sys.argv[1], sys.argv[2], sys.argv[3], password or None)
+        reading = _read(kind, path, address, password or None)
     except Unreadable as error:
         wrong = password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)

@@ -41,10 +41,10 @@ _RULE = re.compile(r"\|[-:| ]+\|?\s*$")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-def pictures_of(path: str, password: str | None) -> dict[int, bytes]:
+def pictures_of(path: str, password: str | None, environment: Mapping[str, str]) -> dict[int, bytes]:
     """The pages of a PDF as PNG, by their numbers; those that cannot be drawn are left out."""
     with tempfile.TemporaryDirectory() as folder:
-        run_apart("phases.paper.pdf.pictures", [path, folder], (password or "").encode())
+        run_apart("phases.paper.pdf.pictures", [path, folder], (password or "").encode(), environment)
         found = {}
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), "rb") as file:

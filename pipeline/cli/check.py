@@ -46,6 +46,10 @@ def _rows(store: TaskStore) -> Iterator[dict[str, str]]:
         stamp = store.stamps.get(phase.number)
         for name, digest in sorted(stamp.written.items()) if stamp else ():
             yield _row(store, name, digest)
+        for name, what in store.changes(phase):
+            again = f"phase {phase.label} writes it again on the next run"
+            how = {"edited": "by hand, after its phase wrote it; ", "added": "put there by hand; "}.get(what, "")
+            yield {"document": name, "verdict": "edited" if how else "missing", "detail": how + again}
     for name in filter(store.exists, _REPORTS):
         yield _row(store, name, None)
 

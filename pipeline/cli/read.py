@@ -76,7 +76,7 @@ def _read(file: str, kind: str, path: str, password: str | None) -> Markdown:
     from phases.paper.markdown import paper_document
     from phases.paper.reading import OK, cure
 
-    reading = read_apart(kind, path, password)
+    reading = read_apart(kind, path, password, environment=os.environ)
     if reading.verdict != OK:
         raise PhaseError(f"{file}: {reading.verdict}: it {cure(reading, file)}")
     return paper_document(reading, "0" * 64, kind)
@@ -92,7 +92,7 @@ def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, 
     from phases.paper.preview import pictures_of, preview_of
 
     may_write_page(out, _PAGE_START)
-    pictures = pictures_of(path, password) if kind == "pdf" else {}
+    pictures = pictures_of(path, password, os.environ) if kind == "pdf" else {}
     write_page(out, preview_of(paper, pictures))
 
 

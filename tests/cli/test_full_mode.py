@@ -7,7 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+import tarfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -389,3 +390,51 @@ def test_what_was_fetched_is_there_again_after_a_run_without_it(tmp_path: Path, 
     command("resume", "paper", "--fast", "--until", "08")
     command("resume", "paper", "--full", "--until", "08")
     assert inodes(command) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "reason", "verdict"),
+    [
+        (lambda code: (code / "model.py").write_text("EDITED = 1\n"), "model.py", "was edited", "edited"),
+        (lambda code: (code / "model.py").unlink(), "model.py", "is missing", "missing"),
+        (lambda code: (code / "mine.py").write_text("MINE = 1\n"), "mine.py", "was added", "edited"),
+    ],
+    ids=["edited", "removed", "added"],
+)
+def test_a_file_of_the_fetched_code_that_is_not_as_it_was_is_told_and_fetched_again_and_an_edit_is_kept(
+    change: Callable[[Path], object], path: str, reason: str, verdict: str, tmp_path: Path, mirror: Path
+) -> None:
+    command = Command(tmp_path)
+    assert command("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--until", "08").code == 5
+    name, code = f"code_base/bob__encoders/encoders/{path}", command.task("paper") / "code_base/bob__encoders/encoders"
+    documents = {name: (command.task("paper") / name).read_bytes() for name in ("code_base.json", "indexes/index.json")}
+    change(code)
+    assert f"07 repositories would run: {name} {reason}" in command("why", "paper").out
+    checked = command("check", "paper", "--json")
+    odd = [(row["document"], row["verdict"]) for row in checked.json() if row["verdict"] != "fine"]
+    assert (checked.code, odd) == (int(verdict == "missing"), [(name, verdict)])
+    assert command("resume", "paper", "--until", "08").code == 5
+    assert (code / "model.py").read_text() == MODEL
+    assert {name: (command.task("paper") / name).read_bytes() for name in documents} == documents
+    kept = [file.read_text() for file in (command.task("paper") / "edited").glob("*")]
+    assert kept == (
+        [f"{path.removesuffix('.py').upper()} = 1\n".replace("MODEL", "EDITED")] if verdict == "edited" else []
+    )
+    assert command("check", "paper").code == 0
+
+
+def test_fetched_code_that_is_gone_as_a_whole_is_told(tmp_path: Path, mirror: Path) -> None:
+    command = Command(tmp_path)
+    command("run", "--full", paper(tmp_path, PAPER), "--mirror", mirror, "--until", "07")
+    shutil.rmtree(command.task("paper") / "code_base" / "bob__encoders")
+    assert "07 repositories would run: code_base/bob__encoders is missing" in command("why", "paper").out
+    assert command("check", "paper").code == 1
+
+
+def test_fetched_code_of_a_task_of_an_earlier_release_is_up_to_date(tmp_path: Path) -> None:
+    with tarfile.open(Path(__file__).parents[1] / "old_tasks" / "full.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    command = Command(tmp_path / "full")
+    assert command("why", "paper").out == "paper: everything is up to date\n"
+    (command.task("paper") / "code_base/bob__encoders/LICENSE").unlink()
+    assert "code_base/bob__encoders/LICENSE is missing" in command("why", "paper").out

@@ -103,7 +103,7 @@ def test_a_killed_run_leaves_nothing_in_the_temporary_folder_after_the_next_star
 def _killed_at(reference: Reference, call: Call) -> list[str]:
     ground = reference.ground
     ended = call_with(ground, "signal=KILL", call)
-    if ended.code == reference.code and "/before_command/" in call.text:
+    if ended.code == reference.code and ("/before_command/" in call.text or "/generate_code" in call.text):
         return []  # which files a copy of the workspace looks at twice hangs on their age: its last calls may not come again
     if ended.code != KILLED:
         return [f"the kill never came, it ends with {ended.code}: {last_words(ended)}"]

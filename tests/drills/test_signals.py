@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.drills.aftermath import Reference, at_each, last_words, reference_on,
 from tests.drills.faults import Call, call_with, stopped_at_its_first_child
 from tests.drills.ground import Ended, Ground, held, let_go, until
 from tests.drills.trees import differences, tree_of
+from tests.papers import ROOT
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 EACH_SIGNAL = pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -177,3 +180,16 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("ignored", ["INT", "HUP", "INT HUP"])
+def test_these_tests_may_be_run_under_nohup_and_in_the_background_of_a_script(ignored: str) -> None:
+    started = "print(subprocess.run(['cat', '/proc/self/status'], capture_output=True, text=True).stdout)"
+    words = [sys.executable, "-c", f"import subprocess, tests.conftest; {started}"]
+    sh = ["/bin/sh", "-c", f'trap "" {ignored}; exec "$@"', "sh", *words]
+    told = subprocess.run(sh, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    ignores = next((line for line in told.splitlines() if line.startswith("SigIgn:")), "")
+    if not ignores:
+        pytest.skip("no /proc to read from which signals a process ignores")
+    mask = int(ignores.split()[1], 16)
+    assert not mask & (1 << signal.SIGINT - 1 | 1 << signal.SIGHUP - 1)

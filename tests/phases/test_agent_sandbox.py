@@ -102,6 +102,40 @@ def test_what_programs_do_all_day_works(workspace: Path, kind: str) -> None:
         assert inside(command, workspace, kind)[0] == 0, inside(command, workspace, kind)
 
 
+SETUID = """
+import ctypes, os, stat
+
+def attempt(do):
+    try:
+        do()
+    except OSError as error:
+        print(error.strerror)
+
+os.umask(0)
+open("f", "w").close()
+os.mkdir("d")
+attempt(lambda: os.chmod("f", 0o4755))
+attempt(lambda: os.chmod("f", 0o2755))
+attempt(lambda: os.chmod("d", 0o2755))
+attempt(lambda: os.fchmod(os.open("f", os.O_RDWR), 0o6755))
+attempt(lambda: os.close(os.open("made", os.O_CREAT | os.O_WRONLY, 0o4755)))
+attempt(lambda: os.mknod("node", 0o4755 | stat.S_IFREG))
+attempt(lambda: os.chmod("f", 0o755))
+attempt(lambda: os.chmod("d", 0o1777))
+"""
+
+
+@EVERY_KIND
+def test_nothing_that_a_command_makes_can_be_run_with_the_rights_of_another(workspace: Path, kind: str) -> None:
+    assert python_inside(SETUID, workspace, kind).splitlines() == ["Operation not permitted"] * 6
+    assert inside("cp /bin/true t; install -m 4755 t u; echo $?; chmod u+s t; echo $?", workspace, kind)[1].endswith(
+        "1\n"
+    )
+    inside("printf x > s && tar --mode=4755 -cf s.tar s && rm s && tar -xpf s.tar", workspace, kind)
+    left = [path for path in workspace.rglob("*") if path.lstat().st_mode & 0o6000]
+    assert left == []
+
+
 @EVERY_KIND
 def test_the_exit_code_is_that_of_the_command(workspace: Path, kind: str) -> None:
     assert inside("exit 7", workspace, kind)[0] == 7

@@ -103,3 +103,23 @@ def test_calls_by_another_table_are_no_way_around(machine: str) -> None:
     assert answer(program, 0x40000003, numbers(machine)["ptrace"]) == KILLED
     if machine == "x86_64":
         assert answer(program, ARCHITECTURES[machine], 0x40000000 | 41) == errno.ENOSYS
+
+
+@MACHINES
+@pytest.mark.parametrize("alone", [True, False])
+def test_no_call_gives_a_file_the_rights_of_its_owner_or_group(machine: str, alone: bool) -> None:
+    ask, known = Filter(machine, alone=alone), numbers(machine)
+    places = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+    places |= {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
+    for name in places.keys() & known.keys():
+        before = [0] * places[name]
+        for mode in (0o4755, 0o2755, 0o6000, 0o104755):
+            assert ask(name, *before, mode) == errno.EPERM, (name, mode)
+        assert ask(name, *before, 0o1777) == (0 if alone and "chmod" in name else ALLOWED), name
+    for name, before in (("open", [0]), ("openat", [0, 0])):
+        if name in known:
+            for makes in (0o100, 0o1101, 0o20200002, 0o20040002):
+                assert ask(name, *before, makes, 0o4755) == errno.EPERM
+                assert ask(name, *before, makes, 0o1755) == ALLOWED
+            assert ask(name, *before, 0o2000001, 0o4755) == ALLOWED, "nothing is made, so what stands there is no mode"
+    assert ask("openat2") == errno.ENOSYS

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phases.agent.copies import bring_file, keep_a_copy
 from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.sandbox.syncing import clock, sync_changed
 from pipeline.errors import StorageError
 
 
@@ -235,3 +240,87 @@ def test_whatever_a_command_does_the_tree_is_as_before(
                 act(root, step)
         Snapshot(root, os.path.join(folder, "kept")).restore()
         assert seen(Path(root)) == before
+
+
+def test_what_is_put_back_is_durable_when_it_is_called_put_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = Snapshot(str(workspace), str(workspace.parent / "kept"))
+    (workspace / "inner").mkdir()
+    (workspace / "inner" / "f.txt").write_text("before")
+    time.sleep(0.15)
+    assert snapshot.take("a command")
+    (workspace / "inner" / "f.txt").write_text("after")
+    told = synced(workspace, snapshot.restore, monkeypatch)
+    assert told.index("inner/f.txt") < told.index("inner")
+
+
+def synced(root: Path, do: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is made durable, by paths; a whole file system is `all`."""
+    told: list[str] = []
+    real = os.fsync
+
+    def watch(descriptor: int) -> None:
+        told.append(os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), root))
+        real(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", watch)
+        patch.setattr("phases.agent.sandbox.syncing.sync_tree", lambda path: told.append("all"))
+        do()
+    return told
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(lambda root: None, [], id="nothing"),
+        pytest.param(lambda root: (root / "a" / "f.txt").write_text("x"), ["a/f.txt"], id="a file written in place"),
+        pytest.param(lambda root: (root / "a" / "g").write_text("x"), ["a/g", "a"], id="a new file"),
+        pytest.param(lambda root: (root / "a" / "f.txt").unlink(), ["a"], id="a file removed"),
+        pytest.param(lambda root: (root / "a" / "f.txt").rename(root / "f"), ["a", "f", "."], id="a file moved"),
+        pytest.param(lambda root: (root / "a" / "f.txt").chmod(0o755), ["a/f.txt"], id="a mode"),
+        pytest.param(lambda root: (root / "b").mkdir(), ["b", "."], id="a new folder"),
+        pytest.param(lambda root: (root / "link").symlink_to("/etc"), ["."], id="a link"),
+        pytest.param(lambda root: [(root / f"n{n}").touch() for n in range(65)], ["all"], id="more than a few"),
+    ],
+)
+def test_what_changed_since_a_moment_is_made_durable_files_first_then_their_folders(
+    change: Callable[[Path], object], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "f.txt").write_text("before")
+    time.sleep(0.05)
+    since = clock()
+    change(tmp_path)
+    told = synced(tmp_path, lambda: sync_changed(str(tmp_path), since), monkeypatch)
+    assert told[-1:] == expected[-1:]
+    assert sorted(told if expected != ["all"] else told[-1:]) == sorted(expected)
+    assert all(told.index(path) < told.index(".") for path in told if path != "." and "." in told)
+
+
+def test_a_disk_that_fails_to_sync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    since = clock()
+    (tmp_path / "f.txt").write_text("x")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StorageError, match=r"cannot sync .*: Input/output error \(EIO\)"):
+        sync_changed(str(tmp_path), since)
+
+
+def test_what_is_put_back_or_copied_lends_nobodys_rights(workspace: Path) -> None:
+    tool = workspace / "run.sh"
+    tool.chmod(0o6755)
+    time.sleep(0.15)
+    snapshot = Snapshot(str(workspace), str(workspace.parent / "kept"))
+    assert snapshot.take("a command")
+    tool.write_text("changed")
+    snapshot.restore()
+    assert stat.S_IMODE(tool.stat().st_mode) == 0o755
+    tool.chmod(0o6755)
+    assert keep_a_copy(str(workspace), str(workspace.parent / "copy"))
+    assert stat.S_IMODE((workspace.parent / "copy" / "run.sh").stat().st_mode) == 0o755
+    bring_file("run.sh", str(workspace), str(workspace.parent / "brought"))
+    assert stat.S_IMODE((workspace.parent / "brought" / "run.sh").stat().st_mode) == 0o755

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +16,14 @@ import pytest
 
 from phases.reference.parse.frames import header, parsed_in
 from phases.reference.parse.parsed import Parsed
-from phases.reference.parse.pool import Parsers
-from tests.papers import HANGS
+from phases.reference.parse.pool import SECONDS, Parsers
+from tests.papers import HANGS, environment_of
 
 GOOD = b"def good():\n    return 1\n"
 
 
-def found(files: list[tuple[int, str, bytes]], **settings: float) -> list[tuple[int, Parsed]]:
-    with Parsers(2, **settings) as parsers:
+def found(files: list[tuple[int, str, bytes]], *, seconds: float = SECONDS) -> list[tuple[int, Parsed]]:
+    with Parsers(2, seconds) as parsers:
         return list(parsers.parse(files))
 
 
@@ -62,9 +63,9 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     launched = subprocess.Popen
 
     def launch(command: list[str], **how: object) -> object:
+        how["env"] = {"PYTHONPATH": str(Path(__file__).parents[2])}
         return launched([sys.executable, str(script), *command[4:]], **how)  # type: ignore[call-overload]
 
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     monkeypatch.setattr("phases.reference.parse.one_parser.subprocess.Popen", launch)
     return script
 
@@ -140,11 +141,37 @@ def test_half_a_character_in_an_answer_becomes_a_mark() -> None:
     assert parsed_in(header(json.dumps(answer).encode())).symbols[0].name == "a?"
 
 
-@pytest.mark.parametrize("trap", [b"HANG", b"SPIN"])
-def test_a_child_that_hangs_is_ended_and_said_to_have_hung(impostor: Path, trap: bytes) -> None:
+@pytest.mark.parametrize(("trap", "limit"), [(b"HANG", "2 s"), (b"SPIN", "1 s of processor time")])
+def test_a_child_that_hangs_is_ended_and_said_to_have_hung(
+    impostor: Path, trap: bytes, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("busy", "pool"):
+        monkeypatch.setattr(f"phases.reference.parse.{module}.PATIENCE", 2 if trap == b"HANG" else 20)
     given = dict(found([(0, "python", GOOD), (1, "python", trap), (2, "python", GOOD)], seconds=1))
-    assert given[1].fault == "given up: parsing it took more than 1 s"
+    assert given[1].fault == f"given up: parsing it took more than {limit}"
     assert names(given[0]) == names(given[2]) == ["good"]
+
+
+def test_a_child_that_gets_no_processor_is_waited_for(impostor: Path) -> None:
+    with Parsers(1, seconds=1) as parsers:
+        list(parsers.parse([(0, "python", GOOD)]))
+        (pid,) = parsers.pids
+        os.kill(pid, signal.SIGSTOP)
+        waking = threading.Timer(2.5, os.kill, (pid, signal.SIGCONT))
+        waking.start()
+        ((_, parsed),) = parsers.parse([(1, "python", GOOD)])
+        waking.join()
+    assert (names(parsed), parsed.fault) == (["good"], "")
+
+
+def test_a_child_holds_none_of_the_users_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    given = {**os.environ, "LC_ALL": "C.UTF-8", "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/root"}
+    with Parsers(1, environment=given) as parsers:
+        list(parsers.parse([(1, "python", GOOD)]))
+        held = environment_of(parsers.pids[0])
+    assert held.pop("LC_ALL") == "C.UTF-8"
+    assert held.keys() <= {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "LC_CTYPE"}
 
 
 @pytest.mark.parametrize(
@@ -155,9 +182,10 @@ def test_a_repository_of_traps_is_taken_as_text_after_a_while(
 ) -> None:
     monkeypatch.setattr("phases.reference.parse.pool.MOST_GIVEN_UP", files)
     monkeypatch.setattr("phases.reference.parse.pool.LONGEST_GIVEN_UP", seconds)
+    monkeypatch.setattr("phases.reference.parse.busy.PATIENCE", 1)
     given = dict(found([(number, "python", b"HANG = word\n") for number in range(100)], seconds=1))
     faults = [parsed.fault for parsed in given.values()]
-    assert 2 <= sum("took more than 1 s" in fault for fault in faults) <= 5
+    assert 2 <= sum("parsing it took more" in fault for fault in faults) <= 5
     assert sum("this one was not tried" in fault for fault in faults) >= 95
     assert all([piece.kind for piece in parsed.pieces] == ["text"] for parsed in given.values())
 

@@ -248,7 +248,7 @@ def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
 
 def pictures(folder: Path, content: bytes, password: str | None = None) -> dict[int, bytes]:
     (folder / "paper.pdf").write_bytes(content)
-    return pictures_of(str(folder / "paper.pdf"), password)
+    return pictures_of(str(folder / "paper.pdf"), password, {})
 
 
 def test_each_page_of_a_pdf_has_its_picture(tmp_path: Path) -> None:

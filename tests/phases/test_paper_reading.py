@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -14,11 +21,12 @@ from phases.paper.apart import read_apart
 from phases.paper.kinds import kind_of
 from phases.paper.markdown import PAGE_MARK, paper_document
 from phases.paper.pdf.letters import is_language
+from phases.paper.preview import pictures_of
 from phases.paper.reading import Reading, cure
 from phases.paper.text import read_text
 from pipeline.contract import Contracts
 from pipeline.formats import Markdown, parse_markdown
-from tests.papers import EXAMPLE, PAPER, good_pdf, pdf, scan
+from tests.papers import EXAMPLE, PAPER, ROOT, environment_of, good_pdf, pdf, scan
 from tests.strategies import QUICK
 
 
@@ -131,6 +139,82 @@ def test_a_pdf_with_a_broken_byte_never_raises(place: int, tmp_path: Path) -> No
 
 def test_a_pdf_that_is_not_there_is_broken_and_no_crash(tmp_path: Path) -> None:
     assert read_apart("pdf", str(tmp_path / "gone.pdf")).verdict == "broken"
+
+
+@pytest.fixture
+def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+    """The pids of children that read with limits of their own, but burn the processor over a file that begins with SPIN."""
+    script, pids, launched = tmp_path / "impostor.py", [], subprocess.Popen
+    script.write_text(
+        "from phases.paper import child\n"
+        "real = child._read\n"
+        "def read(kind, path, *words):\n"
+        "    if open(path, 'rb').read(4) == b'SPIN':\n"
+        "        while True: pass\n"
+        "    return real(kind, path, *words)\n"
+        "child._read = read\n"
+        "child.main()\n"
+    )
+
+    def launch(command: list[str], **how: Any) -> Any:
+        how["env"] |= {"PYTHONPATH": str(ROOT)}
+        process = launched([sys.executable, str(script), *command[4:]], **how)
+        pids.append(process.pid)
+        return process
+
+    monkeypatch.setattr("phases.paper.apart.subprocess.Popen", launch)
+    monkeypatch.setattr("phases.paper.apart.SECONDS", 2)
+    return pids
+
+
+def test_a_reader_that_burns_the_processor_is_ended(impostor: list[int], tmp_path: Path) -> None:
+    reading = reading_of(tmp_path, b"SPIN")
+    assert (reading.verdict, reading.detail) == ("broken", "reading it took more than 2 s of processor time")
+    assert len(impostor) == 1, "it is not tried again"
+
+
+def test_a_reader_that_gets_no_processor_is_waited_for(impostor: list[int], tmp_path: Path) -> None:
+    def starve() -> None:
+        while not impostor:
+            time.sleep(0.001)
+        os.kill(impostor[0], signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(impostor[0], signal.SIGCONT)
+
+    starving = threading.Thread(target=starve)
+    starving.start()
+    reading = reading_of(tmp_path, good_pdf())
+    starving.join()
+    assert (reading.verdict, len(reading.pages)) == ("ok", 2)
+
+
+def test_a_reader_that_does_nothing_at_all_is_ended(
+    impostor: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phases.paper.apart.PATIENCE", 1)
+    os.mkfifo(tmp_path / "pipe")
+    assert read_apart("html", str(tmp_path / "pipe")).detail == "reading it took more than 2 s"
+
+
+def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[dict[str, str]] = []
+    launched = subprocess.Popen
+
+    def launch(*words: Any, **how: Any) -> Any:
+        process = launched(*words, **how)
+        held.append(environment_of(process.pid))
+        return process
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setattr("phases.paper.apart.subprocess.Popen", launch)
+    (tmp_path / "paper.pdf").write_bytes(good_pdf())
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/root"}
+    assert read_apart("pdf", str(tmp_path / "paper.pdf"), environment=environment).verdict == "ok"
+    assert pictures_of(str(tmp_path / "paper.pdf"), None, environment)
+    assert len(held) == 2
+    for one in held:
+        assert one.pop("LC_ALL") == "C.UTF-8"
+        assert one.keys() <= {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "LC_CTYPE"}
 
 
 def test_the_example_paper_is_read_with_title_and_all_pages() -> None:

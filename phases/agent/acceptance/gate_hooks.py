@@ -73,6 +73,7 @@ class GateHooks:
         if found and not wrote:  # a report, say: what checks leave behind is no work
             self.commands.take_back()
             after = self.now()
+        self.commands.sync()
         refused = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
         if refused is not result:
             result = refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import platform
+import stat
 import struct
 from collections.abc import Iterable
 from functools import cache
@@ -46,9 +47,18 @@ _OWNERS = (
     *("chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr"),
     *("fremovexattr", "setxattrat", "removexattrat", "file_setattr"),
 )
-_IGNORED = ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat")
+_IGNORED = ("utime", "utimes", "futimesat")
 """Landlock does not hold back a change of mode or time outside the workspace. Refused, they would stop a plain copy
 of a file; so they do nothing, and say nothing."""
+_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+"""Calls that change a mode, and which of their arguments that is. With Landlock alone they do nothing either."""
+_MADE = {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
+_OPENED = {"open": 1, "openat": 2}
+"""Where their flags are; the mode comes after them, and is none where nothing is made."""
+_SETUID_OR_SETGID = stat.S_ISUID | stat.S_ISGID
+"""A file with one of these is a door to the rights of its owner for whoever of the host runs it."""
+_MAKES = 0o100 | 0o20000000
+"""O_CREAT, or O_TMPFILE without O_DIRECTORY, whose number differs between machines."""
 
 
 @cache
@@ -85,6 +95,14 @@ def _refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], 
     yield ("clone",), [_argument(0), (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), *no, (_ANSWER, 0, 0, _ALLOW)]
     yield ("clone3",), [_refusal(errno.ENOSYS)]  # its flags cannot be seen here; the C library then takes clone
     yield ("ioctl",), [_argument(1), *_none_of((_TIOCSTI, _TIOCLINUX))]
+    yield ("openat2",), [_refusal(errno.ENOSYS)]  # its mode cannot be seen here; who asks for it then takes openat
+    for name, place in _MODES.items():
+        yield (name,), _plain_mode(place, _refusal(0) if alone else (_ANSWER, 0, 0, _ALLOW))
+    for name, place in _MADE.items():
+        yield (name,), _plain_mode(place, (_ANSWER, 0, 0, _ALLOW))
+    for name, place in _OPENED.items():
+        made = [_argument(place), (_AND, 0, 0, _MAKES), (_EQUAL, 0, 1, 0), (_ANSWER, 0, 0, _ALLOW)]
+        yield (name,), [*made, *_plain_mode(place + 1, (_ANSWER, 0, 0, _ALLOW))]
     pair = [_argument(0), (_EQUAL, 0, 4, _AF_UNIX), _argument(1), (_AND, 0, 0, _TYPE)]
     if not alone:
         plain = [*_only((_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK))]
@@ -109,6 +127,11 @@ def _refusal(code: int) -> _Step:
 
 def _argument(number: int) -> _Step:
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * number)
+
+
+def _plain_mode(number: int, answer: _Step) -> list[_Step]:
+    """Refuses a mode that lends the rights of the file's owner or group, and answers to every other."""
+    return [_argument(number), (_AND, 0, 0, _SETUID_OR_SETGID), (_EQUAL, 1, 0, 0), _refusal(errno.EPERM), answer]
 
 
 def _zero(number: int, answer: _Step) -> list[_Step]:

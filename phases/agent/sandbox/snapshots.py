@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from phases.agent.sandbox.syncing import clock, sync_changed
 from phases.agent.sandbox.tree import (
     FILE,
     FOLDER,
@@ -70,10 +71,10 @@ class Snapshot:
         return name if isinstance(name, str) and self._digest and mark.get("index_sha256") == self._digest else None
 
     def restore(self) -> None:
-        """Makes the workspace what it was when the marked copy was taken. May be repeated. Raises StorageError."""
+        """Makes the workspace what it was when the marked copy was taken, durably. May be repeated. Raises StorageError."""
         if self.pending() is None or self._index is None:
             raise StorageError(f"there is no copy of {self._root} to go back to in {self._kept}")
-        wanted = self._index
+        wanted, began = self._index, clock()
         contents = {entry.copy: self._copy(entry) for entry in wanted.values() if entry.kind == FILE}
         folders = {path for path, entry in wanted.items() if entry.kind == FOLDER}
         with opened_root(self._root) as root:
@@ -86,6 +87,7 @@ class Snapshot:
                     put_back(root, wanted[path], contents.get(wanted[path].copy, b""))
             for path in sorted(folders, reverse=True):
                 give_mode(root, wanted[path])
+        sync_changed(self._root, began)
 
     def drop(self) -> None:
         """Forgets the mark. The copies stay, for the next time."""

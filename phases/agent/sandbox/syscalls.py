@@ -104,6 +104,14 @@ chmod 90 -
 fchmod 91 52
 fchmodat 268 53
 fchmodat2 452 452
+open 2 -
+openat 257 56
+openat2 437 437
+creat 85 -
+mkdir 83 -
+mkdirat 258 34
+mknod 133 -
+mknodat 259 33
 chown 92 -
 fchown 93 55
 lchown 94 -

@@ -17,12 +17,13 @@ FILE, FOLDER, LINK, PIPE, OTHER = "file", "folder", "link", "pipe", "other"
 LARGEST_FILE = 2 * 2**20
 LARGEST_TREE = 256 * 2**20
 MOST_ENTRIES = 20_000
-_DEEPEST = 64
+DEEPEST = 64
 _SIGNS = 7
 _UNSETTLED_NS = 100_000_000
 """The clock of a file system may stand still for so long: what changed less before it was looked at could change once
 more without a sign of it."""
-_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = ((stat.S_ISREG, FILE), (stat.S_ISDIR, FOLDER), (stat.S_ISLNK, LINK), (stat.S_ISFIFO, PIPE))
 
 
@@ -71,7 +72,7 @@ def entries_of(root: int) -> list[Entry]:
     try:
         for entry in _walk(root, "", lambda path: True):
             left -= entry.size
-            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES or entry.path.count("/") > _DEEPEST:
+            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES or entry.path.count("/") > DEEPEST:
                 raise Unkept(entry.path)
             if entry.kind != OTHER:
                 found.append(entry)
@@ -89,7 +90,7 @@ def read_file(root: int, path: str) -> tuple[bytes, Entry]:
     """The content of a file, and the signs that it had. Raises Unkept."""
     with _parent(root, path) as (folder, name):
         try:
-            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+            descriptor = os.open(name, OPEN_FILE, dir_fd=folder)
         except OSError as error:
             raise Unkept(path) from error
         with os.fdopen(descriptor, "rb") as file:
@@ -161,7 +162,7 @@ def _walk(folder: int, prefix: str, enters: Callable[[str], bool]) -> Iterator[E
                 inner.append(each.name)
             yield entry
     for name in inner:
-        if prefix.count("/") > _DEEPEST:
+        if prefix.count("/") > DEEPEST:
             raise Unkept(prefix)
         descriptor = _opened(name, folder)
         try:
@@ -185,14 +186,14 @@ def _entry(path: str, status: os.stat_result, *, folder: int) -> Entry:
 def _opened(name: str, folder: int | None) -> int:
     """A folder; one that its owner shut out everybody from, himself among them, is opened up first."""
     try:
-        return os.open(name, _OPEN_FOLDER, dir_fd=folder)
+        return os.open(name, OPEN_FOLDER, dir_fd=folder)
     except PermissionError:
         held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             os.chmod(f"/proc/self/fd/{held}", 0o700)
         finally:
             os.close(held)
-        return os.open(name, _OPEN_FOLDER, dir_fd=folder)
+        return os.open(name, OPEN_FOLDER, dir_fd=folder)
 
 
 @contextmanager
@@ -224,7 +225,7 @@ def _replace_content(folder: int, name: str, entry: Entry, content: bytes) -> No
     descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
     try:
         write_all(descriptor, content)
-        os.fchmod(descriptor, entry.mode)
+        os.fchmod(descriptor, entry.mode & ~(stat.S_ISUID | stat.S_ISGID))
         os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
     finally:
         os.close(descriptor)

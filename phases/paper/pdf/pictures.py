@@ -13,9 +13,10 @@ MOST_PAGES = 60
 
 
 def main() -> None:
-    """Draws the PDF named first into the folder named second; its password comes from standard input."""
-    set_limits()
-    path, folder, password = sys.argv[1], sys.argv[2], sys.stdin.read()
+    """Draws the PDF named first into a folder, in so many seconds; its password comes from standard input."""
+    path, folder, seconds = sys.argv[1:4]
+    set_limits(int(seconds))
+    password = sys.stdin.read()
     for number in range(1, MOST_PAGES + 1):
         picture = drawn(path, password or None, number, DOTS_PER_INCH)
         if picture is None:

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from phases.reference.fetch.apart import refuse_own
 from phases.reference.fetch.cloning import Bench, cloned
 from phases.reference.fetch.folders import Folder, folder_content, folder_repositories
-from phases.reference.fetch.keeping import keep, kept
+from phases.reference.fetch.keeping import keep, keep_edits, kept
 from phases.reference.fetch.manifests import Manifest, manifest_path
 from phases.reference.fetch.names import printable, slug_of
 from phases.reference.fetch.removing import TEMPORARY, drop, remove, strangers, sweep
 from phases.reference.fetch.values import BY_HAND, Git, Refused, Rules, Wanted
 from phases.reference.values import BASIS
-from pipeline.files import failure, make_folder, read_bytes, sha256
+from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.web.addresses import Forbidden, Target, shown, target_of
 from pipeline.web.answers import DownloadError
 
@@ -58,6 +58,7 @@ def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: G
             refused.append({"url": order.wanted.url, "why": str(error)})
             continue
         repositories.append(_row(manifest, order.wanted))
+    _sync_names(into)
     tell(len(orders), len(orders), "")
     return {
         "version": 2,
@@ -117,6 +118,7 @@ def _had(order: _Order, into: str, rules: Rules, git: Git) -> Manifest:
     """The manifest of a repository that is there, or is now. Folders of the user's may change, and are read anew."""
     if isinstance(order.source, Target) and (manifest := kept(order.name, order.wanted.url, into)):
         return manifest
+    keep_edits(order.name, into)
     temporary = os.path.join(into, TEMPORARY + order.name)
     _make(temporary)
     try:
@@ -145,6 +147,14 @@ def _make(folder: str) -> None:
         os.mkdir(folder, 0o700)
     except OSError as error:
         raise failure("make", folder, error) from error
+
+
+def _sync_names(folder: str) -> None:
+    """What a run before this one made may have been cut off before its name was durable."""
+    try:
+        sync_folder(folder)
+    except OSError as error:
+        raise failure("sync", folder, error) from error
 
 
 def _row(manifest: Manifest, wanted: Wanted) -> dict[str, Any]:

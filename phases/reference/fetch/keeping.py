@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -16,8 +15,12 @@ from phases.reference.fetch.manifests import Manifest, is_sound, manifest_of, ma
 from phases.reference.fetch.names import printable
 from phases.reference.fetch.removing import TEMPORARY, drop, is_free
 from phases.reference.fetch.values import LARGEST_FILE, Refused, Source
-from pipeline.files import failure, replace_file, sha256, sync_folder, write_durable
+from pipeline.files import failure, make_folder, replace_file, sha256, sync_folder, sync_tree, write_durable
 from pipeline.formats import dump_json
+
+_MOST_ADDED = 1000
+"""Files that somebody put among those of a repository: more are not told of."""
+_LONGEST_NAME = 120
 
 
 def keep(source: Source, name: str, url: str, into: str, in_place: Callable[[], None]) -> Manifest:
@@ -52,22 +55,57 @@ def keep(source: Source, name: str, url: str, into: str, in_place: Callable[[], 
 
 def kept(name: str, url: str, into: str) -> Manifest | None:
     """The manifest of a repository that is there already, each byte of it; None where it has to be made."""
-    try:
-        manifest = manifest_of(name, into)
-        if manifest is None or not is_sound(manifest) or manifest["url"] != url:
-            return None
-        listed = {row["path"]: (row["bytes"], row["sha256"]) for row in manifest["files"]}
-        with opened(into, [name]) as tree:
-            there = [found.path.decode("utf-8") for found in islice(walk(tree), len(manifest["files"]) + 1)]
-            if sorted(there) != sorted(listed):
-                return None
-            for path, known in listed.items():
-                data = read_beneath(tree, path, LARGEST_FILE)
-                if (len(data), sha256(data)) != known:
-                    return None
-    except (OSError, ValueError):
+    manifest = manifest_of(name, into)
+    if manifest is None or not is_sound(manifest) or manifest["url"] != url or next(changes_in(name, into), None):
         return None
     return manifest
+
+
+def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
+    """What is not as the manifest of a repository says: paths in it, with `edited`, `added` or `missing`.
+
+    The path of the whole repository is empty. Nothing, where there is no sound manifest that could say how it was.
+    """
+    manifest = manifest_of(name, into)
+    if manifest is None or not is_sound(manifest):
+        return
+    listed = {row["path"]: (row["bytes"], row["sha256"]) for row in manifest["files"]}
+    try:
+        with opened(into, [name]) as tree:
+            there = {
+                found.path.decode("utf-8", "backslashreplace")
+                for found in islice(walk(tree), len(listed) + _MOST_ADDED)
+            }
+            for path in sorted({*there, *listed}):
+                if path not in listed or path not in there:
+                    yield path, "missing" if path in listed else "added"
+                elif _digest(tree, path) != listed[path]:
+                    yield path, "edited"
+    except FileNotFoundError:
+        yield "", "missing"
+    except OSError:
+        yield "", "edited"
+
+
+def keep_edits(name: str, into: str) -> None:
+    """Copies what somebody changed in a repository to edited/ in the task: it is made anew. Raises StorageError."""
+    edits = [path for path, what in changes_in(name, into) if path and what != "missing"]
+    folder = os.path.join(os.path.dirname(into), "edited")
+    for path in edits:
+        with suppress(OSError, UnicodeEncodeError), opened(into, [name]) as tree:
+            data = read_beneath(tree, path, LARGEST_FILE)
+            make_folder(folder)
+            flat = f"code_base/{name}/{path}".replace("/", "__")[-_LONGEST_NAME:]
+            write_durable(os.path.join(folder, f"{flat}.{sha256(data)[:12]}"), data)
+
+
+def _digest(tree: int, path: str) -> tuple[int, str] | None:
+    """Of a file as it is now; None where it is none that could have been kept."""
+    try:
+        data = read_beneath(tree, path, LARGEST_FILE)
+    except OSError:
+        return None
+    return len(data), sha256(data)
 
 
 def _written(source: Source, tree: str) -> tuple[list[dict[str, Any]], int, Mapping[str, bytes]]:
@@ -88,9 +126,9 @@ def _written(source: Source, tree: str) -> tuple[list[dict[str, Any]], int, Mapp
             rows.append({"path": path, "bytes": len(data), "sha256": sha256(data)})
             if may_name_a_licence(path):
                 telling[path] = data
-        _sync(root)
     finally:
         os.close(root)
+    sync_tree(tree)
     return rows, pointers, telling
 
 
@@ -118,11 +156,3 @@ def _put(tree: str, manifest: str, name: str, into: str) -> None:
         sync_folder(into)
     except OSError as error:
         raise failure("write", os.path.join(into, name), error) from error
-
-
-def _sync(folder: int) -> None:
-    """Makes all that was written durable at once: one call for a repository, and not one for each file."""
-    with suppress(AttributeError, OSError):
-        if ctypes.CDLL(None, use_errno=True).syncfs(folder) == 0:
-            return
-    os.sync()

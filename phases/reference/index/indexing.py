@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from phases.reference.index.cache import Cache, Row
@@ -57,6 +58,7 @@ class _Work(NamedTuple):
     tell: Callable[[str], None]
     in_place: Callable[[], None]
     made_by: str
+    environment: Mapping[str, str]
 
 
 def index_repositories(
@@ -66,6 +68,7 @@ def index_repositories(
     check_row: CheckRow,
     tell: Callable[[str], None] = lambda text: None,
     in_place: Callable[[], None] = lambda: None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> list[RepositoryIndex]:
     """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
 
@@ -77,7 +80,7 @@ def index_repositories(
     in_place()
     make_folder(into)
     _remove_others(into, names)
-    work = _Work(code_base, into, check_row, tell, in_place, made_by())
+    work = _Work(code_base, into, check_row, tell, in_place, made_by(), environment)
     return with_cache(os.path.join(into, NAME), lambda cache: _index_all(work, names, cache))
 
 
@@ -137,7 +140,7 @@ def _take_in(work: _Work, folder: Folder, sources: Sequence[Source], cache: Cach
     waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
     given_up: set[tuple[str, str]] = set()
     count = 0
-    with Parsers() as parsers:
+    with Parsers(environment=work.environment) as parsers:
         while waiting:
             lost = _copy(work, folder, waiting, given_up, cache)
             first = {(one.sha256, one.language): one for one in reversed(lost)}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 from phases.reference.parse.frames import Nonsense
 from phases.reference.parse.one_parser import OneParser
 from phases.reference.parse.parsed import Parsed
+from pipeline.workers import PATIENCE
 
 _FILES_AT_CHILD, _BYTES_AT_CHILD = 32, 1024 * 1024
 """What a child has at most, the file that it works on among it: it must not stand idle while its parent writes."""
@@ -39,9 +41,9 @@ class Job(NamedTuple):
 class Busy:
     """A child, with the files that it has."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self.child = OneParser(int(seconds))
+    def __init__(self, seconds: float, environment: Mapping[str, str]) -> None:
+        self._seconds = seconds * PATIENCE  # of the clock: the child counts its processor time itself
+        self.child = OneParser(int(seconds), environment)
         self.jobs: deque[Job] = deque()
         self._bytes = 0
         self.until = 0.0

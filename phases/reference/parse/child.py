@@ -64,9 +64,9 @@ def _set_limits() -> None:
 
 
 def _allow(seconds: int) -> None:
-    """So much more processor time for the next file; the parent's clock is the other end of the same rope."""
+    """So much more processor time for the next file: where it is used up, SIGXCPU ends this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    allowed = int(used.ru_utime + used.ru_stime) + seconds + 2
+    allowed = int(used.ru_utime + used.ru_stime) + seconds + 1
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 

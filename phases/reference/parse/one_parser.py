@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from phases.reference.parse.frames import LARGEST, LENGTHS, Nonsense, frame, header, parsed_in
 from phases.reference.parse.parsed import Parsed
 from pipeline.errors import PhaseError
+from pipeline.workers import worker_environment
 
 _CHUNK = 1 << 18
 _PIPE = 1 << 20
@@ -21,9 +23,9 @@ _PIPE = 1 << 20
 class OneParser:
     """A running child. It answers files in the order they were asked; nothing here ever waits for it."""
 
-    def __init__(self, seconds: int) -> None:
-        """`seconds` of processor time for each file."""
-        self._process = _started(seconds)
+    def __init__(self, seconds: int, environment: Mapping[str, str]) -> None:
+        """`seconds` of processor time for each file; `environment` is the user's, of which little is passed on."""
+        self._process = _started(seconds, environment)
         if not self._process.stdin or not self._process.stdout:
             raise OSError("a parser was started without its pipes")
         self.questions, self.answers = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -119,7 +121,7 @@ class OneParser:
         return self._process.returncode
 
 
-def _started(seconds: int) -> subprocess.Popen[bytes]:
+def _started(seconds: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-m", "phases.reference.parse.child", str(max(1, seconds))],
@@ -127,6 +129,7 @@ def _started(seconds: int) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
+            env=worker_environment(environment),
             start_new_session=True,
         )
     except OSError as error:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from types import TracebackType
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
 from phases.reference.parse.busy import Busy, Job
 from phases.reference.parse.frames import GIVEN_UP, Nonsense
 from phases.reference.parse.one_parser import not_started
 from phases.reference.parse.parsed import Parsed
+from pipeline.workers import PATIENCE
 
 SECONDS = 20.0
 _MOST_CHILDREN = 4
@@ -41,10 +43,15 @@ class _Given(NamedTuple, Generic[Key]):
 class Parsers:
     """Children that parse, started when there is something to parse, ended with the block."""
 
-    def __init__(self, count: int | None = None, seconds: float = SECONDS) -> None:
-        """`count` children at most (one for each processor, four at most, if not given); `seconds` that one file may take."""
+    def __init__(
+        self, count: int | None = None, seconds: float = SECONDS, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`count` children at most (one for each processor, four at most, if not given); `seconds` of processor time for a file.
+
+        `environment` is the user's, of which little is passed on to the children.
+        """
         self._count = max(1, count if count is not None else min(_MOST_CHILDREN, _processors()))
-        self._seconds = seconds
+        self._seconds, self._environment = seconds, environment
         self._children: list[Busy] = []
         self._waiting: deque[Job] = deque()
         self._done: dict[int, Parsed] = {}
@@ -117,7 +124,7 @@ class Parsers:
             if one.child.answers in ready:
                 self._hear(one)
             if one in self._children and one.jobs and time.monotonic() >= one.until:
-                self._give_up(one, f"{GIVEN_UP}parsing it took more than {self._seconds:g} s", again=False)
+                self._give_up(one, f"{GIVEN_UP}parsing it took more than {self._seconds * PATIENCE:g} s", again=False)
 
     def _spare(self) -> None:
         """Where too much was given up already, takes what waits as text, and what fails as that too as nothing."""
@@ -148,7 +155,7 @@ class Parsers:
         free = min(self._children, key=lambda one: len(one.jobs), default=None)
         most = self._count if job.number >= _TINY_JOB else 1
         if len(self._children) < most and (free is None or free.jobs):
-            free = Busy(self._seconds)
+            free = Busy(self._seconds, self._environment)
             self._children.append(free)
         return free if free and free.takes(job) else None
 
@@ -167,6 +174,8 @@ class Parsers:
         """Ends a child that failed. Its first file is tried again if it may, then as plain text: a search still finds it."""
         jobs, spent = list(one.jobs), one.spent
         code = self._end(one)
+        if code == -signal.SIGXCPU:
+            why, again = f"{GIVEN_UP}parsing it took more than {self._seconds:g} s of processor time", False
         self._waiting.extendleft(reversed(jobs[1:]))
         if not one.child.is_ready:
             self._waiting.extendleft(jobs[:1])
