@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.model import Message, Model, Reply, Request, ToolCall
+from phases.agent.model import Message, Model, Reply, Request, ToolCall, reply_from_json, reply_to_json
 from phases.agent.models import openai_chat
 from phases.agent.models.connection import Waits
 from phases.agent.models.opening import Access, open_model
@@ -114,6 +114,29 @@ def test_calls_come_whole_with_text_beside_them(wire: str) -> None:
         ("Write", {"path": "a.py", "content": "x = 'ü'\n"}),
         ("Read", {"path": "b"}),
     ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["x = 1\ny = 2\n", "if x:\n\treturn 1\n", "a\r\nb\r\n", "a\\nb"],
+    ids=["line breaks", "tabs", "Windows line breaks", "an escape beside them"],
+)
+def test_arguments_with_raw_line_breaks_and_tabs_in_their_texts_are_read(content: str, wire: str) -> None:
+    raw = '{"path": "a.py", "content": "' + content + '"}'
+    reply = asked(wire, Says(calls=(Call("Write", raw),)))
+    assert (reply.outcome, reply.detail) == ("ok", "")
+    assert reply.calls[0].arguments == {"path": "a.py", "content": content.replace("\\n", "\n")}
+    assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
+
+
+def test_a_tab_in_an_event_itself_is_read() -> None:
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "a\tb"}, "finish_reason": "stop"}]}\n\n'
+    assert asked("openai", always(Raw([event, sse("[DONE]")]))).text == "a\tb"
+
+
+def test_arguments_that_are_cut_off_in_a_text_are_of_no_use_all_the_same(wire: str) -> None:
+    reply = asked(wire, Says(calls=(Call("Write", '{"content": "x\ny'),)))
+    assert (reply.outcome, reply.calls) == ("malformed", ())
 
 
 def test_a_call_without_arguments_has_none(wire: str) -> None:

@@ -114,7 +114,7 @@ class Draft:
     def _checked(self, call: _Call) -> ToolCall:
         whole = "".join(call.pieces)
         try:
-            arguments = parse_json(whole.encode("utf-8", "surrogatepass")) if whole.strip() else {}
+            arguments = parse_json(whole.encode("utf-8", "surrogatepass"), strict=False) if whole.strip() else {}
         except FormatError as error:
             raise malformed(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
@@ -138,7 +138,7 @@ class Draft:
 def parsed(server: Server, data: str) -> dict[str, Any]:
     """The JSON object that an event holds. Raises ReplyError."""
     try:
-        value = parse_json(data.encode("utf-8", "surrogatepass"))
+        value = parse_json(data.encode("utf-8", "surrogatepass"), strict=False)
     except FormatError as error:
         raise malformed(server, f"a broken piece of a reply ({error})") from error
     if not isinstance(value, dict):
