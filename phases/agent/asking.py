@@ -21,6 +21,7 @@ from phases.agent.model import (
     Model,
     Reply,
     Request,
+    message_of,
     most_tokens,
     reply_from_json,
     reply_to_json,
@@ -126,7 +127,10 @@ def _usable(reply: Reply, longest: int) -> Reply:
     size = Message("assistant", reply.text, reply.calls).tokens
     if reply.outcome == OK and longest and size > longest:
         told = f"about {size:,} tokens, and there is room for {longest:,}"
-        return replace(reply, outcome=TRUNCATED, text="", calls=(), detail=f"it is longer than is allowed ({told})")
+        told = f"it is longer than is allowed ({told})"
+        return replace(reply, outcome=TRUNCATED, text="", calls=(), reasoning={}, detail=told)
+    if longest and message_of(reply).tokens > longest:
+        return replace(reply, reasoning={})  # it can be shown again without what the model thought
     return reply
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -38,18 +38,22 @@ class Message:
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What came before the text, as the reply holds it."""
 
     @cached_property
     def digest(self) -> bytes:
         """The sha256 of all of it."""
         calls = [[call.id, call.name, dict(call.arguments)] for call in self.calls]
-        return hashlib.sha256(json.dumps([self.role, self.text, calls, self.call_id], sort_keys=True).encode()).digest()
+        parts = [self.role, self.text, calls, self.call_id, *([dict(self.reasoning)] if self.reasoning else [])]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
     @cached_property
     def tokens(self) -> int:
         """About how many tokens it takes."""
         calls = sum(tokens_of(json.dumps(dict(call.arguments))) + 10 for call in self.calls)
-        return tokens_of(self.text) + calls + 4
+        reasoning = tokens_of(json.dumps(dict(self.reasoning))) if self.reasoning else 0
+        return tokens_of(self.text) + calls + reasoning + 4
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class Reply:
     detail: str = ""
     wait: float | None = None
     """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
 
 
 class Check(NamedTuple):
@@ -149,12 +155,21 @@ def most_tokens(window: int) -> int:
     return min(MOST_TOKENS, window // 4)
 
 
+def message_of(reply: Reply) -> Message:
+    """A reply as part of the next question."""
+    return Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning)
+
+
 def reply_to_json(reply: Reply) -> dict[str, Any]:
-    """A reply as the journal and recordings keep it."""
+    """A reply as the journal and recordings keep it; what few replies have stands there only where they have it."""
     calls = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in reply.calls]
-    return {**vars(reply), "calls": calls}
+    row = {**vars(reply), "calls": calls}
+    return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
+_RARE = ("reasoning",)
+OWNER = "model"
+"""The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")
 """What a journal notes beside a reply: who gave it, and what for."""
 
@@ -162,4 +177,7 @@ BESIDE = ("model", "about")
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
     """A reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
-    return Reply(**{**{name: value for name, value in row.items() if name not in BESIDE}, "calls": calls})
+    told = row.get("reasoning")
+    reasoning = told if isinstance(told, dict) else {}
+    kept = {name: value for name, value in row.items() if name not in BESIDE}
+    return Reply(**{**kept, "calls": calls, "reasoning": reasoning})

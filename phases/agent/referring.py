@@ -175,10 +175,10 @@ def _asked(messages: Sequence[Message], ids: set[str], conversation: Conversatio
             rows, problems = _read(reply.text, ids, breach)
             if not problems:
                 return helps_of(rows, _MOST_HELPS)
-            asked = again(messages, reply.text, refusal(problems))
+            asked = again(messages, reply, refusal(problems))
         else:
             problems = [f"it was {reply.outcome} ({reply.detail[:300]})"]
-            asked = again(messages, "", f"Your reply could not be used: {problems[0]}. Be short.")
+            asked = again(messages, None, f"Your reply could not be used: {problems[0]}. Be short.")
     raise _NotRefined(
         f"{conversation.model.name} gave no ranking of the references that can be used; it was told {_MOST_REPAIRS} times what "
         f"is wrong, and the last reply still has this fault: {problems[0]}"
@@ -205,5 +205,6 @@ def _read(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]
 
 def _digest(messages: Sequence[Message]) -> str:
     """Of all that is sent."""
-    parts = [part for message in messages for part in (message.role, message.text)]
+    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
+    parts += [message.digest for message in messages if message.reasoning]
     return sha256(b"".join(map(digest_of, [*parts, json.dumps(_SCHEMA, sort_keys=True)]))).hexdigest()

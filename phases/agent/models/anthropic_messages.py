@@ -12,11 +12,13 @@ from phases.agent.models.anthropic_stream import read_stream
 from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.prices import Tariff
+from phases.agent.models.reasoning import given_back, in_their_order, refuses_reasoning
 from phases.agent.models.streams import check_of, pieces_of
-from phases.agent.models.verdicts import ReplyError
+from phases.agent.models.verdicts import ReplyError, Server
 
 _KEEP = {"type": "ephemeral"}
 """Marks where the part of a request ends that the provider may keep in its cache."""
+_REFUSED = 400
 _NOTHING = "(nothing)"
 """In place of an empty text, which the provider refuses."""
 
@@ -31,9 +33,12 @@ class AnthropicMessages:
         """One reply. The schema is left out: the caller checks what comes back either way."""
         draft = Draft(self._line.server, request, self._tariff)
         try:
-            with self._opened(_body(self._line.server.model, request)) as pieces:
+            with self._opened(_body(self._line.server, request)) as pieces:
                 return read_stream(self._line.server, draft, pieces)
         except ReplyError as error:
+            if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
+                plain = [replace(message, reasoning={}) for message in request.messages]
+                return self.ask(replace(request, messages=plain))
             return draft.failed(error)
 
     def check(self) -> Check:
@@ -81,10 +86,15 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def _body(model: str, request: Request) -> dict[str, Any]:
+def _body(server: Server, request: Request) -> dict[str, Any]:
     system = [message.text for message in request.messages if message.role == "system"]
-    messages = _messages([message for message in request.messages if message.role != "system"])
-    body: dict[str, Any] = {"model": model, "max_tokens": request.most_tokens, "messages": messages, "stream": True}
+    messages = _messages([message for message in request.messages if message.role != "system"], server)
+    body: dict[str, Any] = {
+        "model": server.model,
+        "max_tokens": request.most_tokens,
+        "messages": messages,
+        "stream": True,
+    }
     if any(text.strip() for text in system):
         body["system"] = [{"type": "text", "text": clean("\n\n".join(system)), "cache_control": _KEEP}]
     if request.tools:
@@ -97,23 +107,23 @@ def _body(model: str, request: Request) -> dict[str, Any]:
     return body
 
 
-def _messages(transcript: list[Message]) -> list[dict[str, Any]]:
+def _messages(transcript: list[Message], server: Server) -> list[dict[str, Any]]:
     """The transcript as turns of user and assistant: what belongs to one side in a row is one message."""
     messages: list[dict[str, Any]] = []
     for message in transcript:
         role = "assistant" if message.role == "assistant" else "user"
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": []})
-        messages[-1]["content"] += _blocks(message)
+        messages[-1]["content"] += _blocks(message, server)
     return messages
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _blocks(message: Message, server: Server) -> list[dict[str, Any]]:
     text = clean(message.text)
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)} for call in message.calls
     ]
-    said = [{"type": "text", "text": text}] if text.strip() else []
-    return [*said, *calls] or [{"type": "text", "text": _NOTHING}]
+    said = [*in_their_order(text, given_back(message, server), calls)]
+    return said or [{"type": "text", "text": _NOTHING}]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from phases.agent.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, tokens_of
 from phases.agent.models.depth import is_deep
 from phases.agent.models.prices import Tariff, Usage
+from phases.agent.models.reasoning import Thoughts
 from phases.agent.models.verdicts import ReplyError, Server, malformed
 from pipeline.errors import FormatError
-from pipeline.formats import parse_json
+from pipeline.formats import dump_json_line, parse_json
 
 LARGEST_REPLY = 4 * 1024 * 1024
 MOST_CALLS = 500
@@ -37,6 +38,8 @@ class _Call:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list)
+    extra: object = None
+    """What a server wants back with the call."""
 
 
 class Draft:
@@ -44,6 +47,7 @@ class Draft:
 
     def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
         self.counted = Counted()
+        self.thoughts = Thoughts(server, lambda piece: self._taken(piece, "reasoning"))
         self._server, self._request, self._tariff = server, request, tariff
         self._text: list[str] = []
         self._refusal: list[str] = []
@@ -83,6 +87,13 @@ class Draft:
             raise malformed(self._server, "arguments of a call that it never began")
         self._open[key].pieces.append(self._taken(piece, "arguments"))
 
+    def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
+        """Takes what a server sends beside a call, and wants back with it."""
+        if is_deep(extra):
+            raise malformed(self._server, "something beside a call that is nested too deeply")
+        self._taken(dump_json_line(extra).decode(), "what stands beside a call")
+        self._open[key].extra = extra
+
     def whole(self, outcome: str, detail: str = "") -> Reply:
         """The reply, now that the end mark is there; `outcome` is what the server's reason for ending means."""
         if outcome == REFUSED or self._refusal:
@@ -93,7 +104,8 @@ class Draft:
         calls = tuple(self._checked(call) for call in self._calls)
         if not calls and not self.text.strip():
             return self._reply(EMPTY, f"{self._server.host} sent a reply with nothing in it")
-        return self._reply(OK, "", _numbered(calls, self._request.messages))
+        reasoning = self.thoughts.whole([call.extra for call in self._calls])
+        return replace(self._reply(OK, "", _numbered(calls, self._request.messages)), reasoning=reasoning)
 
     def failed(self, error: ReplyError) -> Reply:
         """What there is instead of a reply. Text that came before is kept, and counted: it was made, so it may be charged."""
