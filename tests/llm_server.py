@@ -46,12 +46,6 @@ class Says:
 
     text: str = ""
     calls: Sequence[Call] = ()
-    thinks: str = ""
-    """reasoning_content, or the thinking of a block that is signed; before the text."""
-    details: Sequence[Mapping[str, Any]] = ()
-    """Pieces of OpenRouter's reasoning_details, each in a chunk of its own."""
-    redacted: str = ""
-    """The data of a redacted_thinking block, behind the thinking one."""
     finish: str | None = ""
     """As OpenAI calls it; empty: what fits; None: none is sent."""
     tokens_in: int | None = 100
@@ -65,6 +59,12 @@ class Says:
     """Whether the end mark is sent."""
     then: Sequence[bytes] = ()
     """Bytes in place of the reason for ending and the end mark."""
+    thinks: str = ""
+    """reasoning_content, or the thinking of a block that is signed; before the text."""
+    details: Sequence[Mapping[str, Any]] = ()
+    """Pieces of OpenRouter's reasoning_details, each in a chunk of its own."""
+    redacted: str = ""
+    """The data of a redacted_thinking block, behind the thinking one."""
 
 
 @dataclass(frozen=True)
@@ -263,8 +263,9 @@ def openai_chunks(says: Says) -> Iterator[bytes]:
     for start in range(0, len(says.text), says.piece):
         yield openai_chunk({"content": says.text[start : start + says.piece]})
     for place, one in enumerate(says.calls):
-        head = {"index": place, "id": _id(one, place), "type": "function"}
-        head |= {"extra_content": one.extra} if one.extra else {}
+        head: dict[str, Any] = {"index": place, "id": _id(one, place), "type": "function"}
+        if one.extra:
+            head["extra_content"] = one.extra
         yield openai_chunk({"tool_calls": [{**head, "function": {"name": one.name, "arguments": ""}}]})
         for start in range(0, len(one.arguments), says.piece):
             part = {"arguments": one.arguments[start : start + says.piece]}
@@ -312,8 +313,8 @@ def anthropic_events(says: Says) -> Iterator[bytes]:
         yield _typed("content_block_stop", index=place)
         place += 1
     if says.redacted:
-        block = {"type": "redacted_thinking", "data": says.redacted}
-        yield _typed("content_block_start", index=place, content_block=block)
+        hidden = {"type": "redacted_thinking", "data": says.redacted}
+        yield _typed("content_block_start", index=place, content_block=hidden)
         yield _typed("content_block_stop", index=place)
         place += 1
     if says.text:

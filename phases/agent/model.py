@@ -19,6 +19,7 @@ OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, TR
 MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
 _BYTES_A_TOKEN = 3
+_LONGEST_REPLY = 131_072
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,17 @@ class Reply:
     """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
+    room: int = 0
+    """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+
+
+class Room(NamedTuple):
+    """How many tokens a reply may have, what the model thinks among them."""
+
+    first: int = 0
+    """0: as most_tokens says."""
+    most: int = _LONGEST_REPLY
+    """Where the first was used up in thinking."""
 
 
 class Check(NamedTuple):
@@ -128,6 +140,12 @@ class Model(Protocol):
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost, in US dollars; 0.0 where that is not known."""
         ...
+
+
+def room_of(model: Model) -> Room:
+    """How long its replies may be, where it says so."""
+    room = getattr(model, "room", None)
+    return room if isinstance(room, Room) else Room()
 
 
 class _Opens(Protocol):
@@ -167,7 +185,7 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
-_RARE = ("reasoning",)
+_RARE = ("reasoning", "room")
 OWNER = "model"
 """The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")

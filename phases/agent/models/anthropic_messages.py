@@ -9,7 +9,7 @@ from typing import Any
 
 from phases.agent.model import FATAL, Check, Message, Reply, Request
 from phases.agent.models.anthropic_stream import read_stream
-from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.connection import QUICK, Line, faults_named, http_client, line_for, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.prices import Tariff
 from phases.agent.models.reasoning import given_back, in_their_order, refuses_reasoning
@@ -33,7 +33,7 @@ class AnthropicMessages:
         """One reply. The schema is left out: the caller checks what comes back either way."""
         draft = Draft(self._line.server, request, self._tariff)
         try:
-            with self._opened(_body(self._line.server, request)) as pieces:
+            with self._opened(_body(self._line.server, request), request.most_tokens) as pieces:
                 return read_stream(self._line.server, draft, pieces)
         except ReplyError as error:
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
@@ -54,9 +54,9 @@ class AnthropicMessages:
         return check_of(line.server, None, listing)
 
     @contextmanager
-    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(self._line) as (sdk, client), ExitStack() as stack:
+        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.messages.with_streaming_response.create
             with faults_named(sdk, server):
                 response = stack.enter_context(create(**body))

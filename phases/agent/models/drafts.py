@@ -18,6 +18,9 @@ from pipeline.formats import dump_json_line, parse_json
 
 LARGEST_REPLY = 4 * 1024 * 1024
 MOST_CALLS = 500
+_AT_THE_LIMIT = ("length", "max_tokens")
+_LITTLE = 5
+"""An answer that is a fifth of what came, or less, has hardly begun."""
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GOOD_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -31,6 +34,8 @@ class Counted(NamedTuple):
     written: int = 0
     """Of tokens_in: those that went into the provider's cache, which some charge more for."""
     usd: float | None = None
+    thought: int | None = None
+    """Of out: those that were spent on reasoning."""
 
 
 @dataclass
@@ -47,13 +52,13 @@ class Draft:
 
     def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
         self.counted = Counted()
-        self.thoughts = Thoughts(server, lambda piece: self._taken(piece, "reasoning"))
+        self.thoughts = Thoughts(server, self._taken_thought)
         self._server, self._request, self._tariff = server, request, tariff
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: list[_Call] = []
         self._open: dict[object, _Call] = {}
-        self._bytes = self._characters = 0
+        self._bytes = self._characters = self._thought_bytes = 0
 
     @property
     def text(self) -> str:
@@ -99,6 +104,9 @@ class Draft:
         if outcome == REFUSED or self._refusal:
             said = self._server.quote("".join(self._refusal) or self.text)
             return self._reply(REFUSED, f"{self._server.host} refused to answer" + (f": {said}" if said else ""))
+        if outcome == TRUNCATED and detail in _AT_THE_LIMIT and self._still_thought():
+            cut = self._reply(TRUNCATED, f"the model was cut off while it still thought ({detail})")
+            return replace(cut, room=self._request.most_tokens)
         if outcome == TRUNCATED:
             return self._reply(TRUNCATED, f"the reply was cut off at the limit ({detail})")
         calls = tuple(self._checked(call) for call in self._calls)
@@ -112,6 +120,18 @@ class Draft:
         charged = bool(self._bytes) or self.counted.tokens_in is not None
         reply = self._reply(error.outcome, str(error)) if charged else Reply(error.outcome, detail=str(error))
         return replace(reply, wait=error.wait)
+
+    def _still_thought(self) -> bool:
+        """Whether there is no answer, or the least part of one, in what has come."""
+        spoken = self._bytes - self._thought_bytes
+        hidden = (self.counted.thought or 0) * _LITTLE >= (self.counted.out or 0) * (_LITTLE - 1) > 0
+        return not (self.text.strip() or self._calls) or self._thought_bytes >= spoken * _LITTLE or hidden
+
+    def _taken_thought(self, piece: object) -> str:
+        before = self._bytes
+        taken = self._taken(piece, "reasoning")
+        self._thought_bytes += self._bytes - before
+        return taken
 
     def _taken(self, piece: object, what: str) -> str:
         if not isinstance(piece, str):

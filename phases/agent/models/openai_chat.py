@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from phases.agent.model import FATAL, Check, Message, Reply, Request
-from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, line_for, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.openai_stream import read_stream
 from phases.agent.models.prices import Tariff
@@ -40,7 +40,7 @@ class OpenAIChat:
         while True:
             draft = Draft(self._line.server, request, self._tariff)
             try:
-                with self._opened(self._body(request, without)) as pieces:
+                with self._opened(self._body(request, without), request.most_tokens) as pieces:
                     reply = read_stream(self._line.server, draft, pieces)
             except ReplyError as error:
                 if lacks := self._lacks(error, request, without):
@@ -66,9 +66,9 @@ class OpenAIChat:
         return check_of(line.server, None, listing)
 
     @contextmanager
-    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(self._line) as (sdk, client), ExitStack() as stack:
+        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.chat.completions.with_streaming_response.create
             with faults_named(sdk, server):
                 response = stack.enter_context(create(**body))

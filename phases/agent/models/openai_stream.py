@@ -82,11 +82,12 @@ def _counted(usage: object) -> Counted | None:
         return None
     told = usage.get("prompt_tokens_details")
     details: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
-    cost = usage.get("cost")
+    cost, spent = usage.get("cost"), usage.get("completion_tokens_details")
     return Counted(
         whole_number(usage.get("prompt_tokens")),
         whole_number(details.get("cached_tokens")),
         whole_number(usage.get("completion_tokens")),
         whole_number(details.get("cache_write_tokens")) or 0,
         usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e6 else None,
+        thought=whole_number(spent.get("reasoning_tokens")) if isinstance(spent, Mapping) else None,
     )

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request
+from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request, Room
 from phases.agent.models.connection import Line, Waits
 from phases.agent.models.opening import Access
 from phases.agent.models.prices import Tariff, Usage, tariff_of
 from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_fault, key_of, secrets_in
 from phases.agent.models.redaction import redacted, redacted_reply
+from phases.agent.models.reply_limits import room_for
 from phases.agent.models.retries import Sleep, ask_patiently
 from phases.agent.models.verdicts import Server
 
@@ -49,17 +50,21 @@ def open_served(
     if access.context_tokens:
         tariff = tariff._replace(window=access.context_tokens)
     adapter = _adapter(provider, line, tariff)
-    return ServedModel(name, adapter, line, tariff, fault=key_fault(provider, key), timing=timing or Timing())
+    room, fault = room_for(name, access.most_output), key_fault(provider, key)
+    return ServedModel(name, adapter, line, tariff, room=room, fault=fault, timing=timing or Timing())
 
 
 class ServedModel:
     """A model that satisfies the agent's protocol."""
 
-    def __init__(self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, fault: str, timing: Timing) -> None:
+    def __init__(
+        self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, room: Room, fault: str, timing: Timing
+    ) -> None:
         self.name = name
         self.detail = f"{line.server.model} at {line.server.host}"
         self.window = tariff.window or UNKNOWN_WINDOW
         self.priced = tariff.known
+        self.room = room
         self.secrets = line.server.secrets
         self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
 
