@@ -113,7 +113,7 @@ class Asked:
 class LlmServer:
     """A server that runs for as long as the block lasts."""
 
-    def __init__(self, *script: Answer | Script, models: Sequence[str] = ("tiny",)) -> None:
+    def __init__(self, *script: Answer | Script, models: Sequence[str | Mapping[str, Any]] = ("tiny",)) -> None:
         self.script, self.models = script, models
         self.requests: list[Asked] = []
         """Every question that was asked, the checks left out."""
@@ -197,7 +197,9 @@ class _Talk(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.scene.listings.append({name.lower(): value for name, value in self.headers.items()})
-        rows = [{"id": name, "object": "model", "type": "model"} for name in self.server.scene.models]
+        kind = {"object": "model", "type": "model"}
+        models = self.server.scene.models
+        rows = [{"id": row, **kind} if isinstance(row, str) else {**kind, **row} for row in models]
         self._whole(Status(200, json.dumps({"object": "list", "data": rows, "has_more": False})))
 
     def do_POST(self) -> None:

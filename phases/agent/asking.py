@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -10,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from phases.agent.journal import Journal
+from phases.agent.journal import Journal, recorded_rows
 from phases.agent.ledger import Call, Ledger
 from phases.agent.model import (
     EMPTY,
@@ -27,6 +28,7 @@ from phases.agent.model import (
     Reply,
     Request,
     Room,
+    Unsure,
     message_of,
     most_tokens,
     reply_from_json,
@@ -34,6 +36,7 @@ from phases.agent.model import (
     room_of,
     tokens_of,
 )
+from pipeline.append import repair_tail
 from pipeline.errors import Interrupted, Paused, PhaseError
 
 MOST_REPAIRS = 3
@@ -182,6 +185,19 @@ def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
     if cut[-1].room >= room.most:
         return "that is the limit of max_output_tokens, or the model's own"
     return f"its window is {window:,} tokens: if it is larger, say so with context_tokens"
+
+
+def keep_window(model: Model, path: str) -> None:
+    """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
+    may change, and with another window it would be asked all again."""
+    if not isinstance(model, Unsure):
+        return
+    repair_tail(path)
+    with contextlib.suppress(PhaseError):  # a damaged one is named by who works with it
+        header = next(iter(recorded_rows(path)), {})
+        window = header.get("window")
+        if header.get("model") == model.name and isinstance(window, int) and window > 0:
+            model.take_window(window)
 
 
 def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> Call:

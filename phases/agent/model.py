@@ -20,6 +20,8 @@ MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
 _BYTES_A_TOKEN = 3
 _LONGEST_REPLY = 131_072
+_told: set[str] = set()
+"""The models whose window this process said to be assumed."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,15 @@ class Model(Protocol):
     """As in the setting `model`."""
     detail: str
     """For a person: what answers, and where."""
-    window: int
-    """Tokens that request and reply may have together."""
     secrets: tuple[str, ...]
     """What must be in no file: its key. Replies have lost it already; other texts have not."""
     priced: bool
     """Whether what a call costs is known; without that, no budget in money can be kept."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that request and reply may have together."""
+        ...
 
     def ask(self, request: Request) -> Reply:
         """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
@@ -140,6 +145,35 @@ class Model(Protocol):
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost, in US dollars; 0.0 where that is not known."""
         ...
+
+
+@runtime_checkable
+class Unsure(Protocol):
+    """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
+
+    @property
+    def window_is_assumed(self) -> bool:
+        """Whether the server did not say it either."""
+        ...
+
+    def take_window(self, window: int) -> None:
+        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
+        ...
+
+
+def tell_of_window(model: Model, tell: Callable[[str], None]) -> None:
+    """Says once that a window is assumed, and how to set it."""
+    if isinstance(model, Unsure) and model.window_is_assumed and model.name not in _told:
+        _told.add(model.name)
+        tell(f"{model.name}: {window_assumed(model.window)}")
+
+
+def window_assumed(window: int) -> str:
+    """In words, that a window is assumed."""
+    return (
+        f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
+        "PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+    )
 
 
 def room_of(model: Model) -> Room:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from phases.agent.asking import Conversation
+from phases.agent.asking import Conversation, keep_window
 from phases.agent.assignment import places_in
 from phases.agent.journal import Journal, digest_of, goes_on
 from phases.agent.ledger import Ledger
@@ -117,6 +117,8 @@ def _begun(
 ) -> Conversation:
     """The conversation of before where it was about the same question, else a new one."""
     path = os.path.join(root, JOURNAL)
+    in_place()
+    keep_window(model, path)
     header = {
         "thread": THREAD,
         "inputs": inputs,

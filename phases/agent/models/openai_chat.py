@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.model import FATAL, Check, Message, Reply, Request
+from phases.agent.model import FATAL, Message, Reply, Request
 from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, line_for, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.openai_stream import read_stream
 from phases.agent.models.prices import Tariff
 from phases.agent.models.reasoning import DETAILS, EXTRAS, TEXTS, given_back, refuses_reasoning
-from phases.agent.models.streams import check_of, pieces_of
+from phases.agent.models.streams import Listed, check_of, listing_of, pieces_of
 from phases.agent.models.verdicts import ReplyError, Server
 from pipeline.formats import dump_json_line
 
@@ -53,14 +53,14 @@ class OpenAIChat:
                 _lacking[place] = without
             return reply
 
-    def check(self) -> Check:
+    def check(self) -> Listed:
         """Asks for the list of models, which costs nothing."""
         line = replace(self._line, waits=QUICK)
         try:
             with _client(line) as (sdk, client), faults_named(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list()
                 with listed as response:
-                    listing = b"".join(response.iter_bytes())
+                    listing = listing_of(line.server, response)
         except ReplyError as error:
             return check_of(line.server, error, b"")
         return check_of(line.server, None, listing)
