@@ -63,11 +63,12 @@ def _requirements(inputs: Documents) -> list[dict[str, Any]]:
 
 
 def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
-    from phases.agent.model import opened
+    from phases.agent.model import opened, tell_of_window
     from phases.agent.planner.planning import PlanningTask, PlanRefused, plan_with_model
 
     model = opened(ctx)
     wanted, conversation = _begun(inputs, ctx, model)
+    tell_of_window(model, ctx.tell)
     task = PlanningTask(_material(inputs), wanted, ctx.progress, ctx.tell, lambda: _in_time(ctx))
     try:
         return {**plan_with_model(task, conversation, ctx.contracts), **_todos_of(wanted.present)}
@@ -80,11 +81,13 @@ def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
 
 def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conversation]:
     """The conversation of before where it was about the same, else a new one; and what people want, as it was told there."""
-    from phases.agent.asking import Conversation
+    from phases.agent.asking import Conversation, keep_window
     from phases.agent.journal import Journal, goes_on
     from phases.agent.ledger import Ledger
 
     path, requests = ctx.paths.plan_journal, _requests(inputs)
+    ctx.in_place()
+    keep_window(model, path)
     header = {
         "thread": "plan",
         "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),

@@ -18,7 +18,7 @@ _INDEX = "indexes/index.json"
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.agent.implement import implement
-    from phases.agent.model import opened
+    from phases.agent.model import opened, tell_of_window
 
     digest = ctx.digests["initial_plan.txt"]
     require(
@@ -28,7 +28,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     work = _assignment(inputs["initial_plan.txt"], digest, ctx)._replace(
         library=_library(inputs[_INDEX], ctx.paths.root)
     )
-    made = implement(work, opened(ctx), ctx.progress)
+    model = opened(ctx)
+    tell_of_window(model, ctx.tell)
+    made = implement(work, model, ctx.progress)
     return {
         "implementation.json": made["implementation"],
         "implement_code_summary.md": made["summary"],

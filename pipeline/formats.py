@@ -29,11 +29,20 @@ class Markdown(NamedTuple):
         return self.text.index("\n" + _FENCE, len(_FENCE) - 1) + len(_FENCE) + 1
 
 
-def parse_json(data: bytes) -> Any:
-    """Strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. How deep it may go is for the schema."""
+def parse_json(data: bytes, *, strict: bool = True) -> Any:
+    """Strict JSON (RFC 8259): no NaN, no duplicate keys, no lone surrogates. How deep it may go is for the schema.
+
+    With `strict=False` a text in it may hold line breaks and tabs as they are, as models write them.
+    """
     try:
         text = data.decode("utf-8")
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates, parse_float=_finite)
+        value = json.loads(
+            text,
+            strict=strict,
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_duplicates,
+            parse_float=_finite,
+        )
         if b"\\ud" in data or b"\\uD" in data:  # only an escape can smuggle half a surrogate pair in
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:

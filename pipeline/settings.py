@@ -25,6 +25,7 @@ STORED = (
     "review",
     "sandbox",
     "install",
+    "max_output_tokens",
     *_LIMITS_OF_A_TASK,
     *_WATCH,
     *_CHECKS,
@@ -77,6 +78,8 @@ class Settings(NamedTuple):
     """The same for anthropic and ANTHROPIC_API_KEY."""
     context_tokens: int = 0
     """How much the model can read at once; 0: what is known of it."""
+    max_output_tokens: int = 0
+    """How long a reply may be, what the model thinks included; 0: by the model, and longer where it was cut off thinking."""
     max_usd: float = 0.0
     """No call is made once this much money is spent on a task; 0 means no limit."""
     max_tokens: int = 0

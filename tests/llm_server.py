@@ -9,6 +9,7 @@ refuse (a call without an answer, an answer without a call, an unknown role) is 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 import struct
@@ -30,6 +31,8 @@ class Call:
     name: str
     arguments: str
     id: str | None = None
+    extra: Mapping[str, Any] | None = None
+    """As Gemini sends it beside a call, through chat completions."""
 
 
 def call(name: str, **arguments: Any) -> Call:
@@ -56,6 +59,12 @@ class Says:
     """Whether the end mark is sent."""
     then: Sequence[bytes] = ()
     """Bytes in place of the reason for ending and the end mark."""
+    thinks: str = ""
+    """reasoning_content, or the thinking of a block that is signed; before the text."""
+    details: Sequence[Mapping[str, Any]] = ()
+    """Pieces of OpenRouter's reasoning_details, each in a chunk of its own."""
+    redacted: str = ""
+    """The data of a redacted_thinking block, behind the thinking one."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ class Asked:
 class LlmServer:
     """A server that runs for as long as the block lasts."""
 
-    def __init__(self, *script: Answer | Script, models: Sequence[str] = ("tiny",)) -> None:
+    def __init__(self, *script: Answer | Script, models: Sequence[str | Mapping[str, Any]] = ("tiny",)) -> None:
         self.script, self.models = script, models
         self.requests: list[Asked] = []
         """Every question that was asked, the checks left out."""
@@ -188,7 +197,9 @@ class _Talk(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.scene.listings.append({name.lower(): value for name, value in self.headers.items()})
-        rows = [{"id": name, "object": "model", "type": "model"} for name in self.server.scene.models]
+        kind = {"object": "model", "type": "model"}
+        models = self.server.scene.models
+        rows = [{"id": row, **kind} if isinstance(row, str) else {**kind, **row} for row in models]
         self._whole(Status(200, json.dumps({"object": "list", "data": rows, "has_more": False})))
 
     def do_POST(self) -> None:
@@ -247,10 +258,16 @@ def openai_chunk(delta: Mapping[str, Any], finish: str | None = None, **more: An
 def openai_chunks(says: Says) -> Iterator[bytes]:
     """A reply as chat completions stream it."""
     yield openai_chunk({"role": "assistant", "content": None})
+    for start in range(0, len(says.thinks), says.piece):
+        yield openai_chunk({"reasoning_content": says.thinks[start : start + says.piece]})
+    for detail in says.details:
+        yield openai_chunk({"reasoning_details": [detail]})
     for start in range(0, len(says.text), says.piece):
         yield openai_chunk({"content": says.text[start : start + says.piece]})
     for place, one in enumerate(says.calls):
-        head = {"index": place, "id": _id(one, place), "type": "function"}
+        head: dict[str, Any] = {"index": place, "id": _id(one, place), "type": "function"}
+        if one.extra:
+            head["extra_content"] = one.extra
         yield openai_chunk({"tool_calls": [{**head, "function": {"name": one.name, "arguments": ""}}]})
         for start in range(0, len(one.arguments), says.piece):
             part = {"arguments": one.arguments[start : start + says.piece]}
@@ -288,6 +305,20 @@ def anthropic_events(says: Says) -> Iterator[bytes]:
     yield _typed("message_start", message=message)
     yield _typed("ping")
     place = 0
+    if says.thinks:
+        yield _typed("content_block_start", index=place, content_block={"type": "thinking", "thinking": ""})
+        for start in range(0, len(says.thinks), says.piece):
+            part = {"type": "thinking_delta", "thinking": says.thinks[start : start + says.piece]}
+            yield _typed("content_block_delta", index=place, delta=part)
+        signed = {"type": "signature_delta", "signature": signature_of(says.thinks)}
+        yield _typed("content_block_delta", index=place, delta=signed)
+        yield _typed("content_block_stop", index=place)
+        place += 1
+    if says.redacted:
+        hidden = {"type": "redacted_thinking", "data": says.redacted}
+        yield _typed("content_block_start", index=place, content_block=hidden)
+        yield _typed("content_block_stop", index=place)
+        place += 1
     if says.text:
         yield _typed("content_block_start", index=place, content_block={"type": "text", "text": ""})
         for start in range(0, len(says.text), says.piece):
@@ -311,6 +342,11 @@ def anthropic_events(says: Says) -> Iterator[bytes]:
     yield _typed("message_delta", delta={"stop_reason": _STOPS.get(finish, finish) if finish else None}, **used)
     if says.ends:
         yield _typed("message_stop")
+
+
+def signature_of(thinking: str) -> str:
+    """What a vendor signs a thinking block with."""
+    return "EqQB" + hashlib.sha256(thinking.encode()).hexdigest()
 
 
 def _typed(kind: str, **fields: Any) -> bytes:
@@ -386,6 +422,8 @@ def _anthropic_fault(body: Mapping[str, Any]) -> str:
                 if not block["id"] or block["id"] in seen or not isinstance(block["input"], dict):
                     return f"{where}: a call with no id of its own, or no input"
                 seen.add(block["id"])
+            elif block["type"] in ("thinking", "redacted_thinking") and message["role"] == "assistant":
+                continue
             elif block["type"] != "text" or not block["text"].strip():
                 return f"{where}: an empty text"
         if open_calls:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from phases.agent.asking import Conversation, Unusable
 from phases.agent.journal import Journal, digest_of
 from phases.agent.ledger import Ledger
-from phases.agent.model import OK, OVERFLOW, Message, Model, ToolCall, most_tokens
+from phases.agent.model import OK, OVERFLOW, Message, Model, ToolCall, message_of, most_tokens
 from phases.agent.prompt import without_result
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.tool import Tool, ToolError
@@ -110,7 +110,7 @@ def _answer(conversation: Conversation, box: _Watched, notes: Notes, prompt: str
             return reply.text
         else:
             added = [
-                Message("assistant", reply.text, reply.calls),
+                message_of(reply),
                 *_results(conversation, box, notes, reply.calls),
             ]
         messages = [*messages, *added]

@@ -37,7 +37,7 @@ def _rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Itera
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if line.strip():
             try:
-                row = parse_json(line)
+                row = parse_json(line, strict=False)
             except FormatError as error:
                 raise PhaseError(f"{path}, line {number}: {error}; {cure}") from error
             if not isinstance(row, dict) or not fits(row):

@@ -13,7 +13,7 @@ from typing import Any
 from phases.agent.begun import Begun
 from phases.agent.interfaces import outline_of
 from phases.agent.journal import digest_of
-from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
+from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from phases.agent.prompt import first_messages, needs_of, without_result
 from pipeline.errors import PhaseError
 
@@ -86,7 +86,7 @@ class Memory:
 
     def heard(self, reply: Reply) -> None:
         """A reply, as the beginning of a turn."""
-        self._recent.append([Message("assistant", reply.text, reply.calls)])
+        self._recent.append([message_of(reply)])
 
     def rejected(self, feedback: str) -> None:
         """Why the work was not accepted. The latest one stays before the model, whatever makes way."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -19,6 +19,9 @@ OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, TR
 MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
 _BYTES_A_TOKEN = 3
+_LONGEST_REPLY = 131_072
+_told: set[str] = set()
+"""The models whose window this process said to be assumed."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +41,22 @@ class Message:
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What came before the text, as the reply holds it."""
 
     @cached_property
     def digest(self) -> bytes:
         """The sha256 of all of it."""
         calls = [[call.id, call.name, dict(call.arguments)] for call in self.calls]
-        return hashlib.sha256(json.dumps([self.role, self.text, calls, self.call_id], sort_keys=True).encode()).digest()
+        parts = [self.role, self.text, calls, self.call_id, *([dict(self.reasoning)] if self.reasoning else [])]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
     @cached_property
     def tokens(self) -> int:
         """About how many tokens it takes."""
         calls = sum(tokens_of(json.dumps(dict(call.arguments))) + 10 for call in self.calls)
-        return tokens_of(self.text) + calls + 4
+        reasoning = tokens_of(json.dumps(dict(self.reasoning))) if self.reasoning else 0
+        return tokens_of(self.text) + calls + reasoning + 4
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,19 @@ class Reply:
     detail: str = ""
     wait: float | None = None
     """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
+    room: int = 0
+    """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+
+
+class Room(NamedTuple):
+    """How many tokens a reply may have, what the model thinks among them."""
+
+    first: int = 0
+    """0: as most_tokens says."""
+    most: int = _LONGEST_REPLY
+    """Where the first was used up in thinking."""
 
 
 class Check(NamedTuple):
@@ -104,12 +124,15 @@ class Model(Protocol):
     """As in the setting `model`."""
     detail: str
     """For a person: what answers, and where."""
-    window: int
-    """Tokens that request and reply may have together."""
     secrets: tuple[str, ...]
     """What must be in no file: its key. Replies have lost it already; other texts have not."""
     priced: bool
     """Whether what a call costs is known; without that, no budget in money can be kept."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that request and reply may have together."""
+        ...
 
     def ask(self, request: Request) -> Reply:
         """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
@@ -122,6 +145,41 @@ class Model(Protocol):
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost, in US dollars; 0.0 where that is not known."""
         ...
+
+
+@runtime_checkable
+class Unsure(Protocol):
+    """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
+
+    @property
+    def window_is_assumed(self) -> bool:
+        """Whether the server did not say it either."""
+        ...
+
+    def take_window(self, window: int) -> None:
+        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
+        ...
+
+
+def tell_of_window(model: Model, tell: Callable[[str], None]) -> None:
+    """Says once that a window is assumed, and how to set it."""
+    if isinstance(model, Unsure) and model.window_is_assumed and model.name not in _told:
+        _told.add(model.name)
+        tell(f"{model.name}: {window_assumed(model.window)}")
+
+
+def window_assumed(window: int) -> str:
+    """In words, that a window is assumed."""
+    return (
+        f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
+        "PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+    )
+
+
+def room_of(model: Model) -> Room:
+    """How long its replies may be, where it says so."""
+    room = getattr(model, "room", None)
+    return room if isinstance(room, Room) else Room()
 
 
 class _Opens(Protocol):
@@ -149,12 +207,21 @@ def most_tokens(window: int) -> int:
     return min(MOST_TOKENS, window // 4)
 
 
+def message_of(reply: Reply) -> Message:
+    """A reply as part of the next question."""
+    return Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning)
+
+
 def reply_to_json(reply: Reply) -> dict[str, Any]:
-    """A reply as the journal and recordings keep it."""
+    """A reply as the journal and recordings keep it; what few replies have stands there only where they have it."""
     calls = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in reply.calls]
-    return {**vars(reply), "calls": calls}
+    row = {**vars(reply), "calls": calls}
+    return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
+_RARE = ("reasoning", "room")
+OWNER = "model"
+"""The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")
 """What a journal notes beside a reply: who gave it, and what for."""
 
@@ -162,4 +229,7 @@ BESIDE = ("model", "about")
 def reply_from_json(row: Mapping[str, Any]) -> Reply:
     """A reply from the journal or a recording."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
-    return Reply(**{**{name: value for name, value in row.items() if name not in BESIDE}, "calls": calls})
+    told = row.get("reasoning")
+    reasoning = told if isinstance(told, dict) else {}
+    kept = {name: value for name, value in row.items() if name not in BESIDE}
+    return Reply(**{**kept, "calls": calls, "reasoning": reasoning})

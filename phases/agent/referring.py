@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from phases.agent.asking import Conversation
+from phases.agent.asking import Conversation, keep_window
 from phases.agent.assignment import places_in
 from phases.agent.journal import Journal, digest_of, goes_on
 from phases.agent.ledger import Ledger
@@ -117,6 +117,8 @@ def _begun(
 ) -> Conversation:
     """The conversation of before where it was about the same question, else a new one."""
     path = os.path.join(root, JOURNAL)
+    in_place()
+    keep_window(model, path)
     header = {
         "thread": THREAD,
         "inputs": inputs,
@@ -175,10 +177,10 @@ def _asked(messages: Sequence[Message], ids: set[str], conversation: Conversatio
             rows, problems = _read(reply.text, ids, breach)
             if not problems:
                 return helps_of(rows, _MOST_HELPS)
-            asked = again(messages, reply.text, refusal(problems))
+            asked = again(messages, reply, refusal(problems))
         else:
             problems = [f"it was {reply.outcome} ({reply.detail[:300]})"]
-            asked = again(messages, "", f"Your reply could not be used: {problems[0]}. Be short.")
+            asked = again(messages, None, f"Your reply could not be used: {problems[0]}. Be short.")
     raise _NotRefined(
         f"{conversation.model.name} gave no ranking of the references that can be used; it was told {_MOST_REPAIRS} times what "
         f"is wrong, and the last reply still has this fault: {problems[0]}"
@@ -205,5 +207,6 @@ def _read(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]
 
 def _digest(messages: Sequence[Message]) -> str:
     """Of all that is sent."""
-    parts = [part for message in messages for part in (message.role, message.text)]
+    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
+    parts += [message.digest for message in messages if message.reasoning]
     return sha256(b"".join(map(digest_of, [*parts, json.dumps(_SCHEMA, sort_keys=True)]))).hexdigest()

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from phases.agent.asking import NoRoom
 from phases.agent.assignment import Assignment, Places, places_in
 from phases.agent.beginning import order_of
 from phases.agent.begun import begun_in
@@ -95,7 +96,7 @@ def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> 
     run, _ = prepared(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
     try:
         work(run)
-    except _End:
+    except (_End, NoRoom):
         return run, []
     except PipelineError as error:
         return run, [str(error).replace(places.journal, "journal.jsonl").partition("; start afresh")[0]]

@@ -162,6 +162,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         int(values["context_tokens"]),
         own_prices(),
         keys_in(values),
+        int(values["max_output_tokens"]),
     )
     return open_named(model_for(values, phase), access)
 

@@ -13,7 +13,8 @@ from pipeline.store import TaskStore
 
 _SHOWN = 8
 _RESUME = re.compile(
-    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
+    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-output-tokens"
+    r"|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
 )
 """These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
 
@@ -40,7 +41,7 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> list[str]:
     name, pipeline = command_name(store), program()
     ended = report["status"] == "error" and all(row["status"] in ("done", "skipped") for row in report["phases"])
     if not ended:
-        return [f"Go on with:  {pipeline} resume {name}"]
+        return [f"Go on with:  {pipeline} resume {name}{_higher_limit(report['reason'])}"]
     return [
         f"See why:     {pipeline} show {name} acceptance",
         f"Go on with:  {pipeline} resume {name} --code-model NAME",

@@ -52,18 +52,20 @@ def _named(settings: Settings) -> dict[str, list[str]]:
 
 
 def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
-    from phases.agent.model import Message, Request, opened
+    from phases.agent.model import Message, Request, Unsure, opened, window_assumed
     from phases.agent.models.providers import PROVIDERS
 
     phase = dict(_USES)[uses[0]]
     model = opened(_Named(settings._asdict(), phase))
     served = name.partition(":")[0] in PROVIDERS
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
+    reachable, detail = model.check()
     if served:
         row["window"] = model.window
+    if isinstance(model, Unsure) and model.window_is_assumed:
+        row["window_assumed"] = window_assumed(model.window)
     if served and model.priced:
         row["usd_per_million"] = {"in": model.price(1_000_000, 0), "out": model.price(0, 1_000_000)}
-    reachable, detail = model.check()
     row |= {"reachable": reachable, "detail": detail}
     if not (call and reachable and served):
         return row
@@ -111,6 +113,8 @@ def _show(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
         say(f"{row['name']} ({', '.join(row['settings'])}): {_verdict(row)}")
         say(f"  {row['at']}; {_price(row)}")
         say(f"  {row['detail']}")
+        if "window_assumed" in row:
+            say(f"  {row['window_assumed']}")
     say()
     shown = [(f"{row['name']}:NAME", row["address"] or "set base_url", _key(row)) for row in providers]
     table(

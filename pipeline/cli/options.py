@@ -15,7 +15,7 @@ _SETTINGS = (
     *("tasks_dir", "model", "plan_model", "code_model", "base_url", "review", "stop_at", "until", "sandbox", "install"),
     *("supervisor", "supervisor_shadow", "trust_hooks", "max_acceptance_continues"),
     *("references", "mirror", "lookup", "allow_own_code"),
-    *("max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
+    *("max_output_tokens", "max_usd", "max_tokens", "max_turns", "max_minutes", "batch_usd", "password"),
 )
 _ASK = "\x00"
 """No password: the flag stands by itself."""
@@ -69,6 +69,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--plan-model",), _line("NAME", "The model that plans, where it is another one.")),
     (("--code-model",), _line("NAME", "The model that writes the code, where it is another one.")),
     (("--base-url",), _line("URL", "Where a server of your own answers.")),
+    (("--max-output-tokens",), _line("N", "Let a reply have N tokens, what the model thinks included.")),
     (("--max-usd",), _line("N", "Make no call once N dollars are spent on the task.")),
     (("--add-usd",), _MORE),
     (("--max-tokens",), _line("N", "Make no call once N tokens are used up.")),

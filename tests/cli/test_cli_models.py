@@ -233,3 +233,40 @@ def test_the_users_own_prices_count(command: Command) -> None:
     ended = command("models", "--no-call")
     assert (ended.code, len(ended.complaints)) == (2, 1)
     assert "prices.yaml: openai:gpt-5, in is 'cheap', and it must be a number, 0 or more" in ended.err
+
+
+def test_a_window_that_nobody_says_is_assumed_and_that_is_told_with_what_to_set(command: Command) -> None:
+    told = "so 32,768 tokens are assumed; set it with PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+    with LlmServer() as server:
+        command.configure(f"model: vllm:tiny\nbase_url: {server.base_url}\n")
+        assert told in command("models", "--no-call").out
+        again = command("models", "--no-call", PIPELINE_CONTEXT_TOKENS="70000").out
+        assert "reads and writes 70,000 tokens at once" in again
+        assert "assumed" not in again
+    with LlmServer(models=({"id": "tiny", "max_model_len": 40_960},)) as server:
+        command.configure(f"model: vllm:tiny\nbase_url: {server.base_url}\n")
+        shown = command("models", "--no-call").out
+        assert "reads and writes 40,960 tokens at once" in shown
+        assert "assumed" not in shown
+
+
+def test_a_run_says_once_that_the_window_is_assumed(command: Command) -> None:
+    paper(command.folder)
+    plan = Says(json.dumps(read(PAPER).plan), piece=900)
+    with LlmServer(plan, Status(401, error_body("no"))) as server:
+        ended = command(
+            "run", "--fast", "paper.md", "--model", "vllm:tiny", "--base-url", server.base_url, "--review", "auto"
+        )
+        assert ended.err.count("so 32,768 tokens are assumed") == 1, ended.err
+
+
+def test_a_plan_that_was_cut_off_goes_on_with_the_window_that_it_was_begun_with(command: Command) -> None:
+    paper(command.folder)
+    plan = Says(json.dumps(read(PAPER).plan), piece=900)
+    arguments = ("--model", "vllm:tiny", "--until", "plan")
+    with LlmServer(Says("no plan"), Status(401, error_body("no")), plan) as server:
+        assert command("run", "--fast", "paper.md", *arguments, "--base-url", server.base_url).code == 1
+        server.models = ({"id": "tiny", "max_model_len": 40_960},)  # started anew, with another window
+        assert command("resume", "paper", *arguments, "--base-url", server.base_url).code == 5
+        assert server.asked == 3
+        assert server.requests[1].body["messages"] == server.requests[2].body["messages"]

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.model import Message, Model, Reply, Request, ToolCall
-from phases.agent.models import openai_chat
+from phases.agent.model import Message, Model, Reply, Request, ToolCall, Unsure, reply_from_json, reply_to_json
+from phases.agent.models import openai_chat, streams
 from phases.agent.models.connection import Waits
 from phases.agent.models.opening import Access, open_model
 from phases.agent.models.providers import PROVIDERS
@@ -114,6 +114,29 @@ def test_calls_come_whole_with_text_beside_them(wire: str) -> None:
         ("Write", {"path": "a.py", "content": "x = 'ü'\n"}),
         ("Read", {"path": "b"}),
     ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["x = 1\ny = 2\n", "if x:\n\treturn 1\n", "a\r\nb\r\n", "a\\nb"],
+    ids=["line breaks", "tabs", "Windows line breaks", "an escape beside them"],
+)
+def test_arguments_with_raw_line_breaks_and_tabs_in_their_texts_are_read(content: str, wire: str) -> None:
+    raw = '{"path": "a.py", "content": "' + content + '"}'
+    reply = asked(wire, Says(calls=(Call("Write", raw),)))
+    assert (reply.outcome, reply.detail) == ("ok", "")
+    assert reply.calls[0].arguments == {"path": "a.py", "content": content.replace("\\n", "\n")}
+    assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
+
+
+def test_a_tab_in_an_event_itself_is_read() -> None:
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "a\tb"}, "finish_reason": "stop"}]}\n\n'
+    assert asked("openai", always(Raw([event, sse("[DONE]")]))).text == "a\tb"
+
+
+def test_arguments_that_are_cut_off_in_a_text_are_of_no_use_all_the_same(wire: str) -> None:
+    reply = asked(wire, Says(calls=(Call("Write", '{"content": "x\ny'),)))
+    assert (reply.outcome, reply.calls) == ("malformed", ())
 
 
 def test_a_call_without_arguments_has_none(wire: str) -> None:
@@ -946,3 +969,71 @@ def test_a_website_is_no_model(wire: str) -> None:
         found = model_of(f"{server.base}/v1", wire)[0].check()
     assert found.reachable is False
     assert "look at base_url" in found.detail
+
+
+# The window
+
+
+def listing(**row: Any) -> LlmServer:
+    """A server that lists one model beside another, with these words about it."""
+    return LlmServer(models=({"id": "other", "max_model_len": 5_000}, {"id": "tiny", **row}))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"max_model_len": 40_960},
+        {"context_length": 40_960, "top_provider": {"context_length": 8_192}},
+        {"context_window": 40_960},
+        {"max_context_length": 40_960},
+        {"max_input_tokens": 40_960},
+        {"meta": {"n_ctx": 40_960, "n_ctx_train": 131_072}},
+        {"meta": {"n_ctx_train": 40_960}},
+        {"max_model_len": "many", "context_length": 40_960},
+    ],
+    ids=["vLLM", "OpenRouter", "Groq", "LM Studio", "Anthropic", "llama.cpp", "an older llama.cpp", "a word beside it"],
+)
+def test_the_window_is_what_the_server_says_in_its_list(row: dict[str, Any], wire: str) -> None:
+    with listing(**row) as server:
+        model = model_of(server, wire)[0]
+        assert model.window == 40_960
+        assert isinstance(model, Unsure)
+        assert not model.window_is_assumed
+        assert model.check().reachable
+        assert len(server.listings) == 1, "one list answers both"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -5, 12, 10**15, True, 32_768.5, "131072", None, [40_960], {"n": 1}],
+    ids=["0", "negative", "tiny", "huge", "a truth", "a fraction", "a text", "nothing", "a list", "an object"],
+)
+def test_a_window_that_makes_no_sense_is_not_believed(value: Any, wire: str) -> None:
+    with listing(max_model_len=value, meta=value) as server:
+        model = model_of(server, wire)[0]
+        assert model.window == 32_768
+        assert isinstance(model, Unsure)
+        assert model.window_is_assumed
+
+
+def test_a_server_of_one_model_says_its_window_under_any_name() -> None:
+    with LlmServer(models=({"id": "/models/qwen.gguf", "meta": {"n_ctx_train": 40_960}},)) as server:
+        assert model_of(server, "openai")[0].window == 40_960
+
+
+def test_what_the_user_says_of_the_window_wins_and_nobody_is_asked(wire: str) -> None:
+    with listing(max_model_len=40_960) as server:
+        url = server.anthropic_url if wire == "anthropic" else server.base_url
+        access = access_to(url, wire, context_tokens=9_000)
+        assert open_served(f"{wire}:tiny", PROVIDERS[wire], access).window == 9_000
+        assert server.listings == []
+
+
+def test_a_list_without_an_end_is_read_no_further(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_LARGEST_LISTING", 10_000)
+    with LlmServer(models=({"id": "tiny", "max_model_len": 40_960, "more": "x" * 20_000},)) as server:
+        assert model_of(server, wire)[0].window == 32_768
+
+
+def test_a_server_that_is_not_there_leaves_the_guess(wire: str) -> None:
+    assert model_of("http://127.0.0.1:9", wire)[0].window == 32_768

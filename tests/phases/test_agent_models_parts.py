@@ -403,6 +403,15 @@ def test_a_recording_with_arguments_that_nobody_can_walk_is_refused(tmp_path: Pa
         open_model(name)
 
 
+def test_a_recording_with_raw_tabs_in_its_texts_is_read(tmp_path: Path) -> None:
+    arguments = {"content": "if x:\n\treturn 1\n"}
+    name = recorded(tmp_path / "r.jsonl", "plan", calls=[{"id": "x", "name": "Write", "arguments": arguments}])
+    path = tmp_path / "r.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("\\t", "\t"), encoding="utf-8")
+    reply = open_model(name).ask(Request(ASK.messages, thread="plan"))
+    assert [dict(call.arguments) for call in reply.calls] == [arguments]
+
+
 # Verdicts
 
 HERE = Server("openai", "host:1", "tiny", "OPENAI_API_KEY", ("a-secret-key",))

@@ -7,16 +7,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.model import FATAL, Check, Message, Reply, Request
+from phases.agent.model import FATAL, Message, Reply, Request
 from phases.agent.models.anthropic_stream import read_stream
-from phases.agent.models.connection import QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.models.connection import QUICK, Line, faults_named, http_client, line_for, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.prices import Tariff
-from phases.agent.models.streams import check_of, pieces_of
-from phases.agent.models.verdicts import ReplyError
+from phases.agent.models.reasoning import given_back, in_their_order, refuses_reasoning
+from phases.agent.models.streams import Listed, check_of, listing_of, pieces_of
+from phases.agent.models.verdicts import ReplyError, Server
 
 _KEEP = {"type": "ephemeral"}
 """Marks where the part of a request ends that the provider may keep in its cache."""
+_REFUSED = 400
 _NOTHING = "(nothing)"
 """In place of an empty text, which the provider refuses."""
 
@@ -31,27 +33,30 @@ class AnthropicMessages:
         """One reply. The schema is left out: the caller checks what comes back either way."""
         draft = Draft(self._line.server, request, self._tariff)
         try:
-            with self._opened(_body(self._line.server.model, request)) as pieces:
+            with self._opened(_body(self._line.server, request), request.most_tokens) as pieces:
                 return read_stream(self._line.server, draft, pieces)
         except ReplyError as error:
+            if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
+                plain = [replace(message, reasoning={}) for message in request.messages]
+                return self.ask(replace(request, messages=plain))
             return draft.failed(error)
 
-    def check(self) -> Check:
+    def check(self) -> Listed:
         """Asks for the list of models, which costs nothing."""
         line = replace(self._line, waits=QUICK)
         try:
             with _client(line) as (sdk, client), faults_named(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list(limit=1000)
                 with listed as response:
-                    listing = b"".join(response.iter_bytes())
+                    listing = listing_of(line.server, response)
         except ReplyError as error:
             return check_of(line.server, error, b"")
         return check_of(line.server, None, listing)
 
     @contextmanager
-    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(self._line) as (sdk, client), ExitStack() as stack:
+        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.messages.with_streaming_response.create
             with faults_named(sdk, server):
                 response = stack.enter_context(create(**body))
@@ -81,10 +86,15 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def _body(model: str, request: Request) -> dict[str, Any]:
+def _body(server: Server, request: Request) -> dict[str, Any]:
     system = [message.text for message in request.messages if message.role == "system"]
-    messages = _messages([message for message in request.messages if message.role != "system"])
-    body: dict[str, Any] = {"model": model, "max_tokens": request.most_tokens, "messages": messages, "stream": True}
+    messages = _messages([message for message in request.messages if message.role != "system"], server)
+    body: dict[str, Any] = {
+        "model": server.model,
+        "max_tokens": request.most_tokens,
+        "messages": messages,
+        "stream": True,
+    }
     if any(text.strip() for text in system):
         body["system"] = [{"type": "text", "text": clean("\n\n".join(system)), "cache_control": _KEEP}]
     if request.tools:
@@ -97,23 +107,23 @@ def _body(model: str, request: Request) -> dict[str, Any]:
     return body
 
 
-def _messages(transcript: list[Message]) -> list[dict[str, Any]]:
+def _messages(transcript: list[Message], server: Server) -> list[dict[str, Any]]:
     """The transcript as turns of user and assistant: what belongs to one side in a row is one message."""
     messages: list[dict[str, Any]] = []
     for message in transcript:
         role = "assistant" if message.role == "assistant" else "user"
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": []})
-        messages[-1]["content"] += _blocks(message)
+        messages[-1]["content"] += _blocks(message, server)
     return messages
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _blocks(message: Message, server: Server) -> list[dict[str, Any]]:
     text = clean(message.text)
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)} for call in message.calls
     ]
-    said = [{"type": "text", "text": text}] if text.strip() else []
-    return [*said, *calls] or [{"type": "text", "text": _NOTHING}]
+    said = [*in_their_order(text, given_back(message, server), calls)]
+    return said or [{"type": "text", "text": _NOTHING}]

@@ -58,7 +58,7 @@ class _Stream:
         elif kind == "content_block_delta":
             self._add(said.get("index"), _mapping(said.get("delta")))
         elif kind == "content_block_stop":
-            self._blocks.pop(said.get("index"), None)
+            self._end(said.get("index"))
         elif kind == "message_delta":
             reason = _mapping(said.get("delta")).get("stop_reason")
             if reason is not None and not isinstance(reason, str):
@@ -76,8 +76,10 @@ class _Stream:
         if not isinstance(index, int) or index in self._blocks:
             raise malformed(self._server, "a part of a reply that stands nowhere")
         self._blocks[index] = str(block.get("type"))
+        self._draft.thoughts.begin_block(index, block)
         if block.get("type") == "text" and block.get("text"):
             self._draft.add_text(block["text"])
+            self._draft.thoughts.add_to_block(index, {"type": "text_delta", "text": block["text"]})
         elif block.get("type") == "tool_use":
             self._draft.begin_call(index, block.get("id"), block.get("name"))
             if block.get("input"):  # the whole of it at once
@@ -96,6 +98,11 @@ class _Stream:
             self._draft.add_text(delta.get("text"))
         elif delta.get("type") == "input_json_delta":
             self._draft.add_arguments(index, delta.get("partial_json"))
+        self._draft.thoughts.add_to_block(index, delta)
+
+    def _end(self, index: object) -> None:
+        if self._blocks.pop(index, None) is not None and isinstance(index, int):
+            self._draft.thoughts.end_block(index)
 
     def _count(self, usage: object) -> None:
         """What was used, as far as this event says: the request's tokens come first, the reply's last."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from phases.agent.model import FATAL, MALFORMED, TRANSIENT
+from phases.agent.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
 from phases.agent.models.verdicts import ReplyError, Server, verdict_on_connection, verdict_on_status
 
 MOST_BYTES = 512 * 1024 * 1024
@@ -49,6 +49,12 @@ class Line:
     base_url: str
     key: str = field(repr=False)
     waits: Waits
+
+
+def line_for(line: Line, most_tokens: int) -> Line:
+    """The line for a reply of that length: one that may be longer may take longer."""
+    longer = max(1.0, most_tokens / MOST_TOKENS)
+    return replace(line, waits=line.waits._replace(whole=line.waits.whole * longer))
 
 
 def http_client(line: Line) -> Any:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from phases.agent.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, tokens_of
 from phases.agent.models.depth import is_deep
 from phases.agent.models.prices import Tariff, Usage
+from phases.agent.models.reasoning import Thoughts
 from phases.agent.models.verdicts import ReplyError, Server, malformed
 from pipeline.errors import FormatError
-from pipeline.formats import parse_json
+from pipeline.formats import dump_json_line, parse_json
 
 LARGEST_REPLY = 4 * 1024 * 1024
 MOST_CALLS = 500
+_AT_THE_LIMIT = ("length", "max_tokens")
+_LITTLE = 5
+"""An answer that is a fifth of what came, or less, has hardly begun."""
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GOOD_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -30,6 +34,8 @@ class Counted(NamedTuple):
     written: int = 0
     """Of tokens_in: those that went into the provider's cache, which some charge more for."""
     usd: float | None = None
+    thought: int | None = None
+    """Of out: those that were spent on reasoning."""
 
 
 @dataclass
@@ -37,6 +43,8 @@ class _Call:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list)
+    extra: object = None
+    """What a server wants back with the call."""
 
 
 class Draft:
@@ -44,12 +52,13 @@ class Draft:
 
     def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
         self.counted = Counted()
+        self.thoughts = Thoughts(server, self._taken_thought)
         self._server, self._request, self._tariff = server, request, tariff
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._calls: list[_Call] = []
         self._open: dict[object, _Call] = {}
-        self._bytes = self._characters = 0
+        self._bytes = self._characters = self._thought_bytes = 0
 
     @property
     def text(self) -> str:
@@ -83,23 +92,46 @@ class Draft:
             raise malformed(self._server, "arguments of a call that it never began")
         self._open[key].pieces.append(self._taken(piece, "arguments"))
 
+    def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
+        """Takes what a server sends beside a call, and wants back with it."""
+        if is_deep(extra):
+            raise malformed(self._server, "something beside a call that is nested too deeply")
+        self._taken(dump_json_line(extra).decode(), "what stands beside a call")
+        self._open[key].extra = extra
+
     def whole(self, outcome: str, detail: str = "") -> Reply:
         """The reply, now that the end mark is there; `outcome` is what the server's reason for ending means."""
         if outcome == REFUSED or self._refusal:
             said = self._server.quote("".join(self._refusal) or self.text)
             return self._reply(REFUSED, f"{self._server.host} refused to answer" + (f": {said}" if said else ""))
+        if outcome == TRUNCATED and detail in _AT_THE_LIMIT and self._still_thought():
+            cut = self._reply(TRUNCATED, f"the model was cut off while it still thought ({detail})")
+            return replace(cut, room=self._request.most_tokens)
         if outcome == TRUNCATED:
             return self._reply(TRUNCATED, f"the reply was cut off at the limit ({detail})")
         calls = tuple(self._checked(call) for call in self._calls)
         if not calls and not self.text.strip():
             return self._reply(EMPTY, f"{self._server.host} sent a reply with nothing in it")
-        return self._reply(OK, "", _numbered(calls, self._request.messages))
+        reasoning = self.thoughts.whole([call.extra for call in self._calls])
+        return replace(self._reply(OK, "", _numbered(calls, self._request.messages)), reasoning=reasoning)
 
     def failed(self, error: ReplyError) -> Reply:
         """What there is instead of a reply. Text that came before is kept, and counted: it was made, so it may be charged."""
         charged = bool(self._bytes) or self.counted.tokens_in is not None
         reply = self._reply(error.outcome, str(error)) if charged else Reply(error.outcome, detail=str(error))
         return replace(reply, wait=error.wait)
+
+    def _still_thought(self) -> bool:
+        """Whether there is no answer, or the least part of one, in what has come."""
+        spoken = self._bytes - self._thought_bytes
+        hidden = (self.counted.thought or 0) * _LITTLE >= (self.counted.out or 0) * (_LITTLE - 1) > 0
+        return not (self.text.strip() or self._calls) or self._thought_bytes >= spoken * _LITTLE or hidden
+
+    def _taken_thought(self, piece: object) -> str:
+        before = self._bytes
+        taken = self._taken(piece, "reasoning")
+        self._thought_bytes += self._bytes - before
+        return taken
 
     def _taken(self, piece: object, what: str) -> str:
         if not isinstance(piece, str):
@@ -114,7 +146,7 @@ class Draft:
     def _checked(self, call: _Call) -> ToolCall:
         whole = "".join(call.pieces)
         try:
-            arguments = parse_json(whole.encode("utf-8", "surrogatepass")) if whole.strip() else {}
+            arguments = parse_json(whole.encode("utf-8", "surrogatepass"), strict=False) if whole.strip() else {}
         except FormatError as error:
             raise malformed(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
@@ -138,7 +170,7 @@ class Draft:
 def parsed(server: Server, data: str) -> dict[str, Any]:
     """The JSON object that an event holds. Raises ReplyError."""
     try:
-        value = parse_json(data.encode("utf-8", "surrogatepass"))
+        value = parse_json(data.encode("utf-8", "surrogatepass"), strict=False)
     except FormatError as error:
         raise malformed(server, f"a broken piece of a reply ({error})") from error
     if not isinstance(value, dict):

@@ -7,19 +7,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.model import FATAL, Check, Message, Reply, Request
-from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, timeout_of
+from phases.agent.model import FATAL, Message, Reply, Request
+from phases.agent.models.connection import NO_KEY, QUICK, Line, faults_named, http_client, line_for, timeout_of
 from phases.agent.models.drafts import Draft, clean
 from phases.agent.models.openai_stream import read_stream
 from phases.agent.models.prices import Tariff
-from phases.agent.models.streams import check_of, pieces_of
-from phases.agent.models.verdicts import ReplyError
+from phases.agent.models.reasoning import DETAILS, EXTRAS, TEXTS, given_back, refuses_reasoning
+from phases.agent.models.streams import Listed, check_of, listing_of, pieces_of
+from phases.agent.models.verdicts import ReplyError, Server
 from pipeline.formats import dump_json_line
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PLAIN_REFUSALS = (400, 422)
+_MISSED = ("reasoning_content", "thought_signature")
+"""What some servers want in every turn of a model, also in one that another model spoke, or that was recorded without it."""
+_NO_REASONING, _NO_SIGNATURE = " ", {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""What stands in for it: the vendors take these."""
 _lacking: dict[tuple[str, str], frozenset[str]] = {}
-"""What servers turned out not to know, by address and model, for as long as the process lives."""
+"""What servers turned out not to know, or to miss, by address and model, for as long as the process lives."""
 
 
 class OpenAIChat:
@@ -35,7 +40,7 @@ class OpenAIChat:
         while True:
             draft = Draft(self._line.server, request, self._tariff)
             try:
-                with self._opened(self._body(request, without)) as pieces:
+                with self._opened(self._body(request, without), request.most_tokens) as pieces:
                     reply = read_stream(self._line.server, draft, pieces)
             except ReplyError as error:
                 if lacks := self._lacks(error, request, without):
@@ -48,22 +53,22 @@ class OpenAIChat:
                 _lacking[place] = without
             return reply
 
-    def check(self) -> Check:
+    def check(self) -> Listed:
         """Asks for the list of models, which costs nothing."""
         line = replace(self._line, waits=QUICK)
         try:
             with _client(line) as (sdk, client), faults_named(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list()
                 with listed as response:
-                    listing = b"".join(response.iter_bytes())
+                    listing = listing_of(line.server, response)
         except ReplyError as error:
             return check_of(line.server, error, b"")
         return check_of(line.server, None, listing)
 
     @contextmanager
-    def _opened(self, body: dict[str, Any]) -> Iterator[Iterator[bytes]]:
+    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(self._line) as (sdk, client), ExitStack() as stack:
+        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.chat.completions.with_streaming_response.create
             with faults_named(sdk, server):
                 response = stack.enter_context(create(**body))
@@ -73,7 +78,7 @@ class OpenAIChat:
         limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)
         body: dict[str, Any] = {
             "model": self._line.server.model,
-            "messages": [_message(message) for message in request.messages],
+            "messages": [_message(message, self._line.server, without) for message in request.messages],
             "stream": True,
             limit: request.most_tokens,
         }
@@ -96,6 +101,11 @@ class OpenAIChat:
             return "limit"
         if "stream_options" in error.said and "stream_options" not in without:
             return "stream_options"
+        for name in _MISSED:
+            if name in error.said and name not in without:
+                return name
+        if "reasoning" not in without and refuses_reasoning(error.said, request.messages):
+            return "reasoning"
         return "schema" if request.schema is not None and "schema" not in without else ""
 
 
@@ -119,13 +129,17 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def _message(message: Message) -> Mapping[str, Any]:
+def _message(message: Message, server: Server, without: frozenset[str]) -> Mapping[str, Any]:
     text = clean(message.text)
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": text}
+    reasoning = {} if "reasoning" in without else given_back(message, server)
+    said: dict[str, Any] = {"role": message.role, "content": text, **_thought(reasoning)}
+    if message.role == "assistant" and "reasoning_content" in without and "reasoning" not in without:
+        said.setdefault("reasoning_content", _NO_REASONING)
     if not message.calls:
-        return {"role": message.role, "content": text}
-    calls = [
+        return said
+    calls: list[dict[str, Any]] = [
         {
             "id": call.id,
             "type": "function",
@@ -133,4 +147,13 @@ def _message(message: Message) -> Mapping[str, Any]:
         }
         for call in message.calls
     ]
-    return {"role": message.role, "content": text or None, "tool_calls": calls}
+    extras = reasoning.get(EXTRAS) or ([_NO_SIGNATURE] if "thought_signature" in without else [])
+    for body, extra in zip(calls, extras, strict=False):
+        body.update({"extra_content": extra} if extra else {})
+    return {**said, "content": text or None, "tool_calls": calls}
+
+
+def _thought(reasoning: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a server sent its reasoning in; of OpenRouter the list, which says all that its text says."""
+    found = {name: reasoning[name] for name in (*TEXTS, DETAILS) if name in reasoning}
+    return {name: value for name, value in found.items() if name != "reasoning" or DETAILS not in found}

@@ -8,6 +8,7 @@ from typing import Any
 from phases.agent.model import OK, REFUSED, TRUNCATED, Reply
 from phases.agent.models.drafts import Counted, Draft, parsed, whole_number
 from phases.agent.models.events import DONE
+from phases.agent.models.reasoning import DETAILS, TEXTS
 from phases.agent.models.streams import cut_off, events_of, good_end
 from phases.agent.models.verdicts import Server, malformed, verdict_on_event
 
@@ -41,6 +42,11 @@ def _take(server: Server, draft: Draft, choices: object) -> str | None:
         raise malformed(server, "a piece of a reply of the wrong type")
     if delta.get("content") is not None:
         draft.add_text(delta["content"])
+    for name in TEXTS:
+        if delta.get(name) is not None:
+            draft.thoughts.add_text(name, delta[name])
+    if delta.get(DETAILS) is not None:
+        draft.thoughts.add_details(delta[DETAILS])
     if delta.get("refusal") is not None:
         draft.add_refusal(delta["refusal"])
     calls = delta.get("tool_calls") or []
@@ -67,6 +73,8 @@ def _take_call(server: Server, draft: Draft, call: object, place: int) -> None:
         draft.begin_call(key, identifier, name)
     if function.get("arguments") is not None:
         draft.add_arguments(key, function["arguments"])
+    if isinstance(call.get("extra_content"), dict):
+        draft.add_extra(key, call["extra_content"])
 
 
 def _counted(usage: object) -> Counted | None:
@@ -74,11 +82,12 @@ def _counted(usage: object) -> Counted | None:
         return None
     told = usage.get("prompt_tokens_details")
     details: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
-    cost = usage.get("cost")
+    cost, spent = usage.get("cost"), usage.get("completion_tokens_details")
     return Counted(
         whole_number(usage.get("prompt_tokens")),
         whole_number(details.get("cached_tokens")),
         whole_number(usage.get("completion_tokens")),
         whole_number(details.get("cache_write_tokens")) or 0,
         usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e6 else None,
+        thought=whole_number(spent.get("reasoning_tokens")) if isinstance(spent, Mapping) else None,
     )

@@ -26,6 +26,8 @@ class Access:
     """The user's own price table, of the same shape as prices.json; it goes before that one."""
     unsent: tuple[str, ...] = field(default=(), repr=False)
     """Further keys of the user's, which may not be written down either."""
+    most_output: int = 0
+    """The setting max_output_tokens; 0: what is known of the model."""
 
 
 def open_model(name: str, access: Access | None = None) -> Model:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from phases.agent.model import Reply, ToolCall
+from phases.agent.model import OWNER, Reply, ToolCall
 
 REDACTED = "[redacted]"
 _SHORTEST = 8
@@ -44,7 +44,9 @@ def redacted_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
         )
         for call in reply.calls
     )
-    return replace(reply, text=redacted(reply.text, secrets), detail=redacted(reply.detail, secrets), calls=calls)
+    reasoning = _redacted_reasoning(reply.reasoning, secrets)
+    text, detail = redacted(reply.text, secrets), redacted(reply.detail, secrets)
+    return replace(reply, text=text, detail=detail, calls=calls, reasoning=reasoning)
 
 
 def redacted_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
@@ -60,6 +62,14 @@ def redacted_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DE
             redacted(key, secrets): redacted_value(child, secrets, levels=levels - 1) for key, child in value.items()
         }
     return value
+
+
+def _redacted_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> dict[str, Any]:
+    """Plain text is kept without keys; what may be signed is kept whole or not at all: a vendor refuses it when it was
+    changed, and takes the message without it."""
+    clean = {name: redacted_value(value, secrets) for name, value in reasoning.items()}
+    kept = {name: value for name, value in clean.items() if isinstance(value, str) or value == reasoning[name]}
+    return kept if kept.keys() - {OWNER} else {}
 
 
 @lru_cache(maxsize=16)

@@ -96,6 +96,7 @@ def _is_row(row: Row) -> bool:
         and isinstance(key.get("thread"), str)
         and isinstance(key.get("turn"), int)
         and "outcome" in result
+        and not is_deep(result.get("reasoning"))
     )
 
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request
+from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request, Room
 from phases.agent.models.connection import Line, Waits
 from phases.agent.models.opening import Access
 from phases.agent.models.prices import Tariff, Usage, tariff_of
 from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_fault, key_of, secrets_in
 from phases.agent.models.redaction import redacted, redacted_reply
+from phases.agent.models.reply_limits import room_for
 from phases.agent.models.retries import Sleep, ask_patiently
+from phases.agent.models.streams import Listed
 from phases.agent.models.verdicts import Server
 
 
@@ -24,7 +26,7 @@ class Adapter(Protocol):
 
     def ask(self, request: Request) -> Reply: ...
 
-    def check(self) -> Check: ...
+    def check(self) -> Listed: ...
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,42 @@ def open_served(
     if access.context_tokens:
         tariff = tariff._replace(window=access.context_tokens)
     adapter = _adapter(provider, line, tariff)
-    return ServedModel(name, adapter, line, tariff, fault=key_fault(provider, key), timing=timing or Timing())
+    room, fault = room_for(name, access.most_output), key_fault(provider, key)
+    return ServedModel(name, adapter, line, tariff, room=room, fault=fault, timing=timing or Timing())
 
 
 class ServedModel:
     """A model that satisfies the agent's protocol."""
 
-    def __init__(self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, fault: str, timing: Timing) -> None:
+    def __init__(
+        self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, room: Room, fault: str, timing: Timing
+    ) -> None:
         self.name = name
         self.detail = f"{line.server.model} at {line.server.host}"
-        self.window = tariff.window or UNKNOWN_WINDOW
         self.priced = tariff.known
+        self.room = room
         self.secrets = line.server.secrets
         self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
+        self._told_window: int | None = None
+        """What the server says, 0 where it says nothing; None: it was not asked yet."""
+        self._listed: Listed | None = None
+        """What it answered when it was asked for that, for the next check."""
+
+    @property
+    def window(self) -> int:
+        """As the user says, else the table, else the server; else a careful guess."""
+        if not self._tariff.window and self._told_window is None:
+            self._listed = self._list()
+        return self._tariff.window or self._told_window or UNKNOWN_WINDOW
+
+    @property
+    def window_is_assumed(self) -> bool:
+        """Whether the window is a guess."""
+        return self.window == UNKNOWN_WINDOW and not (self._tariff.window or self._told_window)
+
+    def take_window(self, window: int) -> None:
+        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
+        self._told_window = window
 
     def ask(self, request: Request) -> Reply:
         """One reply, after as many tries as make sense. Nothing is raised but Interrupted."""
@@ -72,10 +97,13 @@ class ServedModel:
 
     def check(self) -> Check:
         """Whether it can be asked, by a question that costs nothing."""
-        if self._fault:
-            return Check(False, self._fault)
-        found = self._adapter.check()
-        return found._replace(detail=redacted(found.detail, self.secrets))
+        found, self._listed = self._listed or self._list(), None
+        return Check(found.reachable, redacted(found.detail, self.secrets))
+
+    def _list(self) -> Listed:
+        found = Listed(False, self._fault) if self._fault else self._adapter.check()
+        self._told_window = self._told_window or found.window
+        return found
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost where the provider's cache has no part in it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -229,10 +229,10 @@ class _Planning:
                 accepted, problems = accept(reply.text)
                 if not problems:
                     return accepted
-                asked = self._repair(messages, reply.text, refusal(problems))
+                asked = self._repair(messages, reply, refusal(problems))
             else:
                 problems = [_useless(reply)]
-                asked = again(messages, "", f"Your reply could not be used: {problems[0]}.")
+                asked = again(messages, None, f"Your reply could not be used: {problems[0]}.")
         more = f" (and {len(problems) - 1} more faults)" if len(problems) > 1 else ""
         raise PlanRefused(
             f"{self._name} gave no {about.removeprefix('the ')} that can be used; it was told {MOST_REPAIRS} times what is "
@@ -240,12 +240,15 @@ class _Planning:
             "another model with --plan-model)"
         )
 
-    def _repair(self, messages: Sequence[Message], reply: str, problem: str) -> list[Message]:
-        """The question with the last reply and its faults; without the reply where both are too long together."""
-        whole = again(messages, reply, problem)
-        if _tokens(whole) <= min(self._window - self._most, 2 * self._room):
-            return whole
-        return again(messages, "", f"You replied already, at a length that leaves no room to show it here. {problem}")
+    def _repair(self, messages: Sequence[Message], reply: Reply, problem: str) -> list[Message]:
+        """The question with the last reply and its faults; without what it thought, or without the reply, where all is too
+        long together."""
+        for shown in (reply, replace(reply, reasoning={})):
+            whole = again(messages, shown, problem)
+            if _tokens(whole) <= min(self._window - self._most, 2 * self._room):
+                return whole
+        told = f"You replied already, at a length that leaves no room to show it here. {problem}"
+        return again(messages, None, told)
 
 
 def _useless(reply: Reply) -> str:
@@ -255,11 +258,12 @@ def _useless(reply: Reply) -> str:
 
 
 def _tokens(messages: Sequence[Message]) -> int:
-    return sum(tokens_of(message.text) for message in messages)
+    return sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)
 
 
 def _digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     """Of all that is sent."""
-    parts = [part for message in messages for part in (message.role, message.text)]
+    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
+    parts += [message.digest for message in messages if message.reasoning]
     parts.append(json.dumps(schema, sort_keys=True))
     return sha256(b"".join(map(digest_of, parts))).hexdigest()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.agent.model import Message
+from phases.agent.model import Message, Reply, message_of
 from phases.agent.planner.material import Paper, as_data, left_out, overview
 
 VERIFY = "python -m unittest discover -s tests -t ."
@@ -139,12 +139,12 @@ def planning_messages(
     return [Message("system", system), Message("user", "\n\n".join([*filter(None, parts), "Reply with the plan."]))]
 
 
-def again(messages: Sequence[Message], reply: str, problem: str) -> list[Message]:
+def again(messages: Sequence[Message], reply: Reply | None, problem: str) -> list[Message]:
     """The same question, after a reply that cannot be used. An empty reply is not shown."""
-    if not reply.strip():
+    if reply is None or not reply.text.strip():
         first, last = messages[:-1], messages[-1]
         return [*first, Message(last.role, f"{last.text}\n\n{problem}")]
-    return [*messages, Message("assistant", reply), Message("user", problem)]
+    return [*messages, message_of(replace(reply, calls=())), Message("user", problem)]
 
 
 def refusal(problems: Sequence[str], shown: int = 40) -> str:
