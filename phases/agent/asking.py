@@ -17,6 +17,7 @@ from phases.agent.model import (
     REFUSED,
     TRANSIENT,
     TRUNCATED,
+    UNAVAILABLE,
     Message,
     Model,
     Reply,
@@ -30,7 +31,7 @@ from pipeline.errors import Interrupted, Paused, PhaseError
 MOST_REPAIRS = 3
 """So many replies in a row may be of no use; the next one ends the run."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
-_AGAIN = "nothing that is done is lost; ask again with: pipeline resume"
+_AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
 
 
 class Unusable(PhaseError):
@@ -49,6 +50,8 @@ class Conversation:
         self._longest = model.window // 2 if shown_again else 0
         self.on_text: Callable[[int], None] = lambda characters: None
         """Told how many characters of a reply have come, while it comes."""
+        self.on_wait: Callable[[str], None] = lambda what: None
+        """Told that a server is waited for, and why."""
         ledger.recover(
             (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()
@@ -73,7 +76,11 @@ class Conversation:
         self.turn += 1
         key = {"thread": self.thread, "turn": self.turn, "request": digest}
         call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
-        request = Request(messages, tools, schema, most_tokens(self.model.window), self.thread, self.turn, self.on_text)
+        most = most_tokens(self.model.window)
+        request = Request(
+            *(messages, tools, schema, most, self.thread, self.turn, self.on_text),
+            on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
+        )
         row = self.journal.once("reply", key, lambda: self._paid(request, call))
         reply = reply_from_json(row)
         self.ledger.recover([(call, row["model"], reply)])
@@ -83,15 +90,16 @@ class Conversation:
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
         self.ledger.check(self.model)
         self._note_begun(request, call)
+        before = self.ledger.has_answered(self.model.name)
         try:
-            reply = _usable(self.model.ask(request), self._longest)
+            reply = _usable(self.model.ask(replace(request, answered_before=before)), self._longest)
         except Interrupted:
             self._note_interrupted(request, call)
             raise
         if reply.outcome == OK or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
-        raise _ending(reply, self.model, call)
+        raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
     def _note_begun(self, request: Request, call: Call) -> None:
         """A run may be killed in a call, or end beside it: then this counts."""
@@ -113,6 +121,25 @@ class Conversation:
                 call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
             )
 
+    def _ending(self, reply: Reply, call: Call, *, answered: bool) -> PhaseError | Paused:
+        where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
+        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        if reply.outcome == RATE_LIMITED:
+            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {again}")
+        if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
+            return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {again}")
+        if reply.outcome == REFUSED:
+            return Unusable(
+                f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
+                "--plan-model or --code-model"
+            )
+        if reply.outcome in _USELESS:
+            return Unusable(
+                f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
+                f"{again}"
+            )
+        return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {again}")
+
 
 def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> Call:
     turn = row["key"]["turn"]
@@ -128,21 +155,3 @@ def _usable(reply: Reply, longest: int) -> Reply:
         told = f"about {size:,} tokens, and there is room for {longest:,}"
         return replace(reply, outcome=TRUNCATED, text="", calls=(), detail=f"it is longer than is allowed ({told})")
     return reply
-
-
-def _ending(reply: Reply, model: Model, call: Call) -> PhaseError | Paused:
-    where = f"{model.name}, turn {call.turn} of {call.thread}"
-    if reply.outcome == RATE_LIMITED:
-        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
-        return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {_AGAIN}")
-    if reply.outcome == REFUSED:
-        return Unusable(
-            f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
-            "--plan-model or --code-model"
-        )
-    if reply.outcome in _USELESS:
-        return Unusable(
-            f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
-            f"{_AGAIN}"
-        )
-    return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {_AGAIN}")

@@ -75,6 +75,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     run.say, run.keep_ending = assignment.tell, partial(keep_ending, places)
     acceptance.executor.doing = partial(_doing, assignment, workspace, run, progress)
     run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
+    run.conversation.on_wait = partial(_doing, assignment, workspace, run, progress)
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):

@@ -91,6 +91,11 @@ class Ledger:
                     stop_reason=f"budget_{name.partition('_')[2]}",
                 )
 
+    def has_answered(self, model: str) -> bool:
+        """Whether a model gave this task a reply."""
+        self._catch_up()
+        return any(row["used"] and row["model"] == model for row in self._rows)
+
     def used(self) -> dict[str, float]:
         """Of every limit that is set, how much is used up."""
         self._catch_up()

@@ -13,8 +13,8 @@ from pipeline.errors import PhaseError
 
 OK = "ok"
 TRUNCATED, REFUSED, EMPTY, MALFORMED = "truncated", "refused", "empty", "malformed"
-OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL = "overflow", "rate_limited", "transient", "fatal"
-OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL)
+OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL = "overflow", "rate_limited", "unavailable", "transient", "fatal"
+OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL)
 """Architecture, section 6: every reply is one of these, and only ok becomes content."""
 MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
@@ -69,6 +69,10 @@ class Request:
     """Which turn of it. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
+    answered_before: bool = False
+    """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
+    on_wait: Callable[[float, str], None] = lambda seconds, detail: None
+    """Called before a wait, with its seconds and why the server could not answer."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Reply:
     usd: float = 0.0
     detail: str = ""
     wait: float | None = None
-    """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
+    """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
 
 
 class Check(NamedTuple):

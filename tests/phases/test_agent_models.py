@@ -332,7 +332,7 @@ STREAMS: Mapping[str, tuple[Callable[[str], Answer], str, bool]] = {
     "a piece with the same key twice": (then(b'data: {"a": 1, "a": 2}\n\n'), "malformed", True),
     "bytes that are not UTF-8": (then(b"data: \xff\xfe\n\n"), "malformed", True),
     "a page in the middle": (then(b"<html>502</html>\n\n"), "malformed", True),
-    "an error after text": (mid_error("Overloaded", "overloaded_error"), "transient", True),
+    "an error after text": (mid_error("Overloaded", "overloaded_error"), "unavailable", True),
     "an error that the request is too long": (mid_error("prompt is too long: 9 tokens", "invalid"), "overflow", True),
     "an error about the rate": (mid_error("slow down", "rate_limit_error"), "rate_limited", True),
     "two replies at once": (two, "malformed", True),
@@ -393,7 +393,7 @@ def test_what_a_stream_does_wrong_has_its_outcome(name: str, wire: str) -> None:
         pytest.param({"choices": [{"delta": {"tool_calls": [{}]}}]}, "malformed", id="a call that is nothing"),
         pytest.param({"choices": [{"delta": {"tool_calls": 1}}]}, "malformed", id="calls of another type"),
         pytest.param({"choices": [{"finish_reason": 7}]}, "malformed", id="a reason of another type"),
-        pytest.param({"error": {"code": 502, "message": "upstream"}}, "transient", id="an error in a piece"),
+        pytest.param({"error": {"code": 502, "message": "upstream"}}, "unavailable", id="an error in a piece"),
         pytest.param({"error": {"code": "insufficient_quota", "message": "pay"}}, "fatal", id="no credit in a piece"),
         pytest.param({"choices": []}, "ok", id="no choices"),
         pytest.param({"choices": None, "usage": None}, "ok", id="nothing for choices"),
@@ -534,7 +534,7 @@ def test_a_request_that_is_too_long_is_an_overflow(status: int, words: str, wire
     assert "too long for tiny" in reply.detail
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 501, 507])
 def test_a_server_in_trouble_is_asked_four_times(status: int, wire: str) -> None:
     with LlmServer(always(Status(status, "<html>bad gateway</html>", kind="text/html"))) as server:
         model, sleep = model_of(server, wire)
@@ -630,6 +630,54 @@ def test_a_server_that_is_busy_for_ever_is_given_up_after_five_minutes(told: str
         assert server.asked < 50
     assert reply.outcome == "rate_limited"
     assert 200 < sum(sleep.waits) <= 300
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(503, ""), (529, "overloaded_error"), (504, ""), (500, "overloaded_error")]
+)
+@pytest.mark.parametrize("told", ["7", ""])
+def test_a_server_that_is_down_is_waited_for_like_one_that_is_busy(
+    status: int, kind: str, told: str, wire: str
+) -> None:
+    down = Status(status, error_body("Overloaded", kind=kind), {"Retry-After": told} if told else {})
+    with LlmServer(*[down] * 7, Says("well again")) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(ASK).text == "well again"
+        assert min(sleep.waits) >= (7 if told else 1)
+    with LlmServer(always(down)) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(ASK).outcome == "unavailable"
+        assert server.asked < 50
+    assert 200 < sum(sleep.waits) <= 300
+
+
+@pytest.mark.parametrize("status", [503, 529])
+def test_a_server_that_is_down_for_long_is_not_waited_for(status: int, wire: str) -> None:
+    with LlmServer(Status(status, error_body("maintenance"), {"Retry-After": "600"})) as server:
+        model, sleep = model_of(server, wire)
+        reply = model.ask(ASK)
+    assert (reply.outcome, reply.wait, sleep.waits) == ("unavailable", 600.0, [])
+
+
+def test_a_lost_connection_is_waited_for_once_the_server_answered_this_task(wire: str) -> None:
+    told: list[str] = []
+    known = Request(ASK.messages, answered_before=True, on_wait=lambda seconds, why: told.append(why))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+    for address in (gone, "http://nowhere.invalid/v1"):
+        model, sleep = model_of(address, wire)
+        assert model.ask(known).outcome == "transient"
+        assert 200 < sum(sleep.waits) <= 300
+        assert len(told) == len(sleep.waits)
+        assert address.split("/")[2] in told.pop()
+        told.clear()
+
+
+def test_replies_that_break_off_are_paid_for_and_so_tried_four_times_only(wire: str) -> None:
+    with LlmServer(always(Says("half of it", ends=False))) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(Request(ASK.messages, answered_before=True)).outcome == "transient"
+        assert (server.asked, len(sleep.waits)) == (4, 3)
 
 
 def test_an_empty_reply_is_asked_for_twice_more(wire: str) -> None:

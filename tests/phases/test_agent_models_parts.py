@@ -416,10 +416,10 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size
 def test_any_error_of_a_server_is_one_line_with_its_outcome(status: int, body: Any, wait: str) -> None:
     text = body if isinstance(body, str) else json.dumps(body)
     error = verdict_on_status(HERE, status, {"retry-after": wait}, text)
-    assert error.outcome in ("overflow", "rate_limited", "transient", "fatal")
+    assert error.outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
     assert str(error).isprintable()
     assert error.wait is None or 0 <= error.wait < 1e13
-    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "transient", "fatal")
+    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
 
 
 # Waiting
@@ -444,7 +444,7 @@ def test_a_signal_during_a_wait_ends_it_at_once() -> None:
     assert time.monotonic() - begun < 45  # it did not wait it out
 
 
-@given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "empty", "ok", "fatal", "malformed"]),
+@given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "unavailable", "empty", "ok", "fatal", "malformed"]),
                           st.none() | st.floats(0, 100)), min_size=1, max_size=60))  # fmt: skip
 def test_no_row_of_replies_is_waited_for_without_end(script: list[tuple[str, float | None]]) -> None:
     waits: list[float] = []
