@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from phases.agent.model import (
     most_tokens,
     reply_from_json,
     reply_to_json,
+    tokens_of,
 )
 from pipeline.errors import Interrupted, Paused, PhaseError
 
@@ -88,33 +90,36 @@ class Conversation:
         return reply
 
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
-        self.ledger.check(self.model)
-        self._note_begun(request, call)
+        tokens, usd = self._least(request)
+        reply_usd = self.model.price(0, self.ledger.longest_reply(self.thread, self.model.name))
+        self.ledger.check(self.model, self.thread, usd + reply_usd)
+        self._note_begun(call, tokens, usd)
         before = self.ledger.has_answered(self.model.name)
         try:
             reply = _usable(self.model.ask(replace(request, answered_before=before)), self._longest)
         except Interrupted:
-            self._note_interrupted(request, call)
+            self._note_interrupted(call, tokens, usd)
             raise
         if reply.outcome == OK or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
-    def _note_begun(self, request: Request, call: Call) -> None:
+    def _note_begun(self, call: Call, tokens: int, usd: float) -> None:
         """A run may be killed in a call, or end beside it: then this counts."""
-        tokens, usd = self._least(request)
         if usd or not self.model.priced:
             self.ledger.begin(call, self.model.name, tokens, usd)
 
     def _least(self, request: Request) -> tuple[int, float]:
         """About what a question costs, without its answer: tokens, dollars."""
-        tokens = sum(message.tokens for message in request.messages)
-        return tokens, self.model.price(tokens, 0)
+        tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
+        tokens = tools + sum(message.tokens for message in request.messages)
+        known = self.model.priced
+        return tokens, self.model.price(tokens, 0) if known else tokens * self.ledger.usd_a_token(self.model.name)
 
-    def _note_interrupted(self, request: Request, call: Call) -> None:
+    def _note_interrupted(self, call: Call, tokens: int, usd: float) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""
-        tokens, usd = self._least(request)
+        self.ledger.release(self.thread)
         if usd or not self.model.priced:
             told = "interrupted; what it cost is an estimate"
             self.ledger.record(

@@ -113,7 +113,9 @@ class Model(Protocol):
     secrets: tuple[str, ...]
     """What must be in no file: its key. Replies have lost it already; other texts have not."""
     priced: bool
-    """Whether what a call costs is known; without that, no budget in money can be kept."""
+    """Whether what a call costs is known beforehand."""
+    reports_cost: bool
+    """Whether its server says of each reply what it cost. Without that and without a price, no budget in money can be kept."""
 
     def ask(self, request: Request) -> Reply:
         """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""

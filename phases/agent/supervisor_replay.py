@@ -39,7 +39,7 @@ class _End(Exception):
 class _Nobody:
     """Stands for the model: what it said is in the journal, and it is asked nothing."""
 
-    name, detail, priced = "the journal", "", True
+    name, detail, priced, reports_cost = "the journal", "", True, False
     secrets: tuple[str, ...] = ()
 
     def __init__(self, window: int) -> None:

@@ -60,7 +60,7 @@ def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dic
     served = name.partition(":")[0] in PROVIDERS
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
     if served:
-        row["window"] = model.window
+        row["window"], row["reports_cost"] = model.window, model.reports_cost
     if served and model.priced:
         row["usd_per_million"] = {"in": model.price(1_000_000, 0), "out": model.price(0, 1_000_000)}
     reachable, detail = model.check()
@@ -131,6 +131,8 @@ def _price(row: dict[str, Any]) -> str:
     if "window" not in row:
         return "costs nothing"
     reads = f"reads and writes {row['window']:,} tokens at once"
+    if "usd_per_million" not in row and row["reports_cost"]:
+        return f"{reads}; its price is not known, and its server says what each call cost: max_usd goes by that"
     if "usd_per_million" not in row:
         return f"{reads}; its price is not known: max_usd needs it, from prices.yaml beside the settings file"
     price = row["usd_per_million"]

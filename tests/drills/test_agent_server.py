@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -354,29 +355,48 @@ def test_a_model_that_refuses_in_words_is_not_asked_ten_times(tmp_path: Path) ->
 # money
 
 
-def test_money_stops_within_one_call_and_more_of_it_goes_on(tmp_path: Path) -> None:
-    """A call costs 11 cents; 16 are needed."""
+def test_money_is_never_passed_and_more_of_it_goes_on(tmp_path: Path) -> None:
+    """A reply costs 11 cents; 16 are needed."""
     voice = scenes.Voice()
     with LlmServer(voice) as server:
         ground = ground_at(tmp_path, server)
         prices = ground.home / ".config" / "pipeline" / "prices.yaml"
         prices.parent.mkdir(parents=True)
-        prices.write_text('"compatible:x": {in: 1000, out: 1000}\n')
+        prices.write_text('"compatible:x": {in: 0, out: 11000}\n')
         first = ground.call(*ground.arguments, "--max-usd", "0.5")
         assert first.code == 5, last_words(first)
         assert "max_usd = 0.5" in document(ground, "report.json")["reason"]
-        assert len(voice.asked) == 5
-        assert _paid(ground) == pytest.approx(0.55)
+        assert len(voice.asked) == 4
+        assert _paid(ground) == pytest.approx(0.44)
         assert ground.call().code == 5
-        assert len(voice.asked) == 5
+        assert len(voice.asked) == 4
         second = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", "1")
         assert second.code == 5, last_words(second)
-        assert len(voice.asked) == 14
-        assert _paid(ground) == pytest.approx(1.54)
+        assert len(voice.asked) == 13
+        assert _paid(ground) == pytest.approx(1.43)
         last = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", "1")
     assert_ended_well(last, ground)
     assert voice.asked == list(range(CALLS))
     assert document(ground, "report.json")["usage"]["usd"] == pytest.approx(1.76)
+
+
+def test_a_call_that_would_pass_the_limit_is_not_made_and_the_command_that_is_told_makes_it(tmp_path: Path) -> None:
+    voice = scenes.Voice()
+    with LlmServer(voice) as server:
+        ground = ground_at(tmp_path, server)
+        prices = ground.home / ".config" / "pipeline" / "prices.yaml"
+        prices.parent.mkdir(parents=True)
+        prices.write_text('"compatible:x": {in: 15, out: 75}\n')
+        first = ground.call(*ground.arguments, "--max-usd", "0.02")
+        assert first.code == 5, last_words(first)
+        told = re.search(r"pipeline resume paper --add-usd ([0-9.]+)", document(ground, "report.json")["reason"])
+        assert voice.asked == []
+        assert told
+        assert f"resume paper --add-usd {told[1]}" in first.out.partition("Next:")[2]
+        second = ground.call("resume", "paper", "--base-url", server.base_url, "--add-usd", told[1])
+        assert second.code == 5, last_words(second)
+        assert voice.asked
+    assert _paid(ground) <= 0.02 + float(told[1])
 
 
 def _paid(ground: Ground) -> float:

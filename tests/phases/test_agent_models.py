@@ -233,11 +233,30 @@ def test_what_was_put_into_the_cache_costs_a_quarter_more() -> None:
 
 
 def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
-    with LlmServer(Says("hi", usd=0.25)) as server:
+    with LlmServer(always(Says("hi", usd=0.25))) as server:
         access = access_to(server.base_url, "openrouter")
         model = open_served("openrouter:openai/gpt-5", PROVIDERS["openrouter"], access)
         assert model.ask(ASK).usd == 0.25
         assert server.requests[0].body["usage"] == {"include": True}
+        unlisted = open_served("openrouter:some/new-one", PROVIDERS["openrouter"], access)
+        assert (unlisted.priced, unlisted.reports_cost, unlisted.ask(ASK).usd) == (False, True, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
+        ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": "many"}, 0.01),
+    ],
+    ids=["own key", "no own key", "nothing said", "nonsense"],
+)
+def test_a_call_with_a_key_of_ones_own_costs_what_that_key_pays_too(usage: dict[str, Any], usd: float) -> None:
+    good = list(openai_chunks(Says("hi", tokens_in=None)))
+    with LlmServer(Raw([*good[:-1], sse({"choices": [], "usage": usage}), good[-1]])) as server:
+        model = open_served("openrouter:a/b", PROVIDERS["openrouter"], access_to(server.base_url, "openrouter"))
+        assert model.ask(ASK).usd == pytest.approx(usd)
 
 
 def test_calls_without_an_id_of_their_own_get_one(wire: str) -> None:
