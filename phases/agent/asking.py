@@ -68,12 +68,13 @@ class Conversation:
         schema: Mapping[str, Any] | None = None,
         about: str = "",
         digest: str,
+        lasting: Sequence[int] = (),
     ) -> Reply:
         """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
         says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
 
         Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked: a recorded reply to another question is never taken.
+        that is asked: a recorded reply to another question is never taken. `lasting` is as in a Request.
         """
         self.turn += 1
         key = {"thread": self.thread, "turn": self.turn, "request": digest}
@@ -81,6 +82,7 @@ class Conversation:
         most = most_tokens(self.model.window)
         request = Request(
             *(messages, tools, schema, most, self.thread, self.turn, self.on_text),
+            lasting=lasting,
             on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
         )
         row = self.journal.once("reply", key, lambda: self._paid(request, call))

@@ -69,6 +69,8 @@ class Request:
     """Which turn of it. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
+    lasting: Sequence[int] = ()
+    """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
     answered_before: bool = False
     """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
     on_wait: Callable[[float, str], None] = lambda seconds, detail: None

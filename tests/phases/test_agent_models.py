@@ -198,6 +198,21 @@ def test_the_stable_start_of_a_request_is_marked_for_the_cache() -> None:
     assert marked == [True, False, True]
 
 
+def test_what_later_questions_share_is_marked_for_the_cache_block_by_block() -> None:
+    texts = ("the plan", "an interface", "another", "the file at hand")
+    turn = (Message("assistant", "I look", (ToolCall("a-1", "Read", {}),)), Message("tool", "said", call_id="a-1"))
+    messages = (ASK.messages[0], *(Message("user", text) for text in texts), *turn, Message("user", "this once"))
+    with LlmServer(always(Says("ok"))) as server:
+        model = model_of(server, "anthropic")[0]
+        model.ask(Request(messages, lasting=(1, 3, 6)))
+        model.ask(Request(messages, lasting=(1, 2, 3, 4, 6)))  # four marks are allowed, the system's among them
+        marked = [
+            [block.get("text", block.get("content")) for message in asked.body["messages"] for block in message["content"]
+             if "cache_control" in block] for asked in server.requests
+        ]  # fmt: skip
+    assert marked == [["the plan", "another", "said"], ["the plan", "an interface", "another"]]
+
+
 def test_a_reply_without_usage_is_estimated(wire: str) -> None:
     reply = asked(wire, Says("some words", tokens_in=None))
     assert reply.tokens_in > 3
