@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.journal import Journal
+from phases.agent.journal import QUESTION, Journal
 from phases.agent.ledger import Call, Ledger
+from phases.agent.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.agent.model import (
     EMPTY,
     MALFORMED,
@@ -74,10 +75,11 @@ class Conversation:
         says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
 
         Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked: a recorded reply to another question is never taken. `lasting` is as in a Request.
+        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
+        Request.
         """
         self.turn += 1
-        key = {"thread": self.thread, "turn": self.turn, "request": digest}
+        key = {"thread": self.thread, "turn": self.turn, QUESTION: digest}
         call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
         most = most_tokens(self.model.window)
         request = Request(
@@ -93,10 +95,10 @@ class Conversation:
 
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
         tokens, usd = self._least(request)
-        reply_usd = self.model.price(0, self.ledger.longest_reply(self.thread, self.model.name))
+        reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
         self.ledger.check(self.model, self.thread, usd + reply_usd)
         self._note_begun(call, tokens, usd)
-        before = self.ledger.has_answered(self.model.name)
+        before = has_answered(self.ledger.rows(), self.model.name)
         try:
             reply = _usable(self.model.ask(replace(request, answered_before=before)), self._longest)
         except Interrupted:
@@ -117,7 +119,9 @@ class Conversation:
         tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
         tokens = tools + sum(message.tokens for message in request.messages)
         known = self.model.priced
-        return tokens, self.model.price(tokens, 0) if known else tokens * self.ledger.usd_a_token(self.model.name)
+        return tokens, self.model.price(tokens, 0) if known else tokens * usd_a_token(
+            self.ledger.rows(), self.model.name
+        )
 
     def _note_interrupted(self, call: Call, tokens: int, usd: float) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""

@@ -66,6 +66,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
+    begun.journal.on_other_question = assignment.tell
     restore(begun.journal, workspace)  # before anybody looks at the files
     try:
         run, acceptance = prepared(assignment, model, ledger, begun, commands)

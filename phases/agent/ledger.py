@@ -123,21 +123,10 @@ class Ledger:
         with self._lock:
             self._reserved.pop(thread, None)
 
-    def longest_reply(self, thread: str, model: str) -> int:
-        """Of all replies to a kind of thread so far, in tokens: the next one may be as long."""
-        kind = thread.partition("-")[0]
-        rows = (row for row in self._rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
-        return max((int(row["tokens_out"]) for row in rows if row["outcome"] == OK), default=1)
-
-    def usd_a_token(self, model: str) -> float:
-        """What a model's calls cost so far, in dollars a token that was read: for one whose price is not known."""
-        rows = [row for row in self._rows if row["model"] == model and row["used"]]
-        return float(sum(row["usd"] for row in rows) / max(1, sum(row["tokens_in"] for row in rows)))
-
-    def has_answered(self, model: str) -> bool:
-        """Whether a model gave this task a reply."""
+    def rows(self) -> list[dict[str, Any]]:
+        """What is known by now, by any ledger of this task."""
         self._catch_up()
-        return any(row["used"] and row["model"] == model for row in self._rows)
+        return self._rows
 
     def used(self) -> dict[str, float]:
         """Of every limit that is set, how much is used up."""

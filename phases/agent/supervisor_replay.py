@@ -85,7 +85,7 @@ def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> 
     """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
-    journal = Journal(places.journal, identity, in_place=_end)
+    journal = Journal(places.journal, identity, in_place=_end, strict=True)
     work_begun = begun_in(journal, order_of(plan))
     assignment = Assignment(
         plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _unread, _unread, 0
