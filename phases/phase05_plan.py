@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ContractError, Paused
@@ -108,7 +109,9 @@ def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conve
             0, 1, f"plans anew: what was said before was about other documents, or to another model; it is {kept}"
         )
     journal = Journal(path, header, ledger.next_run("plan"), ctx.in_place, begun={"present": present})
+    journal.on_other_question = ctx.tell
     conversation = Conversation(model, journal, ledger, "plan", shown_again=False)
+    conversation.on_wait = partial(ctx.progress, 0, 1)
     return _wanted(requests, journal.begun.get("present", ""), ctx), conversation
 
 

@@ -71,6 +71,7 @@ def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context)
         in_place=ctx.in_place,
         breach=ctx.contracts.breach,
         inputs_sha256=sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        tell=ctx.tell,
     )
     for note in result["notes"][len(document["notes"]) :] if result["refined_by"] is None else ():
         ctx.tell(f"06 references: {note}")

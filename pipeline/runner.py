@@ -184,6 +184,10 @@ class _Runner:
             self._run.watch(event)
         self._untold.clear()
 
+    def _tell(self, phase: Phase, text: str) -> None:
+        story(f"{phase.label}: {text}")
+        self._run.watch(Event("told", phase, text))
+
     def _context(self, phase: Phase) -> Context:
         run, limit = self._run, self._run.settings.get("phase_seconds")
         return Context(
@@ -194,7 +198,7 @@ class _Runner:
             environment=run.environment,
             own_folder=run.own_folder,
             hooks=run.hooks,
-            tell=lambda text: run.watch(Event("told", phase, text)),
+            tell=partial(self._tell, phase),
             contracts=self._store.contracts,
             digests=self._running[phase.number],
             open_model=partial(run.open_model, phase.name),

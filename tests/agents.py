@@ -22,6 +22,7 @@ class Scripted:
     """Asks a function for the reply to each request, and keeps the requests."""
 
     name, detail, window, priced = "scripted", "a script", 10**6, True
+    reports_cost = False
     secrets: tuple[str, ...] = ()
 
     def __init__(self, reply: Callable[[Request], Reply]) -> None:

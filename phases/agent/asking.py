@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from phases.agent.journal import Journal, recorded_rows
+from phases.agent.journal import QUESTION, Journal, recorded_rows
 from phases.agent.ledger import Call, Ledger
+from phases.agent.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.agent.model import (
     EMPTY,
     FATAL,
@@ -23,6 +24,7 @@ from phases.agent.model import (
     REFUSED,
     TRANSIENT,
     TRUNCATED,
+    UNAVAILABLE,
     Message,
     Model,
     Reply,
@@ -44,7 +46,7 @@ MOST_REPAIRS = 3
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
 _LENGTH_REFUSED = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens")
 _LEAST_LIMIT = 1024
-_AGAIN = "nothing that is done is lost; ask again with: pipeline resume"
+_AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
 
 
 class Unusable(PhaseError):
@@ -69,6 +71,8 @@ class Conversation:
         self._longest = model.window // 2 if shown_again else 0
         self.on_text: Callable[[int], None] = lambda characters: None
         """Told how many characters of a reply have come, while it comes."""
+        self.on_wait: Callable[[str], None] = lambda what: None
+        """Told that a server is waited for, and why."""
         ledger.recover(
             (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()
@@ -83,20 +87,26 @@ class Conversation:
         schema: Mapping[str, Any] | None = None,
         about: str = "",
         digest: str,
+        lasting: Sequence[int] = (),
     ) -> Reply:
         """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
         says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
 
         Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
-        that is asked: a recorded reply to another question is never taken.
+        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
+        Request.
         """
         cut: list[Reply] = []
         while True:
             self.turn += 1
-            key = {"thread": self.thread, "turn": self.turn, "request": digest}
+            key = {"thread": self.thread, "turn": self.turn, QUESTION: digest}
             call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
             room = most_tokens(self.model.window) if self.journal.replaying else self._room(messages, tools, cut, call)
-            request = Request(messages, tools, schema, room, self.thread, self.turn, self.on_text)
+            request = Request(
+                *(messages, tools, schema, room, self.thread, self.turn, self.on_text),
+                lasting=lasting,
+                on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
+            )
             row = self.journal.once("reply", key, partial(self._paid, request, call))
             reply = reply_from_json(row)
             self.ledger.recover([(call, row["model"], reply)])
@@ -129,41 +139,67 @@ class Conversation:
         )
 
     def _paid(self, request: Request, call: Call) -> dict[str, Any]:
-        self.ledger.check(self.model)
-        self._note_begun(request, call)
+        tokens, usd = self._least(request)
+        reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
+        self.ledger.check(self.model, self.thread, usd + reply_usd)
+        self._note_begun(call, tokens, usd)
+        before = has_answered(self.ledger.rows(), self.model.name)
         try:
+            request = replace(request, answered_before=before)
             reply = self.model.ask(request)
             if limit := _limit_in(reply, request.most_tokens):
                 self._known_limit = limit
                 reply = self.model.ask(replace(request, most_tokens=limit))
             reply = _usable(reply, self._longest)
         except Interrupted:
-            self._note_interrupted(request, call)
+            self._note_interrupted(call, tokens, usd)
             raise
         if reply.outcome == OK or reply.room or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
-        raise _ending(reply, self.model, call)
+        raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
-    def _note_begun(self, request: Request, call: Call) -> None:
+    def _note_begun(self, call: Call, tokens: int, usd: float) -> None:
         """A run may be killed in a call, or end beside it: then this counts."""
-        tokens, usd = self._least(request)
         if usd or not self.model.priced:
             self.ledger.begin(call, self.model.name, tokens, usd)
 
     def _least(self, request: Request) -> tuple[int, float]:
         """About what a question costs, without its answer: tokens, dollars."""
-        tokens = sum(message.tokens for message in request.messages)
-        return tokens, self.model.price(tokens, 0)
+        tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
+        tokens = tools + sum(message.tokens for message in request.messages)
+        known = self.model.priced
+        return tokens, self.model.price(tokens, 0) if known else tokens * usd_a_token(
+            self.ledger.rows(), self.model.name
+        )
 
-    def _note_interrupted(self, request: Request, call: Call) -> None:
+    def _note_interrupted(self, call: Call, tokens: int, usd: float) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""
-        tokens, usd = self._least(request)
+        self.ledger.release(self.thread)
         if usd or not self.model.priced:
             told = "interrupted; what it cost is an estimate"
             self.ledger.record(
                 call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
             )
+
+    def _ending(self, reply: Reply, call: Call, *, answered: bool) -> PhaseError | Paused:
+        where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
+        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        if reply.outcome == RATE_LIMITED:
+            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {again}")
+        if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
+            return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {again}")
+        if reply.outcome == REFUSED:
+            return Unusable(
+                f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
+                "--plan-model or --code-model"
+            )
+        if reply.outcome in _USELESS:
+            return Unusable(
+                f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
+                f"{again}"
+            )
+        return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {again}")
 
 
 def _limit_in(reply: Reply, most_tokens: int) -> int:
@@ -217,21 +253,3 @@ def _usable(reply: Reply, longest: int) -> Reply:
     if longest and message_of(reply).tokens > longest:
         return replace(reply, reasoning={})  # it can be shown again without what the model thought
     return reply
-
-
-def _ending(reply: Reply, model: Model, call: Call) -> PhaseError | Paused:
-    where = f"{model.name}, turn {call.turn} of {call.thread}"
-    if reply.outcome == RATE_LIMITED:
-        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
-        return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {_AGAIN}")
-    if reply.outcome == REFUSED:
-        return Unusable(
-            f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
-            "--plan-model or --code-model"
-        )
-    if reply.outcome in _USELESS:
-        return Unusable(
-            f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
-            f"{_AGAIN}"
-        )
-    return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {_AGAIN}")

@@ -75,6 +75,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = Commands(box, Snapshot(places.workspace, places.snapshot), tell)
+    begun.journal.on_other_question = assignment.tell
     restore(begun.journal, workspace)  # before anybody looks at the files
     try:
         run, acceptance = prepared(assignment, model, ledger, begun, commands, missing)
@@ -92,6 +93,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         )
     if begun.journal.replaying and rules_of(begun.journal.begun) < SUPERVISION_RULES:
         assignment.tell(_OLDER_RULES)
+    run.conversation.on_wait = partial(_doing, assignment, workspace, run, progress)
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):

@@ -17,6 +17,8 @@ from pipeline.errors import PhaseError, StorageError
 
 PAID = "paid"
 """In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
+QUESTION = "request"
+"""In the key of a reply: the digest of its question."""
 _APART = ("run", "begun")
 """Keys of the header that say how the work was begun. They are no part of what the work is."""
 
@@ -33,12 +35,17 @@ class Journal:
         *,
         begun: Mapping[str, Any] | None = None,
         clean: Callable[[Any], Any] = lambda result: result,
+        strict: bool = False,
     ) -> None:
         """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay.
 
-        `clean` takes out of every result what may be in no file.
+        `clean` takes out of every result what may be in no file. `strict` wants every recorded reply to be one to the very
+        question that is asked now; else its thread and turn are enough, because a release may say a question otherwise.
         """
-        self._path, self._in_place, self._clean = path, in_place, clean
+        self._path, self._in_place, self._clean, self._strict = path, in_place, clean, strict
+        self.on_other_question: Callable[[str], None] = lambda what: None
+        """Told once, where a recorded reply is one to a question that is said otherwise by now."""
+        self._told = False
         repair_tail(path)
         self._rows = _read(path)
         self._next = 1
@@ -102,7 +109,7 @@ class Journal:
         """
         if self.replaying:
             row = self._rows[self._next]
-            if row["kind"] != kind or row["key"] != dict(key):
+            if row["kind"] != kind or not self._is_key_of(row, key):
                 raise PhaseError(
                     f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
                     f"{kind} {dict(key)}; {_afresh(self._path)}"
@@ -116,6 +123,18 @@ class Journal:
             append_row(self._path, self._rows[-1], durable=durable)
         self._next += 1
         return dict(result)
+
+    def _is_key_of(self, row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
+        if row["key"] == dict(key):
+            return True
+        if self._strict or {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
+            return False
+        if not self._told:
+            self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
+            self.on_other_question(
+                f"the prompts have changed since this work began; the {replies} recorded replies are used as they are"
+            )
+        return True
 
 
 def recorded_rows(path: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ Two phases of one run may write it side by side, each with a Ledger of its own: 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shlex
 import threading
@@ -26,6 +27,9 @@ from pipeline.errors import Paused, PhaseError, PipelineError
 _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
 _RAISED_BY = {"max_usd": "add_usd"}
+_RESERVED: dict[str, dict[str, float]] = {}
+"""Of each ledger, what the calls under way cost at least, by thread."""
+_CENT, _ROUNDING = 100, 1e-9
 _LOCKS: dict[str, threading.RLock] = {}
 """One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
 
@@ -43,7 +47,7 @@ class Call(NamedTuple):
 
 
 class Ledger:
-    """What one task has spent. Two threads may have one each; a limit is passed by one call of each at most."""
+    """What one task has spent. Two threads may have one each."""
 
     def __init__(
         self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
@@ -53,6 +57,7 @@ class Ledger:
         self._since = time.monotonic()
         self._others: dict[str, tuple[int, float]] = {}
         self._lock, self._size = _LOCKS.setdefault(os.path.realpath(path), threading.RLock()), -1
+        self._reserved = _RESERVED.setdefault(os.path.realpath(path), {})
         self._rows: list[dict[str, Any]] = []
         self._known: set[tuple[Any, ...]] = set()
         self._begun: dict[str, str] = {}
@@ -73,23 +78,55 @@ class Ledger:
         self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
-    def check(self, model: Model) -> None:
-        """Raises Paused when a limit is reached: no call is made after that. Raises PhaseError for one that cannot be kept."""
-        self._catch_up()
-        limits, spent = self._limits, self.spent
-        if (limits.get("max_usd") or limits.get("batch_usd")) and not model.priced:
+    def check(self, model: Model, thread: str = "", usd: float = 0.0) -> None:
+        """Reserves what the next call of a thread costs at least, until its row is there.
+
+        Raises Paused where a limit is reached or has no room for that: the call must not be made. Raises PhaseError for a
+        limit that cannot be kept.
+        """
+        limits = self._limits
+        if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
             raise PhaseError(
-                f"what {model.name} costs is not known, so a limit in dollars cannot be kept: give its price in prices.yaml "
-                "beside the settings file, or limit tokens instead with --max-tokens"
+                f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
+                "give its price in prices.yaml beside the settings file, or limit tokens instead with --max-tokens"
             )
+        with self._lock:
+            under_way = sum(other for name, other in self._reserved.items() if name != thread)
+            for name, used in self.used().items():
+                over = used + usd + under_way - limits[name] if name.endswith("_usd") else 0.0
+                if used >= limits[name] or over > _ROUNDING:
+                    raise self._no_room(name, used, usd, under_way)
+            self._reserved[thread] = usd
+
+    def _no_room(self, name: str, used: float, usd: float, under_way: float) -> Paused:
+        limit, spent, more = self._limits[name], self.spent, "N"
         told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
-        for name, used in self.used().items():
-            if used >= limits[name]:
-                raise Paused(
-                    f"the limit {name} = {limits[name]} is reached ({told}); what is done is kept; go on with: "
-                    f"pipeline resume {self.task} --{_RAISED_BY.get(name, name).replace('_', '-')} N",
-                    stop_reason=f"budget_{name.partition('_')[2]}",
-                )
+        what = f"the limit {name} = {limit} is reached ({told})"
+        if name.endswith("_usd") and usd:
+            call = f"the next call costs about ${usd:.4f}"
+            beside = f", and calls under way ${under_way:.4f}" if under_way else ""
+            over = math.ceil((used + usd + under_way - limit) * _CENT) / _CENT
+            more = f"{over if name in _RAISED_BY else limit + over:.2f}"
+            what = (
+                f"{what}; {call}"
+                if used >= limit
+                else f"the limit {name} = {limit} would be passed: {call}{beside} ({told})"
+            )
+        return Paused(
+            f"{what}; what is done is kept; go on with: pipeline resume {self.task} "
+            f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}",
+            stop_reason=f"budget_{name.partition('_')[2]}",
+        )
+
+    def release(self, thread: str) -> None:
+        """Takes back what was reserved for a call."""
+        with self._lock:
+            self._reserved.pop(thread, None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is known by now, by any ledger of this task."""
+        self._catch_up()
+        return self._rows
 
     def used(self) -> dict[str, float]:
         """Of every limit that is set, how much is used up."""
@@ -119,6 +156,7 @@ class Ledger:
         self._since += row["seconds"]
         self._add(row)
         forget_call(self._path, call.thread)
+        self.release(call.thread)
 
     def _row(self, call: Call, model: str, reply: Reply) -> dict[str, Any]:
         return {

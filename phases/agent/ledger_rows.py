@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phases.agent.lines import read_rows
+from phases.agent.model import OK
 from phases.agent.open_calls import noted_calls
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
@@ -61,3 +62,21 @@ def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def tokens(spent: Mapping[str, Any]) -> int:
     """Tokens read and written together."""
     return int(spent["tokens_in"] + spent["tokens_out"])
+
+
+def has_answered(rows: Iterable[Mapping[str, Any]], model: str) -> bool:
+    """Whether a model gave a reply before."""
+    return any(row["used"] and row["model"] == model for row in rows)
+
+
+def longest_reply(rows: Iterable[Mapping[str, Any]], thread: str, model: str) -> int:
+    """Of all replies of a model to a kind of thread, in tokens: the next one may be as long."""
+    kind = thread.partition("-")[0]
+    own = (row for row in rows if row["model"] == model and row["thread"].partition("-")[0] == kind)
+    return max((int(row["tokens_out"]) for row in own if row["outcome"] == OK), default=1)
+
+
+def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:
+    """What a model's replies cost, in dollars a token that was read: for one whose price is not known."""
+    own = [row for row in rows if row["model"] == model and row["used"]]
+    return float(sum(row["usd"] for row in own) / max(1, sum(row["tokens_in"] for row in own)))

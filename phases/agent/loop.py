@@ -119,7 +119,10 @@ def _ask(run: Run) -> Reply:
         )
     messages = run.memory.messages(aside)
     run.hands.forget(run.memory.forgotten)
-    return run.conversation.ask(messages, run.hands.schemas, about=run.memory.target, digest=run.memory.digest())
+    memory = run.memory
+    return run.conversation.ask(
+        messages, run.hands.schemas, about=memory.target, digest=memory.digest(), lasting=memory.lasting
+    )
 
 
 def _widened(run: Run) -> bool:

@@ -80,6 +80,13 @@ class Memory:
             )
         return self._shown
 
+    @property
+    def lasting(self) -> tuple[int, ...]:
+        """Up to where the next requests begin like this one: the plan, the interfaces, the turns of the file at hand."""
+        interfaces = len(self._head) + len(self._interfaces())
+        turns = interfaces + len(self._step) + sum(map(len, self._recent))
+        return len(self._head) - 1, interfaces - 1, turns - 1
+
     def digest(self) -> str:
         """The sha256 of what messages() gave last, the tools included."""
         return digest_of(b"".join([self._tools, *[message.digest for message in self._shown]])).hex()

@@ -13,8 +13,8 @@ from pipeline.errors import PhaseError
 
 OK = "ok"
 TRUNCATED, REFUSED, EMPTY, MALFORMED = "truncated", "refused", "empty", "malformed"
-OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL = "overflow", "rate_limited", "transient", "fatal"
-OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, FATAL)
+OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL = "overflow", "rate_limited", "unavailable", "transient", "fatal"
+OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL)
 """Architecture, section 6: every reply is one of these, and only ok becomes content."""
 MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
@@ -76,6 +76,12 @@ class Request:
     """Which turn of it. Not sent."""
     on_text: Callable[[int], None] = lambda characters: None
     """Called while the reply arrives, with the number of its characters so far."""
+    lasting: Sequence[int] = ()
+    """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    answered_before: bool = False
+    """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
+    on_wait: Callable[[float, str], None] = lambda seconds, detail: None
+    """Called before a wait, with its seconds and why the server could not answer."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Reply:
     usd: float = 0.0
     detail: str = ""
     wait: float | None = None
-    """Of rate_limited and transient: after how many seconds the server wants to be asked again, where it said so."""
+    """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
     room: int = 0
@@ -127,7 +133,9 @@ class Model(Protocol):
     secrets: tuple[str, ...]
     """What must be in no file: its key. Replies have lost it already; other texts have not."""
     priced: bool
-    """Whether what a call costs is known; without that, no budget in money can be kept."""
+    """Whether what a call costs is known beforehand."""
+    reports_cost: bool
+    """Whether its server says of each reply what it cost. Without that and without a price, no budget in money can be kept."""
 
     @property
     def window(self) -> int:

@@ -80,6 +80,7 @@ def refined(
     in_place: Callable[[], None],
     breach: Breach,
     inputs_sha256: str,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """reference.txt with the model's word in it; with a note alone where it gave none, or may not be asked.
 
@@ -89,7 +90,7 @@ def refined(
     if not document["references"]:
         return dict(document)
     try:
-        conversation = _begun(document, material, model, root, limits, in_place, inputs_sha256)
+        conversation = _begun(document, material, model, root, limits, in_place, inputs_sha256, tell)
         return _refine(document, material, conversation, breach)
     except PhaseError as error:
         return unchanged(document, error, os.path.basename(os.path.abspath(root)))
@@ -114,24 +115,30 @@ def _begun(
     limits: Mapping[str, Any],
     in_place: Callable[[], None],
     inputs: str,
+    tell: Callable[[str], None],
 ) -> Conversation:
     """The conversation of before where it was about the same question, else a new one."""
     path = os.path.join(root, JOURNAL)
     in_place()
     keep_window(model, path)
-    header = {
+    shown, messages = _question(document, material, model)
+    asked = {
         "thread": THREAD,
         "inputs": inputs,
-        "question": _digest(_question(document, material, model)[1]),  # lookups may change it while the inputs stay
+        "question": digest_of("".join(_data(shown, material))).hex(),  # lookups may change it while the inputs stay
         "version": _VERSION,
         "model": model.name,
         "window": model.window,
     }
+    before = {**asked, "question": _digest(messages)}  # so an earlier release said it, with our own words in it
     ledger = Ledger(places_in(root).ledger, limits, in_place)
     in_place()
-    if not goes_on(path, header):
+    header = next((header for header in (asked, before) if goes_on(path, header)), None)
+    if header is None:
         set_aside(path)
-    return Conversation(model, Journal(path, header, ledger.next_run(THREAD), in_place), ledger, THREAD)
+    journal = Journal(path, header or asked, ledger.next_run(THREAD), in_place)
+    journal.on_other_question = tell
+    return Conversation(model, journal, ledger, THREAD)
 
 
 def _question(
@@ -148,12 +155,17 @@ def _question(
 
 
 def _messages(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> list[Message]:
-    paper = f"Title: {on_one_line(material['title'], 500)}\nAbstract: {on_one_line(material['abstract'], _LONGEST_ABSTRACT)}"
-    rows = "\n".join(json.dumps(_row(reference), ensure_ascii=False) for reference in shown)
+    paper, rows = _data(shown, material)
     return [
         Message("system", _SYSTEM),
         Message("user", f"{as_data('PAPER', paper)}\n\n{as_data('REFERENCES', rows)}\n\nReply with the JSON object."),
     ]
+
+
+def _data(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> tuple[str, str]:
+    """What is known of the paper, and of its references."""
+    paper = f"Title: {on_one_line(material['title'], 500)}\nAbstract: {on_one_line(material['abstract'], _LONGEST_ABSTRACT)}"
+    return paper, "\n".join(json.dumps(_row(reference), ensure_ascii=False) for reference in shown)
 
 
 def _row(reference: Mapping[str, Any]) -> dict[str, Any]:

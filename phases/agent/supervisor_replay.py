@@ -40,7 +40,7 @@ class _End(Exception):
 class _Nobody:
     """Stands for the model: what it said is in the journal, and it is asked nothing."""
 
-    name, detail, priced = "the journal", "", True
+    name, detail, priced, reports_cost = "the journal", "", True, False
     secrets: tuple[str, ...] = ()
 
     def __init__(self, window: int) -> None:
@@ -86,7 +86,7 @@ def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> 
     """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
-    journal = Journal(places.journal, identity, in_place=_end)
+    journal = Journal(places.journal, identity, in_place=_end, strict=True)
     work_begun = begun_in(journal, order_of(plan))
     assignment = Assignment(
         plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _unread, _unread, 0

@@ -61,7 +61,7 @@ def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dic
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
     reachable, detail = model.check()
     if served:
-        row["window"] = model.window
+        row["window"], row["reports_cost"] = model.window, model.reports_cost
     if isinstance(model, Unsure) and model.window_is_assumed:
         row["window_assumed"] = window_assumed(model.window)
     if served and model.priced:
@@ -135,6 +135,8 @@ def _price(row: dict[str, Any]) -> str:
     if "window" not in row:
         return "costs nothing"
     reads = f"reads and writes {row['window']:,} tokens at once"
+    if "usd_per_million" not in row and row["reports_cost"]:
+        return f"{reads}; its price is not known, and its server says what each call cost: max_usd goes by that"
     if "usd_per_million" not in row:
         return f"{reads}; its price is not known: max_usd needs it, from prices.yaml beside the settings file"
     price = row["usd_per_million"]

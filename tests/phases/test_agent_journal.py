@@ -113,9 +113,9 @@ def unusable(outcome: str) -> Reply:
     return Reply(outcome, "half", (cut,), tokens_out=7, detail="cut off")
 
 
-@pytest.mark.parametrize("outcome", ["refused", "rate_limited", "transient", "fatal"])
+@pytest.mark.parametrize("outcome", ["refused", "rate_limited", "unavailable", "transient", "fatal"])
 def test_a_reply_that_ends_the_run_is_no_content_and_is_asked_for_again(outcome: str, tmp_path: Path) -> None:
-    error = Paused if outcome == "rate_limited" else PhaseError
+    error = Paused if outcome in ("rate_limited", "unavailable") else PhaseError
     with pytest.raises(error, match=r"scripted, turn 1 of implement.*cut off"):
         carry_out(tmp_path / "task", says(unusable(outcome)))
     assert tree(tmp_path / "task") == {}
@@ -123,6 +123,27 @@ def test_a_reply_that_ends_the_run_is_no_content_and_is_asked_for_again(outcome:
     carry_out(tmp_path / "task", again)  # the failure is not in the journal: the next run asks again, and gets on
     assert again.asked > 0
     assert tree(tmp_path / "task") != {}
+
+
+def test_a_connection_that_is_lost_after_an_answer_pauses_the_run_and_not_before(tmp_path: Path) -> None:
+    lost, path = Reply("transient", detail="nothing listens there"), PLAN["file_structure"][0]["path"]
+    first = says(lost)
+    with pytest.raises(PhaseError, match="transient: nothing listens there"):
+        carry_out(tmp_path / "task", first)
+    assert [request.answered_before for request in first.requests] == [False]
+    with pytest.raises(Paused, match=r"unavailable: scripted, turn 2 .*nothing listens there.*pipeline resume"):
+        carry_out(tmp_path / "task", says(write(path, "X = 1\n"), lost))
+    later = says(lost, lost)
+    with pytest.raises(Paused, match="turn 2"):  # the next run knows that this server answers
+        carry_out(tmp_path / "task", later)
+    assert [request.answered_before for request in later.requests] == [True]
+
+
+def test_a_reply_that_broke_off_comes_from_a_server_that_answers(tmp_path: Path) -> None:
+    with pytest.raises(Paused, match="ended its reply in the middle"):
+        carry_out(
+            tmp_path / "task", says(Reply("transient", "half", tokens_in=9, detail="it ended its reply in the middle"))
+        )
 
 
 @pytest.mark.parametrize("outcome", ["truncated", "empty", "malformed"])

@@ -55,6 +55,23 @@ def test_a_file_that_is_written_is_shown_by_its_interface_and_no_longer_by_its_t
     assert '"path": "part2.py"' in shown.messages()[-1].text
 
 
+def test_what_is_said_to_last_begins_the_next_requests_too() -> None:
+    shown = memory()
+    for number, path in enumerate(PATHS[:5]):
+        before = list(shown.messages("only now"))
+        plan, interfaces, turns = shown.lasting
+        assert [message.text for message in before[turns + 1 :]] == ["only now"]
+        looked(shown, number)
+        assert shown.messages()[: turns + 1] == before[: turns + 1]
+        shown.pin("hooks", "this stays before the model, and moves")
+        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", "this stays before the model, and moves")]
+        written(shown, path)
+        assert shown.messages()[: interfaces + 1] == before[: interfaces + 1]
+        assert shown.lasting[0] == plan == 1
+        assert shown.lasting[1] == interfaces + 1
+        shown.unpin("hooks")
+
+
 def test_the_cost_of_a_turn_does_not_grow_with_the_turns_before_it() -> None:
     shown, sizes = memory(), []
     for path in PATHS:

@@ -221,6 +221,21 @@ def test_the_stable_start_of_a_request_is_marked_for_the_cache() -> None:
     assert marked == [True, False, True]
 
 
+def test_what_later_questions_share_is_marked_for_the_cache_block_by_block() -> None:
+    texts = ("the plan", "an interface", "another", "the file at hand")
+    turn = (Message("assistant", "I look", (ToolCall("a-1", "Read", {}),)), Message("tool", "said", call_id="a-1"))
+    messages = (ASK.messages[0], *(Message("user", text) for text in texts), *turn, Message("user", "this once"))
+    with LlmServer(always(Says("ok"))) as server:
+        model = model_of(server, "anthropic")[0]
+        model.ask(Request(messages, lasting=(1, 3, 6)))
+        model.ask(Request(messages, lasting=(1, 2, 3, 4, 6)))  # four marks are allowed, the system's among them
+        marked = [
+            [block.get("text", block.get("content")) for message in asked.body["messages"] for block in message["content"]
+             if "cache_control" in block] for asked in server.requests
+        ]  # fmt: skip
+    assert marked == [["the plan", "another", "said"], ["the plan", "an interface", "another"]]
+
+
 def test_a_reply_without_usage_is_estimated(wire: str) -> None:
     reply = asked(wire, Says("some words", tokens_in=None))
     assert reply.tokens_in > 3
@@ -256,11 +271,30 @@ def test_what_was_put_into_the_cache_costs_a_quarter_more() -> None:
 
 
 def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
-    with LlmServer(Says("hi", usd=0.25)) as server:
+    with LlmServer(always(Says("hi", usd=0.25))) as server:
         access = access_to(server.base_url, "openrouter")
         model = open_served("openrouter:openai/gpt-5", PROVIDERS["openrouter"], access)
         assert model.ask(ASK).usd == 0.25
         assert server.requests[0].body["usage"] == {"include": True}
+        unlisted = open_served("openrouter:some/new-one", PROVIDERS["openrouter"], access)
+        assert (unlisted.priced, unlisted.reports_cost, unlisted.ask(ASK).usd) == (False, True, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
+        ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": "many"}, 0.01),
+    ],
+    ids=["own key", "no own key", "nothing said", "nonsense"],
+)
+def test_a_call_with_a_key_of_ones_own_costs_what_that_key_pays_too(usage: dict[str, Any], usd: float) -> None:
+    good = list(openai_chunks(Says("hi", tokens_in=None)))
+    with LlmServer(Raw([*good[:-1], sse({"choices": [], "usage": usage}), good[-1]])) as server:
+        model = open_served("openrouter:a/b", PROVIDERS["openrouter"], access_to(server.base_url, "openrouter"))
+        assert model.ask(ASK).usd == pytest.approx(usd)
 
 
 def test_calls_without_an_id_of_their_own_get_one(wire: str) -> None:
@@ -355,7 +389,7 @@ STREAMS: Mapping[str, tuple[Callable[[str], Answer], str, bool]] = {
     "a piece with the same key twice": (then(b'data: {"a": 1, "a": 2}\n\n'), "malformed", True),
     "bytes that are not UTF-8": (then(b"data: \xff\xfe\n\n"), "malformed", True),
     "a page in the middle": (then(b"<html>502</html>\n\n"), "malformed", True),
-    "an error after text": (mid_error("Overloaded", "overloaded_error"), "transient", True),
+    "an error after text": (mid_error("Overloaded", "overloaded_error"), "unavailable", True),
     "an error that the request is too long": (mid_error("prompt is too long: 9 tokens", "invalid"), "overflow", True),
     "an error about the rate": (mid_error("slow down", "rate_limit_error"), "rate_limited", True),
     "two replies at once": (two, "malformed", True),
@@ -416,7 +450,7 @@ def test_what_a_stream_does_wrong_has_its_outcome(name: str, wire: str) -> None:
         pytest.param({"choices": [{"delta": {"tool_calls": [{}]}}]}, "malformed", id="a call that is nothing"),
         pytest.param({"choices": [{"delta": {"tool_calls": 1}}]}, "malformed", id="calls of another type"),
         pytest.param({"choices": [{"finish_reason": 7}]}, "malformed", id="a reason of another type"),
-        pytest.param({"error": {"code": 502, "message": "upstream"}}, "transient", id="an error in a piece"),
+        pytest.param({"error": {"code": 502, "message": "upstream"}}, "unavailable", id="an error in a piece"),
         pytest.param({"error": {"code": "insufficient_quota", "message": "pay"}}, "fatal", id="no credit in a piece"),
         pytest.param({"choices": []}, "ok", id="no choices"),
         pytest.param({"choices": None, "usage": None}, "ok", id="nothing for choices"),
@@ -557,7 +591,7 @@ def test_a_request_that_is_too_long_is_an_overflow(status: int, words: str, wire
     assert "too long for tiny" in reply.detail
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 501, 507])
 def test_a_server_in_trouble_is_asked_four_times(status: int, wire: str) -> None:
     with LlmServer(always(Status(status, "<html>bad gateway</html>", kind="text/html"))) as server:
         model, sleep = model_of(server, wire)
@@ -653,6 +687,54 @@ def test_a_server_that_is_busy_for_ever_is_given_up_after_five_minutes(told: str
         assert server.asked < 50
     assert reply.outcome == "rate_limited"
     assert 200 < sum(sleep.waits) <= 300
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(503, ""), (529, "overloaded_error"), (504, ""), (500, "overloaded_error")]
+)
+@pytest.mark.parametrize("told", ["7", ""])
+def test_a_server_that_is_down_is_waited_for_like_one_that_is_busy(
+    status: int, kind: str, told: str, wire: str
+) -> None:
+    down = Status(status, error_body("Overloaded", kind=kind), {"Retry-After": told} if told else {})
+    with LlmServer(*[down] * 7, Says("well again")) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(ASK).text == "well again"
+        assert min(sleep.waits) >= (7 if told else 1)
+    with LlmServer(always(down)) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(ASK).outcome == "unavailable"
+        assert server.asked < 50
+    assert 200 < sum(sleep.waits) <= 300
+
+
+@pytest.mark.parametrize("status", [503, 529])
+def test_a_server_that_is_down_for_long_is_not_waited_for(status: int, wire: str) -> None:
+    with LlmServer(Status(status, error_body("maintenance"), {"Retry-After": "600"})) as server:
+        model, sleep = model_of(server, wire)
+        reply = model.ask(ASK)
+    assert (reply.outcome, reply.wait, sleep.waits) == ("unavailable", 600.0, [])
+
+
+def test_a_lost_connection_is_waited_for_once_the_server_answered_this_task(wire: str) -> None:
+    told: list[str] = []
+    known = Request(ASK.messages, answered_before=True, on_wait=lambda seconds, why: told.append(why))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+    for address in (gone, "http://nowhere.invalid/v1"):
+        model, sleep = model_of(address, wire)
+        assert model.ask(known).outcome == "transient"
+        assert 200 < sum(sleep.waits) <= 300
+        assert len(told) == len(sleep.waits)
+        assert address.split("/")[2] in told.pop()
+        told.clear()
+
+
+def test_replies_that_break_off_are_paid_for_and_so_tried_four_times_only(wire: str) -> None:
+    with LlmServer(always(Says("half of it", ends=False))) as server:
+        model, sleep = model_of(server, wire)
+        assert model.ask(Request(ASK.messages, answered_before=True)).outcome == "transient"
+        assert (server.asked, len(sleep.waits)) == (4, 3)
 
 
 def test_an_empty_reply_is_asked_for_twice_more(wire: str) -> None:

@@ -104,6 +104,17 @@ SHAPED = (
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk+/=\nAAAA\n-----END OPENSSH PRIVATE KEY-----",
     "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,12\n\nMIIE\n-----END RSA PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg",
+    "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh",  # in two parts, so that nobody takes them for real ones
+    "gsk_" + "Ab12Cd34" * 6,
+    "nvapi-" + "Ab12_d34-fGh" * 5,
+    "r8_" + "Ab12Cd34" * 4 + "Ab12C",
+    "glpat-" + "Ab12-d34_fGh56jK89mN",
+    "pypi-" + "AgEIcHlwaS5vcmcCJDU3" * 4,
+    "npm_" + "Ab12Cd34Ef56" * 3,
+    "sk_live_" + "51Ab12Cd34Ef56Gh78",
+    "sk_test_" + "51Ab12Cd34Ef56Gh78",
+    "rk_live_" + "51Ab12Cd34Ef56Gh78",
+    "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 )
 
 
@@ -123,6 +134,13 @@ def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
         "risk-0123456789-0123456789-0123",
         "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
         "xoxo-love",
+        "hf_model = hf_hub_download(repo_id, hf_tokenizer_of_the_language_model_that_is_large)",
+        "npm_config_cache=/tmp npm_package_dependencies_of_the_workspace_2024",
+        "def sk_test_train_split_2(): return rk_live_rows, gsk_kernel, r8_unorm, r8_g8_b8_a8_unorm",
+        "pypi-server and glpat-your-personal-access-token and nvapi-headers-for-version-2-of-it",
+        "https://pypi.org/project/pypi-attestations/0.0.27",
+        "eyJhbGciOiJIUzI1NiJ9 is the head of a token, eyJ.eyJ.sig its shape",
+        "test_sk_test_0123456789abcdef_of_x = 1",
     ],
 )
 def test_what_is_no_key_stays(text: str) -> None:
@@ -155,7 +173,22 @@ def test_redaction_is_done_once_and_for_all(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["sk-", "-----BEGIN PRIVATE KEY-----", "AKIA", "-", "xoxb-", "sk-a" * 5, "-----BEGIN "]
+    "piece",
+    [
+        "sk-",
+        "-----BEGIN PRIVATE KEY-----",
+        "AKIA",
+        "-",
+        "xoxb-",
+        "sk-a" * 5,
+        "-----BEGIN ",
+        "hf_",
+        "glpat-",
+        "pypi-a.",
+        "eyJ",
+        "eyJaaaaaaaa.",
+        "sk_live_",
+    ],
 )
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = piece * (2**20 // len(piece))
@@ -425,10 +458,10 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size
 def test_any_error_of_a_server_is_one_line_with_its_outcome(status: int, body: Any, wait: str) -> None:
     text = body if isinstance(body, str) else json.dumps(body)
     error = verdict_on_status(HERE, status, {"retry-after": wait}, text)
-    assert error.outcome in ("overflow", "rate_limited", "transient", "fatal")
+    assert error.outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
     assert str(error).isprintable()
     assert error.wait is None or 0 <= error.wait < 1e13
-    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "transient", "fatal")
+    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
 
 
 # Waiting
@@ -453,7 +486,7 @@ def test_a_signal_during_a_wait_ends_it_at_once() -> None:
     assert time.monotonic() - begun < 45  # it did not wait it out
 
 
-@given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "empty", "ok", "fatal", "malformed"]),
+@given(st.lists(st.tuples(st.sampled_from(["transient", "rate_limited", "unavailable", "empty", "ok", "fatal", "malformed"]),
                           st.none() | st.floats(0, 100)), min_size=1, max_size=60))  # fmt: skip
 def test_no_row_of_replies_is_waited_for_without_end(script: list[tuple[str, float | None]]) -> None:
     waits: list[float] = []

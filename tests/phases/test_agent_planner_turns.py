@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from phases.agent.ledger_rows import read_ledger
 from phases.agent.model import Reply, Request, most_tokens, tokens_of
+from phases.agent.planner import prompt
 from phases.phase05_plan import INDEX, PHASE, PLAN, REQUESTS
 from pipeline.contract import Contracts
 from pipeline.errors import ContractError, Interrupted, Paused, PhaseError
@@ -537,6 +539,20 @@ def test_another_model_or_another_paper_is_another_conversation(desk: Desk) -> N
     assert third.asked == 1
     assert desk.journals == ["plan_journal.jsonl", "plan_journal.jsonl.prev", "plan_journal.jsonl.prev2"]
     assert [row["run"] for row in desk.spent] == [1, 2, 3]
+
+
+def test_a_plan_goes_on_after_a_release_that_says_its_prompts_otherwise(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Paused):
+        desk.plan(saying(NO_FILES, Reply("rate_limited")))
+    for number in (1, 2):
+        monkeypatch.setattr(prompt, "_PLANNING", f"{prompt._PLANNING}\nRelease {number}.")
+        model = saying("never asked", BAD_QUOTE, GOOD) if number == 2 else saying("never asked", Reply("rate_limited"))
+        with pytest.raises(Paused) if number == 1 else nullcontext():
+            assert desk.plan(model) == SHORT.plan
+        assert [request.turn for request in model.requests] == ([2] if number == 1 else [2, 3])
+    assert desk.journals == ["plan_journal.jsonl"]
 
 
 def test_no_call_is_made_once_the_money_is_spent(desk: Desk) -> None:

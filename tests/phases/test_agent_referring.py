@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from phases.agent import referring
 from phases.agent.ledger import Call, Ledger
 from phases.agent.ledger_rows import read_ledger
 from phases.agent.model import Reply, Request
@@ -202,7 +203,7 @@ def test_a_limit_that_is_reached_pauses_and_the_ranking_is_asked_for_when_there_
     (tmp_path / "logs").mkdir()
     Ledger(str(tmp_path / "logs" / "llm.jsonl"), {}).record(Call("plan", 1, 1), "scripted", GOOD, used=False)
     model = says(GOOD)
-    with pytest.raises(Paused, match=r"the limit max_usd = 0.01 is reached .* --add-usd N"):
+    with pytest.raises(Paused, match=r"the limit max_usd = 0.01 is reached .* --add-usd 0.01"):
         refine(tmp_path, model, limits={"max_usd": 0.01})
     assert model.asked == 0
     assert refine(tmp_path, model, limits={"max_usd": 1.0})["refined_by"] == "scripted"
@@ -236,6 +237,27 @@ def test_a_run_that_is_cut_off_between_two_replies_goes_on_after_the_first(tmp_p
     model = says(Reply("fatal"), GOOD)
     assert refine(tmp_path, model)["refined_by"] == "scripted"
     assert [request.turn for request in model.requests] == [2]
+
+
+@pytest.mark.parametrize("of", ["this release", "an earlier one"])
+def test_a_ranking_goes_on_after_a_release_that_says_the_question_otherwise(
+    of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Paused):
+        refine(tmp_path, says(helps(("B9", 1)), Reply("rate_limited")))
+    if of == "an earlier one":  # it had its own words in the name of the question
+        first, *others = (tmp_path / JOURNAL).read_text().splitlines()
+        header = json.loads(first)
+        question = referring._question(DOCUMENT, MATERIAL, says())[1]
+        (tmp_path / JOURNAL).write_text(
+            "\n".join([json.dumps({**header, "question": referring._digest(question)}), *others, ""])
+        )
+    else:
+        monkeypatch.setattr(referring, "_SYSTEM", "Say which references help.")
+    model, told = says(Reply("fatal"), GOOD), list[str]()
+    assert refine(tmp_path, model, tell=told.append)["refined_by"] == "scripted"
+    assert [request.turn for request in model.requests] == [2]
+    assert len(told) == (of == "this release")
 
 
 @pytest.mark.parametrize("what", ["the inputs", "what lookups found"])

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phases.agent import explore, memory, prompt
 from phases.agent.beginning import order_of
 from phases.agent.commands import Commands
 from phases.agent.ledger import Ledger
 from phases.agent.model import Reply, Request, ToolCall
 from phases.agent.sandbox.commands import NONE, OFF, Box, kind_of_sandbox
 from phases.agent.sandbox.snapshots import Snapshot
+from phases.agent.tools.toolbox import Toolbox
 from pipeline.errors import Interrupted, Paused, PhaseError
 from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
 
@@ -90,6 +93,70 @@ def test_a_run_that_stops_at_any_turn_goes_on_as_if_it_had_not(window: int, tmp_
         assert next(request.turn for request in resumed.requests if request.thread == "implement") == cut
     assert tree(tmp_path / "straight")["log.txt"] == b"once\n"
     assert "litter" not in tree(tmp_path / "straight")
+
+
+def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another release would: the words of the prompts, of the tools, or the shape of their arguments."""
+    schemas, needs_of, word = Toolbox.schemas, prompt.needs_of, f"release {number}: "
+    if what == "the system's text":
+        monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM}\n{word}")
+        monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
+    elif what == "what a file is introduced by":
+        monkeypatch.setattr(memory, "needs_of", lambda *given, **more: word + needs_of(*given, **more))
+    elif what == "a tool's description":
+        monkeypatch.setattr(Toolbox, "schemas", lambda box: [{**row, "description": word} for row in schemas(box)])
+    else:
+        more = {"title": word}
+        monkeypatch.setattr(
+            Toolbox,
+            "schemas",
+            lambda box: [{**row, "parameters": {**row["parameters"], **more}} for row in schemas(box)],
+        )
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    "what", ["the system's text", "what a file is introduced by", "a tool's description", "a tool's arguments"]
+)
+def test_work_goes_on_after_a_release_that_says_its_prompts_otherwise_and_nothing_is_asked_again(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+    told: list[str] = []
+    for number, cut in enumerate([5, 9, 0]):
+        model = following(session(), cut, Reply("fatal", detail="cut"))
+        if number:
+            say_otherwise(what, number, monkeypatch)
+        told.clear()
+        with pytest.raises(PhaseError, match="cut") if cut else nullcontext():
+            carry_out(tmp_path / "task", model, PLAN, tell=told.append)
+        asked += [(request.thread, request.turn) for request in model.requests][: -1 if cut else None]
+        changed = [line for line in told if "the prompts have changed since this work began" in line]
+        assert len(changed) == bool(number)
+    assert len(set(asked)) == len(asked)
+    rows = journal_of(tmp_path / "task")
+    assert [row["key"]["turn"] for row in rows if row["kind"] == "reply"] == list(range(1, len(session()) + 1))
+    assert rows[-1]["result"]["stop_reason"] == "accepted"
+
+
+def test_a_sub_agent_goes_on_after_a_release_that_says_its_prompts_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        ("implement", 1): call("Task", description="look", prompt="what is A?"),
+        ("explore-1-0", 1): Reply("malformed", detail="half"),
+        ("explore-1-0", 2): call("Glob", pattern="*.py"),
+        ("explore-1-0", 3): Reply("fatal", detail="cut"),
+    }
+    cut = Scripted(lambda request: said[request.thread, request.turn])
+    with pytest.raises(PhaseError, match="cut"):
+        carry_out(tmp_path / "task", cut, small_plan("a.py"))
+    monkeypatch.setattr(explore, "_SYSTEM", "another text")
+    monkeypatch.setattr(explore, "digest_of", lambda part: b"another way to take the digest")
+    again = Scripted(lambda request: Reply("ok", "A is B"))
+    carry_out(tmp_path / "task", again, small_plan("a.py"))
+    assert [(request.thread, request.turn) for request in again.requests][:2] == [("explore-1-0", 3), ("implement", 2)]
+    assert len(again.requests[0].messages) == 5  # its first two turns, as they were
 
 
 def test_a_file_that_the_work_removed_stays_away(tmp_path: Path) -> None:

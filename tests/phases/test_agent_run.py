@@ -123,13 +123,13 @@ def test_the_limit_of_turns_pauses_the_run_and_a_higher_one_goes_on(tmp_path: Pa
     assert model.asked == 4
 
 
-@pytest.mark.parametrize(("limit", "value"), [("max_usd", 0.000_25), ("max_tokens", 250)], ids=["money", "tokens"])
+@pytest.mark.parametrize(("limit", "value"), [("max_usd", 0.25), ("max_tokens", 250)], ids=["money", "tokens"])
 def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value: float, tmp_path: Path) -> None:
     plan = small_plan(*EIGHT)
-    paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.000_1) for reply in writes(EIGHT)]
+    paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.1) for reply in writes(EIGHT)]
     model = says(*paid)
     with pytest.raises(
-        Paused, match=rf"the limit {limit} = .* is reached \(\$0.0003 and 300 tokens in 3 calls so far\)"
+        Paused, match=rf"the limit {limit} = .* is reached \(\$0.3000 and 300 tokens in 3 calls so far\)"
     ):
         carry_out(tmp_path / "task", model, plan, **limits(limit, value))
     assert model.asked == 3
@@ -139,6 +139,40 @@ def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value:
     assert again.asked == 0
     carry_out(tmp_path / "task", again, plan, **limits(limit, value * 100))
     assert again.asked == 6
+
+
+def test_a_call_that_does_not_fit_the_limit_is_not_made_and_what_is_told_is_enough(tmp_path: Path) -> None:
+    plan, limit = small_plan(*EIGHT), 0.001
+    for least in (0, 1, 1):
+        model = says(*[Reply("ok", "", reply.calls, 90, 0, 10, 0.01) for reply in writes(EIGHT)])
+        model.price = lambda tokens_in, tokens_out: tokens_in * 0.000_003 + tokens_out * 0.001  # type: ignore[method-assign]
+        with pytest.raises(Paused, match=r"the next call costs about \$0\.[0-9]+ ") as paused:
+            carry_out(tmp_path / "task", model, plan, max_usd=limit)
+        assert model.asked >= least, "what was told the last time was not enough"
+        assert 0.01 * len(tree(tmp_path / "task")) <= limit
+        limit += float(str(paused.value).rpartition("pipeline resume task --add-usd ")[2])
+
+
+def test_a_reply_is_expected_to_be_as_long_as_the_longest_before(tmp_path: Path) -> None:
+    paid = [Reply("ok", "", reply.calls, 90, 0, 1000, 0.01) for reply in writes(EIGHT)]
+    model = says(*paid)
+    model.price = lambda tokens_in, tokens_out: tokens_out * 0.000_01  # type: ignore[method-assign]
+    with pytest.raises(
+        Paused, match=r"max_usd = 0.025 would be passed: the next call costs about \$0.0100 .*--add-usd 0.01$"
+    ):
+        carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=0.025)
+    assert model.asked == 2
+
+
+def test_a_limit_holds_by_what_the_server_says_where_no_price_is_known(tmp_path: Path) -> None:
+    paid = [Reply("ok", "", reply.calls, 10_000, 0, 10, 0.4) for reply in writes(EIGHT)]
+    model = says(*paid)
+    model.priced, model.reports_cost = False, True
+    model.price = lambda tokens_in, tokens_out: 0.0  # type: ignore[method-assign]
+    with pytest.raises(Paused, match=r"max_usd = 1 (would be passed|is reached).*--add-usd 0\.[0-9]+$"):
+        carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=1)
+    assert model.asked in (2, 3)
+    assert [row["usd"] for row in rows(tmp_path / "task", "logs/llm.jsonl")] == [0.4] * model.asked
 
 
 def test_a_limit_for_all_tasks_of_a_folder_counts_what_the_others_spent(tmp_path: Path) -> None:
@@ -163,7 +197,10 @@ def test_a_reply_that_was_of_no_use_is_paid_for_all_the_same(tmp_path: Path) -> 
 def test_money_cannot_be_limited_where_the_price_is_not_known(tmp_path: Path) -> None:
     model = says()
     model.priced = False
-    with pytest.raises(PhaseError, match=r"what scripted costs is not known, so .*prices\.yaml.*--max-tokens"):
+    with pytest.raises(
+        PhaseError,
+        match=r"what scripted costs is not known, and its server does not say it, so .*prices\.yaml.*--max-tokens",
+    ):
         carry_out(tmp_path / "task", model, small_plan("a.py"), max_usd=1)
     assert model.asked == 0
 

@@ -17,7 +17,8 @@ from phases.agent.models.streams import Listed, check_of, listing_of, pieces_of
 from phases.agent.models.verdicts import ReplyError, Server
 
 _KEEP = {"type": "ephemeral"}
-"""Marks where the part of a request ends that the provider may keep in its cache."""
+"""Marks where the part of a request ends that the provider may keep in its cache. Four marks are allowed; the system has one."""
+_MOST_KEPT = 3
 _REFUSED = 400
 _NOTHING = "(nothing)"
 """In place of an empty text, which the provider refuses."""
@@ -88,7 +89,7 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
 
 def _body(server: Server, request: Request) -> dict[str, Any]:
     system = [message.text for message in request.messages if message.role == "system"]
-    messages = _messages([message for message in request.messages if message.role != "system"], server)
+    messages, lasting = _messages(request, server)
     body: dict[str, Any] = {
         "model": server.model,
         "max_tokens": request.most_tokens,
@@ -102,20 +103,25 @@ def _body(server: Server, request: Request) -> dict[str, Any]:
             {"name": tool["name"], "description": tool["description"], "input_schema": dict(tool["parameters"])}
             for tool in request.tools
         ]
-    for message in (messages[:1] + messages[-1:]) if messages else []:
-        message["content"][-1]["cache_control"] = _KEEP
+    for block in lasting or [message["content"][-1] for message in messages[:1] + messages[-1:]]:
+        block["cache_control"] = _KEEP
     return body
 
 
-def _messages(transcript: list[Message], server: Server) -> list[dict[str, Any]]:
-    """The transcript as turns of user and assistant: what belongs to one side in a row is one message."""
+def _messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The transcript as turns of user and assistant: what belongs to one side in a row is one message. And the blocks to keep."""
     messages: list[dict[str, Any]] = []
-    for message in transcript:
+    lasting: list[dict[str, Any]] = []
+    for place, message in enumerate(request.messages):
+        if message.role == "system":
+            continue
         role = "assistant" if message.role == "assistant" else "user"
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": []})
         messages[-1]["content"] += _blocks(message, server)
-    return messages
+        if place in request.lasting:
+            lasting.append(messages[-1]["content"][-1])
+    return messages, lasting[:_MOST_KEPT]
 
 
 def _blocks(message: Message, server: Server) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ class OfflineModel:
     window = 10**9
     secrets: tuple[str, ...] = ()
     priced = True
+    reports_cost = False
 
     def __init__(self) -> None:
         self._told = b""

@@ -82,12 +82,22 @@ def _counted(usage: object) -> Counted | None:
         return None
     told = usage.get("prompt_tokens_details")
     details: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
-    cost, spent = usage.get("cost"), usage.get("completion_tokens_details")
+    spent = usage.get("completion_tokens_details")
     return Counted(
         whole_number(usage.get("prompt_tokens")),
         whole_number(details.get("cached_tokens")),
         whole_number(usage.get("completion_tokens")),
         whole_number(details.get("cache_write_tokens")) or 0,
-        usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e6 else None,
+        usd=_cost(usage),
         thought=whole_number(spent.get("reasoning_tokens")) if isinstance(spent, Mapping) else None,
     )
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """What the server says a reply cost; with a key of the user's own at OpenRouter, what that key's owner paid comes on top."""
+    more = usage.get("cost_details") if usage.get("is_byok") is True else None
+    amounts = [usage.get("cost"), more.get("upstream_inference_cost") if isinstance(more, Mapping) else None]
+    told = [
+        float(one) for one in amounts if isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < 1e6
+    ]
+    return sum(told) if told else None

@@ -26,6 +26,12 @@ _SHAPES = (
     r"(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{20,}",
     r"(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}",
     r"(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}",
+    # Names in code have an underscore or no digit where these have neither: hf_model_name, npm_config_cache, sk_test_loader.
+    r"(?<![A-Za-z0-9_])(?:hf|r8|npm)_[A-Za-z0-9]{30,}",
+    r"(?<![A-Za-z0-9_])gsk_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{20,}",
+    r"(?<![A-Za-z0-9_])[sr]k_(?:live|test)_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{10,}",
+    r"(?<![A-Za-z0-9_-])(?:glpat|nvapi|pypi)-(?=[A-Za-z0-9_.-]{0,60}[0-9])(?=[A-Za-z0-9_.-]{0,60}[A-Z])[A-Za-z0-9_.-]{20,}",
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}",  # a JWT
 )
 
 

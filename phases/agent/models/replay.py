@@ -19,6 +19,7 @@ class ReplayModel:
 
     secrets: tuple[str, ...] = ()
     priced = True
+    reports_cost = False
     detail = "recorded replies"
 
     def __init__(self, path: str) -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from phases.agent.model import EMPTY, RATE_LIMITED, TRANSIENT, Reply, Request
+from phases.agent.model import EMPTY, RATE_LIMITED, TRANSIENT, UNAVAILABLE, Reply, Request
 
-MOST_TRIES = {TRANSIENT: 4, EMPTY: 3}
+MOST_TRIES = {UNAVAILABLE: 4, TRANSIENT: 4, EMPTY: 3}
+"""Of replies that are no use to wait for, or that cost something each time."""
 LONGEST_WAIT = 60.0
 """A server that wants to be left alone for longer than this is not waited for: the caller is told, and pauses the task."""
 LONGEST_PATIENCE = 300.0
-"""All waits of one question together, where a server is busy."""
+"""All waits of one question together, where a server is busy or cannot be reached."""
 _FIRST, _CAP = 1.0, 30.0
 
 Sleep = Callable[[float], None]
@@ -24,16 +25,16 @@ Sleep = Callable[[float], None]
 class Patience:
     """How often one question is asked again, and after what wait. Good for one question."""
 
-    def __init__(self, chance: Callable[[], float]) -> None:
-        self._chance = chance
+    def __init__(self, chance: Callable[[], float], *, answered_before: bool = False) -> None:
+        self._chance, self._answered_before = chance, answered_before
         self._met: Counter[str] = Counter()
-        self._waited = 0.0
+        self._waited, self._begun = 0.0, time.monotonic()
 
     def next_wait(self, reply: Reply) -> float | None:
         """Seconds to wait before the next try; None: this reply is the last."""
         self._met[reply.outcome] += 1
         met = self._met[reply.outcome]
-        if reply.outcome != RATE_LIMITED and met >= MOST_TRIES.get(reply.outcome, 1):
+        if met >= MOST_TRIES.get(reply.outcome, 1) and not self._is_outage(reply):
             return None
         grown = min(_CAP, _FIRST * 2.0 ** (met - 1))
         # Spread, so that those who failed together do not come back together; and a server that says "at once" for
@@ -43,6 +44,14 @@ class Patience:
             return None
         self._waited += wait
         return wait
+
+    def _is_outage(self, reply: Reply) -> bool:
+        """Whether asking again is free and may help for as long as there is patience."""
+        if reply.outcome == RATE_LIMITED:
+            return True
+        # What broke off in the middle was charged for, each time; and an address that never answered may be a wrong one.
+        down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
+        return down and not reply.tokens_in and time.monotonic() - self._begun < LONGEST_PATIENCE
 
 
 def ask_patiently(
@@ -55,7 +64,8 @@ def ask_patiently(
     """The reply to a question, asked again as long as Patience allows. What failed tries cost is added to it."""
     from tenacity import RetryCallState, Retrying, retry_if_result
 
-    patience, waits, replies = Patience(chance), list[float | None](), list[Reply]()
+    patience = Patience(chance, answered_before=request.answered_before)
+    waits, replies = list[float | None](), list[Reply]()
 
     def once() -> Reply:
         replies.append(ask(request))
@@ -66,6 +76,7 @@ def ask_patiently(
         return waits[-1] is not None
 
     def wait(state: RetryCallState) -> float:
+        request.on_wait(waits[-1] or 0.0, replies[-1].detail)
         return waits[-1] or 0.0
 
     def never(state: RetryCallState) -> bool:

@@ -13,7 +13,7 @@ from phases.agent.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Reque
 from phases.agent.models.connection import Line, Waits
 from phases.agent.models.opening import Access
 from phases.agent.models.prices import Tariff, Usage, tariff_of
-from phases.agent.models.providers import ANTHROPIC_WIRE, Provider, address_of, key_fault, key_of, secrets_in
+from phases.agent.models.providers import ANTHROPIC_WIRE, PROVIDERS, Provider, address_of, key_fault, key_of, secrets_in
 from phases.agent.models.redaction import redacted, redacted_reply
 from phases.agent.models.reply_limits import room_for
 from phases.agent.models.retries import Sleep, ask_patiently
@@ -63,8 +63,8 @@ class ServedModel:
     ) -> None:
         self.name = name
         self.detail = f"{line.server.model} at {line.server.host}"
-        self.priced = tariff.known
         self.room = room
+        self.priced, self.reports_cost = tariff.known, PROVIDERS[line.server.provider].reports_cost
         self.secrets = line.server.secrets
         self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
         self._told_window: int | None = None

@@ -12,12 +12,15 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from phases.agent.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT
+from phases.agent.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, UNAVAILABLE
 from phases.agent.models.redaction import redacted
 from pipeline.errors import FormatError, PipelineError
 from pipeline.formats import parse_json
 
-_TRANSIENT_STATUS = (408, 409, 425, 500, 502, 503, 504, 529)
+_TRANSIENT_STATUS = (408, 409, 425)
+_DOWN_STATUS = (502, 503, 504)
+_FIRST_OF_GATEWAYS = 520
+"""From here on: 529 of Anthropic's, and what gateways say of a server behind them that is down."""
 _LONGEST = 300
 _OVERFLOW = re.compile(
     r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
@@ -74,7 +77,7 @@ def verdict_on_status(
     return ReplyError(
         outcome,
         detail + (f"; {advice}" if advice else ""),
-        wait=wait if outcome in (RATE_LIMITED, TRANSIENT) else None,
+        wait=wait if outcome in (RATE_LIMITED, UNAVAILABLE, TRANSIENT) else None,
         status=status,
         said=f"{code} {said}".lower(),
     )
@@ -135,7 +138,9 @@ def _meaning(server: Server, status: int, words: str) -> tuple[str, str]:
         return OVERFLOW, ""
     if status == 429:
         return RATE_LIMITED, ""
-    if status in _TRANSIENT_STATUS or status > 504:
+    if status in _DOWN_STATUS or status >= _FIRST_OF_GATEWAYS or (status >= 500 and "overloaded" in words):
+        return UNAVAILABLE, ""
+    if status in _TRANSIENT_STATUS or status >= 500:
         return TRANSIENT, ""
     if status in (401, 403):
         where = (

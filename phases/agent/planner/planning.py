@@ -136,10 +136,10 @@ class _Planning:
         for number, part in enumerate(route.parts, 1):
             messages = reading_messages(self._task.paper, part, number, len(route.parts), route.notes * 3 // 4)
 
-            def short_enough(text: str) -> tuple[str, list[str]]:
-                count = tokens_of(text)
+            def short_enough(reply: Reply) -> tuple[str, list[str]]:
+                count = tokens_of(reply.text)
                 too_long = f"these notes have about {count:,} tokens; write them in at most {route.notes * 3 // 4:,}"
-                return text.strip(), [too_long] if count > route.notes else []
+                return reply.text.strip(), [too_long] if count > route.notes else []
 
             notes.append(self._ask(messages, short_enough, f"notes on part {number} of {len(route.parts)}"))
             self._task.told(number, route.turns, f"read {number} of {len(route.parts)} parts")
@@ -148,16 +148,16 @@ class _Planning:
     def _plan(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The plan, its misquotes mended row by row."""
 
-        def accept(text: str) -> tuple[tuple[str, dict[str, Any]], list[str]]:
-            plan, problems = self._read(text)
+        def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
+            plan, problems = self._read(reply.text)
             # A conversation that was recorded before rows were asked for goes on as it did.
-            whole_again = _digest(self._repair(messages, text, refusal(problems)), schema)
-            recorded = self._conversation.journal.next_key.get("request") == whole_again
+            whole_again = _digest(self._repair(messages, reply, refusal(problems)), schema)
+            recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
             only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
-            return (text, plan), problems if recorded or not only_misquotes else []
+            return (reply, plan), problems if recorded or not only_misquotes else []
 
-        text, plan = self._ask(messages, accept, "the plan", schema)
-        return self._mended(messages, text, plan, schema)
+        reply, plan = self._ask(messages, accept, "the plan", schema)
+        return self._mended(messages, reply, plan, schema)
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         """The plan in a reply, and what is wrong with it."""
@@ -171,7 +171,7 @@ class _Planning:
         return misquotes_of(plan, self._cited, self._task.wanted.present)
 
     def _mended(
-        self, messages: Sequence[Message], text: str, plan: dict[str, Any], schema: Mapping[str, Any]
+        self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
         wanted = {**schema, "properties": {"requirements": schema["properties"]["requirements"]}}
@@ -182,7 +182,7 @@ class _Planning:
             if not wrong:
                 return plan
             rows = [row for row in plan["requirements"] if row["id"] in wrong]
-            asked = self._repair(messages, text, misquoted(rows, wrong, problem))
+            asked = self._repair(messages, first, misquoted(rows, wrong, problem))
             self._task.before_turn()
             about = f"the quotes of {len(rows)} requirements"
             reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_digest(asked, wanted))
@@ -214,7 +214,7 @@ class _Planning:
     def _ask(
         self,
         messages: Sequence[Message],
-        accept: Callable[[str], tuple[_Accepted, list[str]]],
+        accept: Callable[[Reply], tuple[_Accepted, list[str]]],
         about: str,
         schema: Mapping[str, Any] | None = None,
     ) -> _Accepted:
@@ -226,7 +226,7 @@ class _Planning:
             if reply.outcome == OVERFLOW:
                 raise _TooLong
             if reply.outcome == OK:
-                accepted, problems = accept(reply.text)
+                accepted, problems = accept(reply)
                 if not problems:
                     return accepted
                 asked = self._repair(messages, reply, refusal(problems))
