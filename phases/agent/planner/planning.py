@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from phases.agent.asking import MOST_REPAIRS, Conversation
-from phases.agent.journal import digest_of
+from phases.agent.journal import QUESTION, digest_of
 from phases.agent.model import EMPTY, OK, OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
 from phases.agent.planner.bounds import bounded
 from phases.agent.planner.checks import Cited, misquotes_of, problems_of, without_quote
