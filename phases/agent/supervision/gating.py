@@ -65,8 +65,8 @@ def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tupl
 
 def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -> tuple[KernelState, Action]:
     """What came of a call, taken in by everybody who counts."""
-    if result.undecided:
-        call = replace(call, verify=False, like_check=True)
+    unsure = result.undecided
+    call = replace(call, verify=call.verify and not unsure, like_check=call.like_check or unsure)
     ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
     action, config = Action(call, result, verified), setting.config.branch_budget
     budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
