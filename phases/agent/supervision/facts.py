@@ -62,12 +62,10 @@ class Call:
         return self.verify or self.like_check
 
 
-_LIKE_CHECK = {"verify": False, "like_check": True}
-
-
 def like_check(call: Call) -> Call:
     """A check of which nobody knows how it ended: a command that holds one, and no more."""
-    return replace(call, **_LIKE_CHECK)
+    made = Call(call.id, call.tool, call.tool_class, call.signature, call.path, call.command, call.new_file)
+    return replace(made, rollback=call.rollback, like_check=True)
 
 
 @dataclass(frozen=True)
