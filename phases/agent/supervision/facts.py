@@ -1,8 +1,8 @@
-"""What the kernel is told: the task, the calls of a model, and what came of them. Values, without behaviour."""
+"""What the kernel is told: the task, the calls of a model, and what came of them. Values, almost without behaviour."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phases.agent.supervision.words import TaskIntent, ToolClass
 
@@ -60,6 +60,12 @@ class Call:
     def checks(self) -> bool:
         """Whether a check of the plan is run, alone or among other things: that it fails is how work goes."""
         return self.verify or self.like_check
+
+
+def like_check(call: Call) -> Call:
+    """A check of which nobody knows how it ended: a command that holds one, and no more."""
+    made = Call(call.id, call.tool, call.tool_class, call.signature, call.path, call.command, call.new_file)
+    return replace(made, rollback=call.rollback, like_check=True)
 
 
 @dataclass(frozen=True)

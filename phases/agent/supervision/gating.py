@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phases.agent.supervision import branch_budget, executor
 from phases.agent.supervision.contracts import Terms
-from phases.agent.supervision.facts import Action, Call, Result
+from phases.agent.supervision.facts import Action, Call, Result, like_check
 from phases.agent.supervision.gate import GateContext, GateDecision, decide, is_planned
 from phases.agent.supervision.ledger import PASSED, after_action, check_fails
 from phases.agent.supervision.mode import submit
@@ -65,8 +65,7 @@ def gated(state: KernelState, setting: Setting, call: Call, out: Outbox) -> tupl
 
 def recorded(state: KernelState, setting: Setting, call: Call, result: Result) -> tuple[KernelState, Action]:
     """What came of a call, taken in by everybody who counts."""
-    if result.undecided:
-        call = replace(call, verify=False, like_check=True)
+    call = like_check(call) if result.undecided else call
     ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
     action, config = Action(call, result, verified), setting.config.branch_budget
     budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
