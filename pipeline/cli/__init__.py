@@ -31,6 +31,7 @@ COMMANDS = {
     "trace": ("pipeline.cli.trace", "Show which requirement of the paper is where in the code."),
     "supervisor": ("pipeline.cli.supervisor", "Show how the agent was supervised, and steer it."),
     "search": ("pipeline.cli.search", "Search the code that a paper stands on."),
+    "adopt": ("pipeline.cli.adopt", "Allow what a task says that was not begun here."),
     "rewind": ("pipeline.cli.rewind", "Go back to where the agent's work was not accepted."),
     "hooks": ("pipeline.cli.hooks", "List, trust, try and import the hooks that check the agent's work."),
     "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),

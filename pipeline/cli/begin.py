@@ -88,7 +88,7 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     try:
         os.mkdir(unfinished)
         store = open_folder(settings, unfinished)
-        store.write(_first_documents(os.path.basename(root), source, settings, unfinished))
+        store.write(_first_documents(os.path.basename(root), source, settings))
         os.mkdir(store.path("logs"))
         os.rename(unfinished, root)
         sync_folder(settings.tasks_dir)
@@ -101,9 +101,9 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     return True
 
 
-def _first_documents(task: str, source: str, settings: Settings, root: str) -> dict[str, Any]:
+def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
     first = {"version": 1, "id": task, "created": timestamp(), "source": source, "settings": stored(settings._asdict())}
-    return {"task.json": sealed(first, root), "plan_requests.json": {"version": 1, "requests": []}}
+    return {"task.json": sealed(first), "plan_requests.json": {"version": 1, "requests": []}}
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:
