@@ -8,7 +8,8 @@ import click
 
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import in_terminal, say, table, tell
-from pipeline.cli.vouched import is_sealed, leads_out, sealed
+from pipeline.cli.seal import is_sealed, sealed
+from pipeline.cli.vouched import leads_out
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
-from pipeline.cli.vouched import sealed
+from pipeline.cli.seal import sealed
 from pipeline.errors import PipelineError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.logs import timestamp

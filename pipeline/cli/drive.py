@@ -20,7 +20,8 @@ from pipeline.cli.console import tell, warn
 from pipeline.cli.own import config_folder, own_hooks
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
-from pipeline.cli.vouched import in_force, refuse_outside, refuse_own_folders, sealed, whole
+from pipeline.cli.seal import make_key, sealed
+from pipeline.cli.vouched import in_force, refuse_outside, refuse_own_folders, whole
 from pipeline.errors import PipelineError, UsageError
 from pipeline.phase import Decision
 from pipeline.request import Run, missing_input, stale_phases
@@ -53,6 +54,7 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
+        make_key()
         allowed = in_force(store, settings, flags)
         if allowed.told:
             tell(allowed.told)

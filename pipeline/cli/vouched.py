@@ -16,19 +16,16 @@ from pipeline.catalog import NAME as CATALOG
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, effective
 from pipeline.cli.own import config_folder
-from pipeline.errors import PipelineError, StorageError, UsageError
+from pipeline.cli.seal import SEAL, day_of_key, is_sealed
+from pipeline.errors import PipelineError, UsageError
 from pipeline.logs import timestamp
 from pipeline.phase import TYPED
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
-_KEY, _KEY_BYTES = "seal-key", 32
 _OLD_KEY = "task-key"
-_SEAL = "2:"
-"""What a seal begins with; one of an earlier version does not, and was on the words of _OPENED and _NAMED alone."""
 _NAMED = ("references", "mirror", "lookup")
 _OPENED = (("sandbox", "off"), ("install", "allowed"))
-_SEALED = ("id", "created", "source", "settings")
 _REVIEWS = ("auto", "", "ask", "file")
 """From nobody who is asked to somebody who surely is."""
 
@@ -53,7 +50,7 @@ def in_force(store: TaskStore, settings: Settings, flags: Mapping[str, Any]) -> 
         kept = (
             f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
         )
-        return InForce(said, True, kept if _key(make=False) else "")
+        return InForce(said, True, kept if day_of_key() else "")
     values = {**_stricter(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
         values["source"] = _own_copy(store)
@@ -74,24 +71,6 @@ def refuse_outside(store: TaskStore, allowed: InForce) -> None:
         f"task {store.id} was not begun here, and no copy of its source is in {store.path('source')}; to read "
         f"{store.load('task.json')['source']}, allow that with: pipeline adopt {command_name(store)}"
     )
-
-
-def sealed(task: Mapping[str, Any]) -> dict[str, Any]:
-    """task.json with the seal of this user; without one where no key can be kept.
-
-    The seal is on what task.json says and not on a place: a directory may be moved, copied and renamed.
-    """
-    bare = {name: value for name, value in task.items() if name != "seal"}
-    seal = _seal(bare, make=True)
-    return {**bare, "seal": seal} if seal else bare
-
-
-def is_sealed(task: Mapping[str, Any]) -> bool:
-    """Whether task.json bears the seal of this user, on exactly what it says now."""
-    from hmac import compare_digest
-
-    seal = _seal(task, make=False) if "seal" in task else None
-    return bool(seal and compare_digest(seal, str(task["seal"])))
 
 
 def leads_out(root: str, source: str) -> bool:
@@ -162,7 +141,7 @@ def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]
 
     The day of the key bounds it: a directory that came later is newer on this disk, whatever its files say of themselves.
     """
-    if str(task.get("seal", "")).startswith(_SEAL) or not _is_opened_by_user(task):
+    if str(task.get("seal", "")).startswith(SEAL) or not _is_opened_by_user(task):
         return False
     folder = os.path.abspath(settings.tasks_dir)
     paths = (folder, os.path.join(folder, CATALOG), store.root, store.path("task.json"))
@@ -171,10 +150,8 @@ def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]
     entry = Catalog(folder).read().entries.get(store.id)
     if entry is None or entry.source != task["source"]:
         return False
-    if _key(make=True) is None:
-        return True
-    day = os.stat(os.path.join(config_folder(), _KEY)).st_mtime
-    return entry.at <= timestamp(day) and os.stat(paths[-1]).st_ctime <= day
+    day = day_of_key()
+    return day is None or (entry.at <= timestamp(day) and os.stat(paths[-1]).st_ctime <= day)
 
 
 def _is_opened_by_user(task: Mapping[str, Any]) -> bool:
@@ -190,39 +167,6 @@ def _is_own(path: str) -> bool:
     except OSError:
         return False
     return status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and not status.st_mode & stat.S_IWOTH
-
-
-def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
-    key = _key(make=make)
-    if key is None:
-        return None
-    import hmac
-    import json
-
-    told = json.dumps([task[name] for name in _SEALED], sort_keys=True)
-    return _SEAL + hmac.new(key, told.encode(), "sha256").hexdigest()
-
-
-def _key(*, make: bool) -> bytes | None:
-    """The user's key; None where there is none, or none can be kept."""
-    from pipeline.files import read_bytes, write_durable
-
-    path = os.path.join(config_folder(), _KEY)
-    try:
-        if os.path.lexists(path):
-            key = read_bytes(path, limit=_KEY_BYTES)
-            return key if len(key) == _KEY_BYTES else None
-        if not make:
-            return None
-        os.makedirs(config_folder(), mode=0o700, exist_ok=True)
-        mask = os.umask(0o077)
-        try:
-            write_durable(path, os.urandom(_KEY_BYTES))
-        finally:
-            os.umask(mask)
-        return read_bytes(path, limit=_KEY_BYTES)
-    except (StorageError, OSError):
-        return None
 
 
 def _folder(name: str, path: str) -> str:

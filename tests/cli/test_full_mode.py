@@ -306,18 +306,18 @@ def test_a_folder_that_only_the_task_of_a_stranger_names_is_not_read(tmp_path: P
     stranger("run", "--full", paper(stranger.folder, PAPER), "--references", tmp_path / "private", "--until", "05")
     victim = Command(tmp_path)
     shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
-    told = victim("resume", "paper")
-    assert told.code == 2
-    assert f"say it again: pipeline resume paper --references {tmp_path / 'private'}" in told.err
-    assert "a directory may come from anybody" in told.err
-    assert not (victim.task("paper") / "code_base").exists()
+    told = victim("resume", "paper", "--until", "07")
+    assert "pipeline adopt paper" in told.err
+    assert not list(victim.task("paper").rglob("settings.py"))
     assert victim("resume", "paper", "--references", "private", "--until", "08").code == 5
     assert victim.document("paper", "code_base.json")["source"] == "folders"
+    assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err  # a flag is for one run
+    assert victim("adopt", "paper", "--yes").code == 0
     assert victim("resume", "paper").code == 3  # from now on it is a task of this user
     forged = victim.document("paper", "task.json")
     forged["settings"]["references"] = str(tmp_path / "home")
     (victim.task("paper") / "task.json").write_text(json.dumps(forged))
-    assert victim("resume", "paper").code == 2
+    assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err
 
 
 @pytest.mark.parametrize(
@@ -354,9 +354,8 @@ def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
     stranger("run", "--fast", paper(stranger.folder), "--unsandboxed", "--until", "05")
     shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
     told = victim("resume", "paper")
-    assert told.code == 2
-    assert "say it again: pipeline resume paper --unsandboxed" in told.err
-    assert not (victim.task("paper") / "generate_code").exists()
+    assert "pipeline adopt paper" in told.err
+    assert victim.document("paper", "report.json")["sandbox"] != "off"
     assert stranger("resume", "paper").code == 3  # whose task it is
 
 
