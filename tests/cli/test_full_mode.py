@@ -372,11 +372,12 @@ def test_the_user_of_a_task_adds_and_drops_what_he_says_without_being_asked_agai
     assert command("resume", "paper", "--until", "08").code == 5
 
 
-def test_a_copy_of_a_task_that_was_elsewhere_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_copy_of_a_task_is_its_owner_s_as_the_task_is(tmp_path: Path) -> None:
     command = Command(tmp_path)
     command("run", "--fast", paper(tmp_path), "--unsandboxed", "--until", "05")
     shutil.copytree(command.task("paper"), tmp_path / "tasks" / "copy")
-    assert command("resume", "copy", "--until", "05").code == 2
+    assert "adopt" not in command("resume", "copy", "--until", "05").err
+    assert command.document("copy", "task.json")["settings"]["sandbox"] == "off"
     (command.task("paper")).rename(tmp_path / "tasks" / "moved")
     assert command("resume", "moved", "--until", "05").code == 5
 
