@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from pipeline.errors import PhaseError
-from pipeline.phase import Context, Documents, Phase
+from pipeline.phase import Context, Documents, Phase, require
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -17,7 +17,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
     source = inputs["input.json"]
     first = source["files"][0]["path"]
-    path = os.path.join(ctx.paths.root, first.partition("/")[0] if source["kind"] == LATEX else first)
+    path = os.path.join(ctx.paths.root, "source" if source["kind"] == LATEX else first)
+    _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
     reading = read_apart(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
     if reading.verdict != OK:
@@ -25,6 +26,15 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             f"{source['origin']} {cure(reading, source['origin'])}", report={"input_verdict": reading.verdict}
         )
     return {"paper.md": paper_document(reading, source["sha256"], source["kind"])}
+
+
+def _refuse_outside(root: str, path: str) -> None:
+    """A task directory may come from a stranger: its input.json, or a link in it, may name any file of the user."""
+    folder, real = os.path.join(os.path.realpath(root), "source"), os.path.realpath(path)
+    require(
+        real == folder or real.startswith(folder + os.sep),
+        f"input.json names {path}, which is not in the task's own folder source; take the source in again with --redo 01",
+    )
 
 
 def _report(documents: Documents) -> dict[str, Any]:

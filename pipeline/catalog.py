@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pipeline.append import append_durable, last_line, repair_tail
 from pipeline.errors import CatalogError, FormatError, StorageError
-from pipeline.files import failure, read_bytes, set_aside, write_durable
+from pipeline.files import failure, lock_failure, read_bytes, set_aside, write_durable
 from pipeline.formats import dump_json_line, parse_json
 from pipeline.logs import timestamp
 
@@ -131,7 +131,10 @@ class Catalog:
         except OSError as error:
             raise failure("lock", path, error) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError as error:
+                raise lock_failure(path, error) from error
             yield
         finally:
             os.close(descriptor)

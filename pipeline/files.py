@@ -196,6 +196,17 @@ def failure(verb: str, path: str, error: OSError) -> StorageError:
     return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
 
 
+def lock_failure(path: str, error: OSError) -> StorageError:
+    """The wording of a lock that cannot be had; where its file system has none at all, with what to do about that."""
+    told = failure("lock", path, error)
+    if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+        return told
+    return StorageError(
+        f"{told}: the file system there has no file locks, which keep two runs apart; "
+        f"move {os.path.dirname(path)} to a local disk, or mount it with locks"
+    )
+
+
 def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
     pieces, left = [], limit + 1
     while left > 0 and (piece := os.read(descriptor, min(left, max(expected, 65536)))):

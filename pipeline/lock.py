@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pipeline.errors import FormatError, StorageError, TaskBusy
-from pipeline.files import failure
+from pipeline.files import failure, lock_failure
 from pipeline.formats import parse_json
 from pipeline.logs import timestamp
 
@@ -74,7 +74,7 @@ def _take(descriptor: int, folder: str) -> None:
                 raise TaskBusy(f"{folder} is worked on by {_words(content)}; wait for it, or stop it first") from error
             time.sleep(_PATIENCE / 200)
         except OSError as error:
-            raise failure("lock", os.path.join(folder, NAME), error) from error
+            raise lock_failure(os.path.join(folder, NAME), error) from error
         else:
             return
 

@@ -145,7 +145,7 @@ class TaskStore:
         contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
         digests = {name: sha256(data) for name, data in contents.items()}
         self.assert_in_place()
-        digests |= listed_digests(documents, digests, self.digest, label)
+        digests |= listed_digests(phase, documents, digests, self.digest)
         self._keep_edits(phase, digests)
         for name in contents:
             self._make_folders(name)

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import example, given
 from pipeline.errors import FormatError
 from pipeline.formats import compose_markdown, dump_json, parse_json, parse_markdown
 from pipeline.plain_yaml import DEEPEST, LARGEST, dump_yaml, locate_yaml, parse_yaml
+from tests.papers import HANGS
 from tests.strategies import (
     NASTY,
     QUICK,
@@ -36,6 +38,29 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or type(value) in (bool, int, str)
+
+
+MANY = [f"key{number}" for number in range(150_000)]
+"""So many that looking at each for each would take minutes."""
+
+
+@pytest.mark.parametrize(
+    ("parse", "data"),
+    [
+        pytest.param(parse_json, ("{" + ",".join(f'"{key}":1' for key in (*MANY, MANY[-1])) + "}").encode(), id="JSON"),
+        pytest.param(parse_yaml, "".join(f"{key}: 1\n" for key in (*MANY, MANY[-1])).encode(), id="YAML"),
+        pytest.param(
+            parse_markdown,
+            ("---\n" + "".join(f"{key}: 1\n" for key in (*MANY, MANY[-1])) + "---\ntext").encode(),
+            id="front matter",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_among_many_is_found_at_once(parse: Callable[[bytes], Any], data: bytes) -> None:
+    begun = time.monotonic()
+    with pytest.raises(FormatError, match="'key149999' stands twice"):
+        parse(data)
+    assert time.monotonic() - begun < HANGS
 
 
 # JSON

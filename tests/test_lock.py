@@ -6,19 +6,24 @@ import errno
 import fcntl
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phases.agent.acceptance.configuration.trust import write_trust
+from phases.reference.index.locking import locked as locked_cache
+from pipeline.catalog import Catalog
 from pipeline.errors import StorageError, TaskBusy
 from pipeline.lock import holder, locked
+from tests.papers import PAPER, Command
 from tests.test_files import plant
 
 HOLDER = """
@@ -215,14 +220,57 @@ def test_a_disk_that_fails_under_the_lock_is_told_and_the_lock_is_free_again(tmp
         pass
 
 
-def test_a_file_system_without_locks_is_told(tmp_path: Path) -> None:
-    def fail(*_: Any) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+def lock_the_task(folder: Path) -> None:
+    with locked(str(folder)):
+        pass
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fcntl, "flock", fail)
-        with pytest.raises(StorageError, match=r"cannot lock .*/\.lock: .*\(ENOLCK\)"), locked(str(tmp_path)):
-            pass
+
+def lock_the_cache(folder: Path) -> None:
+    with locked_cache(str(folder / "cache.bin")):
+        pass
+
+
+LOCKERS = {
+    "a task": lock_the_task,
+    "the list of the tasks": lambda folder: Catalog(str(folder)).record("a", "running", mode="fast", source="a.md"),
+    "the list, written anew": lambda folder: Catalog(str(folder)).rebuild(list),
+    "the cache of an index": lock_the_cache,
+    "the store of what is trusted": lambda folder: write_trust(
+        str(folder / "trusted.json"), str(folder), {}, lambda value: None
+    ),
+}
+
+
+@pytest.mark.parametrize("code", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
+@pytest.mark.parametrize("lock", LOCKERS.values(), ids=LOCKERS)
+def test_a_file_system_without_locks_is_told_with_what_to_do(
+    lock: Callable[[Path], None], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        number = getattr(errno, code)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(StorageError) as caught:
+        lock(tmp_path)
+    name = errno.errorcode[getattr(errno, code)]
+    words = (
+        rf"cannot lock {tmp_path}/\S*\.lock: .*\({name}\): .* no file locks, .*; move {tmp_path} to a local disk, .*"
+    )
+    assert re.fullmatch(words, str(caught.value))
+
+
+def test_a_run_on_a_file_system_without_locks_ends_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import fcntl\ndef fail(*_):\n    raise OSError(37, 'No locks available')\nfcntl.flock = fail\n"
+    )
+    (tmp_path / "p.md").write_text(PAPER)
+    ended = Command(tmp_path, PYTHONPATH=str(tmp_path))("run", "--fast", "p.md")
+    assert ended.code == 1
+    assert "Traceback" not in ended.err
+    assert len(ended.complaints) == 1
+    assert "(ENOLCK)" in ended.complaints[0]
+    assert f"move {tmp_path}/tasks to a local disk" in ended.complaints[0]
 
 
 LOOKER = """

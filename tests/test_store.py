@@ -232,6 +232,40 @@ def test_a_manifest_never_leads_out_of_the_task(store: TaskStore, tmp_path: Path
         perform(store, CODE, {"delta.json": {"text": "x", "files": [row]}})
 
 
+@pytest.mark.parametrize("name", ["alpha", "delta"])
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(7, id="a number"),
+        pytest.param("a.py", id="a text"),
+        pytest.param(True, id="a truth"),
+        pytest.param(["a.py", "b.py"], id="texts"),
+        pytest.param([1, 2, None], id="numbers"),
+        pytest.param([["a.py"]], id="lists"),
+        pytest.param({"a.py": {"sha256": "0"}}, id="a mapping"),
+        pytest.param([{"sha256": "0"}], id="rows without a path"),
+        pytest.param([{"path": 1, "sha256": "0"}, {"path": "a.py", "sha256": 2}], id="rows of numbers"),
+    ],
+)
+def test_a_field_files_that_is_no_manifest_is_a_matter_of_its_schema_alone(
+    tmp_path: Path, name: str, files: object
+) -> None:
+    store = make_task(tmp_path, ALPHA, CODE)
+    schema = {**SCHEMA, "properties": {"text": {}, "files": {}}}
+    (tmp_path / "schemas" / f"{name}.schema.json").write_text(json.dumps(schema))
+    store = TaskStore(store.root, store.graph, Contracts((str(tmp_path / "schemas"),)))
+    perform(store, {"alpha": ALPHA, "delta": CODE}[name], {f"{name}.json": {"text": "a", "files": files}})
+    assert store.load(f"{name}.json")["files"] == files
+
+
+def test_a_phase_without_a_folder_has_no_manifest(tmp_path: Path) -> None:
+    store = make_task(tmp_path, ALPHA)
+    value = {"text": "a", "files": manifest({"elsewhere/a.py": "a"})}
+    perform(store, ALPHA, {"alpha.json": value})
+    assert store.load("alpha.json") == value
+    assert set(store.stamps["01"].written) == {"alpha.json"}
+
+
 def test_a_link_in_place_of_a_folder_is_not_written_through(store: TaskStore, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     file(store, "code").symlink_to(tmp_path / "elsewhere")

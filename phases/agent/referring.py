@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -211,9 +212,7 @@ def _read(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]
     rows = value["helps"]
     named = [row["id"] for row in rows]
     problems = [f"there is no reference {name!r} in the list" for name in dict.fromkeys(named) if name not in ids]
-    problems += [
-        f"{name} stands there {named.count(name)} times" for name in dict.fromkeys(named) if named.count(name) > 1
-    ]
+    problems += [f"{name} stands there {times} times" for name, times in Counter(named).items() if times > 1]
     return rows, problems
 
 

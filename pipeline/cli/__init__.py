@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from typing import Any
 
 gc.disable()  # imports make no garbage, and looking for it costs each start a few ms; a run turns it on again
@@ -32,6 +31,7 @@ COMMANDS = {
     "trace": ("pipeline.cli.trace", "Show which requirement of the paper is where in the code."),
     "supervisor": ("pipeline.cli.supervisor", "Show how the agent was supervised, and steer it."),
     "search": ("pipeline.cli.search", "Search the code that a paper stands on."),
+    "adopt": ("pipeline.cli.adopt", "Allow what a task says that was not begun here."),
     "rewind": ("pipeline.cli.rewind", "Go back to where the agent's work was not accepted."),
     "hooks": ("pipeline.cli.hooks", "List, trust, try and import the hooks that check the agent's work."),
     "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
@@ -82,20 +82,12 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Runs one command and exits with its code. Every failure ends here, as one line on stderr."""
     from pipeline.cli.boundary import exit_code_of
+    from pipeline.cli.streams import finish_output, open_streams
 
-    # Started with a closed stream: what would be said there goes nowhere, and the exit code still tells.
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the same
+    open_streams()
     code = exit_code_of(lambda: cli.main(args=arguments, prog_name="pipeline", standalone_mode=False))
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError as error:
-            from pipeline.cli.console import complain
-            from pipeline.files import failure
-
-            complain(str(failure("print to", stream.name, error)))
-            code = 1
+    lost = finish_output()
+    code = code or int(lost)
     if code:
         from pipeline.cli.boundary import end_children
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
-from pipeline.cli.vouched import sealed
+from pipeline.cli.seal import sealed
 from pipeline.errors import PipelineError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.logs import timestamp
@@ -88,7 +88,7 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     try:
         os.mkdir(unfinished)
         store = open_folder(settings, unfinished)
-        store.write(_first_documents(os.path.basename(root), source, settings, unfinished))
+        store.write(_first_documents(os.path.basename(root), source, settings))
         os.mkdir(store.path("logs"))
         os.rename(unfinished, root)
         sync_folder(settings.tasks_dir)
@@ -101,9 +101,9 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     return True
 
 
-def _first_documents(task: str, source: str, settings: Settings, root: str) -> dict[str, Any]:
+def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
     first = {"version": 1, "id": task, "created": timestamp(), "source": source, "settings": stored(settings._asdict())}
-    return {"task.json": sealed(first, root), "plan_requests.json": {"version": 1, "requests": []}}
+    return {"task.json": sealed(first), "plan_requests.json": {"version": 1, "requests": []}}
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -37,18 +36,21 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     except click.ClickException as error:
         complain(error.format_message())
         return 1
-    except (BrokenPipeError, SystemExit):  # click turns the first into the second
-        sys.stdout = None  # whoever read our output is gone: nothing is left to be flushed
-        return 0
+    except SystemExit as error:  # click makes it from any broken pipe; stdout and stderr never raise one
+        return _report_bug(error.__context__ or error)
     except Exception as error:  # noqa: BLE001 - the last one that can tell the user
-        import traceback
-
-        traceback.print_exc()
-        complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
-        return 70
+        return _report_bug(error)
     finally:  # the outcome is settled: only the last words are left to be printed
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     return result if isinstance(result, int) else 0
+
+
+def _report_bug(error: BaseException) -> int:
+    import traceback
+
+    traceback.print_exception(error)
+    complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
+    return 70
 
 
 def end_children() -> None:

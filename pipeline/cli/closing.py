@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.cli.assembly import command_name, near, program
 from pipeline.cli.console import complain, say, say_json
+from pipeline.cli.streams import finish_output
 from pipeline.errors import PipelineError
 from pipeline.store import TaskStore
 
@@ -33,6 +34,7 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
     else:
         for line in _screen(store, report):
             say(line)
+    finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
 

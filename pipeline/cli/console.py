@@ -35,11 +35,8 @@ def tell(text: str) -> None:
 def complain(text: str) -> None:
     """Prints one line of error."""
     line = " ".join(printable(text).splitlines())
-    try:
-        sys.stderr.write(f"pipeline: {line}\n")
-        sys.stderr.flush()
-    except OSError:
-        return  # the terminal is gone; the exit code still tells
+    sys.stderr.write(f"pipeline: {line}\n")
+    sys.stderr.flush()
 
 
 def warn(text: str) -> None:

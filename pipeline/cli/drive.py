@@ -11,17 +11,17 @@ from typing import Any
 from pipeline.cli.assembly import (
     command_name,
     discover,
-    effective,
     open_model,
     settings_from,
     stored,
 )
 from pipeline.cli.closing import show_report
-from pipeline.cli.console import warn
+from pipeline.cli.console import tell, warn
 from pipeline.cli.own import config_folder, own_hooks
 from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
-from pipeline.cli.vouched import refuse_own_folders, refuse_strange, sealed, whole
+from pipeline.cli.seal import make_key, sealed
+from pipeline.cli.vouched import in_force, refuse_outside, refuse_own_folders, whole
 from pipeline.errors import PipelineError, UsageError
 from pipeline.phase import Decision
 from pipeline.request import Run, missing_input, stale_phases
@@ -54,15 +54,19 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
-        values = _with_more_money(effective(settings, task, flags), options["add_usd"])
-        refuse_strange(store, values, settings)
+        make_key()
+        allowed = in_force(store, settings, flags)
+        if allowed.told:
+            tell(allowed.told)
+        values = _with_more_money(allowed.values, options["add_usd"])
+        refuse_outside(store, allowed)
         refuse_own_folders(values, store.path("code_base"))
         make_folder(store.path("logs"))
         with task_log(store.path("logs/system.jsonl")):
             if left:
                 warn(left)
                 story(left, level="WARNING")
-            begun = sealed({**task, "settings": stored(values)}, store.root)
+            begun = sealed({**task, "settings": stored(values)}) if allowed.trusted else task
             if begun != task:
                 store.write({"task.json": begun})
             if options["redo"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.assembly import command_name, effective, near, newest, open_folder, open_task, settings_from
+from pipeline.cli.assembly import command_name, near, newest, open_folder, open_task, settings_from
 from pipeline.cli.console import complain, in_terminal, say, say_json, table, tell, warn
 from pipeline.cli.hooks_text import hook_rows, lines_of_trial
 from pipeline.errors import UsageError
@@ -136,7 +136,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     """
     from pipeline.cli.hooks_found import found_hooks, hook_named, setting_of
     from pipeline.cli.hooks_trial import Trial, tried
-    from pipeline.cli.vouched import refuse_strange
+    from pipeline.cli.vouched import in_force
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -148,8 +148,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
         chosen = hook_named(found_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
             tell(f"runs {chosen.key} …")
-        values = effective(settings, store.load("task.json"), {})
-        refuse_strange(store, values, settings)
+        values = in_force(store, settings, {}).values
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         outcome = tried(Trial(store.root, store.id, values, plan, setting), chosen)
     if as_json:

@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import command_name, effective, open_task
+from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.console import tell
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 from pipeline.cli.reviewer import DECISION, PLAN, REQUESTS, request_change
-from pipeline.cli.vouched import refuse_strange
 from pipeline.errors import PipelineError, UsageError
 from pipeline.files import read_bytes, sha256
 from pipeline.stamps import FINISHED, Stamp
@@ -42,7 +41,6 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     flags = flags_of(options)
     settings = checked_settings(flags, options)
     store = open_task(settings, task)
-    refuse_strange(store, effective(settings, store.load("task.json"), flags), settings)
     _refuse_what_is_in_the_way(store)
     present = store.load(PLAN)
     before = _approved(store) or present

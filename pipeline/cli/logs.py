@@ -11,6 +11,7 @@ import click
 
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say
+from pipeline.cli.streams import reader_left
 from pipeline.lock import holder
 
 _POLL = 0.2
@@ -38,7 +39,7 @@ def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json:
             for line in file:
                 _print(line, as_json)
             sys.stdout.flush()
-            if not at_work:
+            if not at_work or reader_left():
                 return
             time.sleep(_POLL)
 

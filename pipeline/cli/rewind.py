@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
+from pipeline.cli.assembly import command_name, near, open_task, settings_from
 from pipeline.cli.console import say, say_json, table, warn
 from pipeline.errors import UsageError
 
@@ -155,10 +155,13 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
 def _tell_of_it(store: TaskStore, settings: Settings, done: Rewound) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
     from pipeline.catalog import Catalog
+    from pipeline.cli.seal import make_key
+    from pipeline.cli.vouched import in_force
     from pipeline.report import EXIT_CODES, PAUSED, Outcome, build_report
 
     task = store.load("task.json")
-    values = effective(settings, task, {})
+    make_key()
+    values = in_force(store, settings, {}).values
     reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
     spent = store.load("report.json")["usage"] if store.exists("report.json") else None
     report, outcome = build_report(store, values, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), spent)

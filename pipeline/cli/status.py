@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from pipeline.cli.assembly import effective, open_task, settings_from
+from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say, say_json, table
+from pipeline.cli.vouched import in_force
 from pipeline.lock import holder
 from pipeline.request import Run, stale_phases
 from pipeline.stamps import RUNNING, Stamp
@@ -27,7 +28,7 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
     """
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
-    state = describe(store, effective(settings, store.load("task.json"), {}))
+    state = describe(store, in_force(store, settings, {}).values)
     if as_json:
         say_json(state)
         return

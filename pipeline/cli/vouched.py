@@ -1,64 +1,82 @@
-"""What a task says that only its user may say: his folders, services that are asked, doors that are opened.
+"""Whether what task.json says is the word of this user, and what holds where it is not.
 
-A task directory may come from a stranger. What is in a folder that it names would be copied into it and shown to a model, and
-code would run outside of the sandbox. So that is sealed with a key that lies in the user's own folder; what bears no seal of
-his is asked for again.
+A task directory may come from a stranger. What its task.json names would be copied into it and shown to a model, money would
+be spent by its limits, and code would run outside of the sandbox. So the whole of it is sealed with a key that lies in the
+user's own folder. Without that seal nothing outside of the directory is read, and the stricter of its settings and his hold.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+import stat
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from pipeline.cli.assembly import command_name
+from pipeline.catalog import NAME as CATALOG
+from pipeline.catalog import Catalog
+from pipeline.cli.assembly import command_name, effective
 from pipeline.cli.own import config_folder
-from pipeline.errors import PipelineError, StorageError, UsageError
+from pipeline.cli.seal import SEAL, day_of_key, is_sealed
+from pipeline.errors import PipelineError, UsageError
+from pipeline.logs import timestamp
+from pipeline.phase import TYPED
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
+_OLD_KEY = "task-key"
 _NAMED = ("references", "mirror", "lookup")
-_OPENED = {("sandbox", "off"): "--unsandboxed", ("install", "allowed"): "--allow-install"}
-_KEY, _KEY_BYTES = "task-key", 32
+_OPENED = (("sandbox", "off"), ("install", "allowed"))
+_REVIEWS = ("auto", "", "ask", "file")
+"""From nobody who is asked to somebody who surely is."""
 
 
-def whole(settings: Settings) -> Settings:
-    """The same settings with absolute paths, for a resume from elsewhere. Raises UsageError for what is not there."""
-    return settings._replace(
-        references=_folder("references", settings.references),
-        mirror=_folder("mirror", settings.mirror),
-        lookup=_lookup(settings.lookup),
+class InForce(NamedTuple):
+    """What a run of a task goes by."""
+
+    values: dict[str, Any]
+    trusted: bool
+    """Whether task.json is the user's own word, so that it may be sealed with what holds now."""
+    told: str
+    """What the user should know of it; empty where there is nothing."""
+
+
+def in_force(store: TaskStore, settings: Settings, flags: Mapping[str, Any]) -> InForce:
+    """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
+    task = store.load("task.json")
+    said = effective(settings, task, dict(flags))
+    if is_sealed(task):
+        return InForce(said, True, "")
+    if _is_begun_here(store, settings, task):
+        kept = (
+            f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
+        )
+        return InForce(said, True, kept if day_of_key() else "")
+    values = {**_stricter(settings._asdict(), task["settings"], flags), "source": task["source"]}
+    if leads_out(store.root, task["source"]):
+        values["source"] = _own_copy(store)
+    told = (
+        f"task {store.id} was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter "
+        f"of its settings and yours hold; to see what it says, and to allow that: pipeline adopt {command_name(store)}"
     )
+    return InForce(values, False, told if values != said else "")
 
 
-def sealed(task: Mapping[str, Any], root: str) -> dict[str, Any]:
-    """task.json with the seal of this user on what only he may say; without one where there is nothing to seal, or no key.
-
-    The seal holds for the folder `root` alone: a copy may have been through other hands.
-    """
-    bare = {name: value for name, value in task.items() if name != "seal"}
-    seal = _seal(bare, root, make=True) if _said(bare["settings"]) else None
-    return {**bare, "seal": seal} if seal else bare
-
-
-def refuse_strange(store: TaskStore, values: Mapping[str, Any], settings: Settings) -> None:
-    """Raises UsageError where a run by `values` would do what the task says and its user did not: neither now, in
-    `settings`, nor when it was begun here."""
-    task, given = store.load("task.json"), settings._asdict()
-    vouched = _said(task["settings"]) if _holds(task, store.root) else {}
-    said = _said(values)
-    strange = {word: value for word, value in said.items() if value not in (given[word], vouched.get(word))}
-    if not strange:
+def refuse_outside(store: TaskStore, allowed: InForce) -> None:
+    """Raises UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
+    source = allowed.values["source"]
+    inside = source.startswith(TYPED) or (os.path.lexists(source) and not leads_out(store.root, source))
+    if allowed.trusted or inside:
         return
-    from shlex import quote
-
-    name = command_name(store)
-    words = " ".join(_OPENED.get((word, value), f"--{word} {quote(value)}") for word, value in strange.items())
     raise UsageError(
-        f"task {name} was not begun here with {words}: its directory says so, and a directory may come from anybody (or the key "
-        f"that seals yours, {os.path.join(config_folder(), _KEY)}, is not there); if you mean it, say it again: "
-        f"pipeline resume {name} {words}"
+        f"task {store.id} was not begun here, and no copy of its source is in {store.path('source')}; to read "
+        f"{store.load('task.json')['source']}, allow that with: pipeline adopt {command_name(store)}"
     )
+
+
+def leads_out(root: str, source: str) -> bool:
+    """Whether a source is anything but typed words or what lies in the task directory, links followed."""
+    real, folder = os.path.realpath(source), os.path.realpath(root)
+    return not source.startswith(TYPED) and not real.startswith(folder + os.sep)
 
 
 def refuse_own_folders(values: Mapping[str, Any], code_base: str) -> None:
@@ -71,49 +89,84 @@ def refuse_own_folders(values: Mapping[str, Any], code_base: str) -> None:
     refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
 
 
-def _said(settings: Mapping[str, Any]) -> dict[str, str]:
-    named = {name: str(settings[name]) for name in _NAMED if settings.get(name)}
-    return {**named, **{name: value for name, value in _OPENED if settings.get(name) == value}}
+def whole(settings: Settings) -> Settings:
+    """The same settings with absolute paths, for a resume from elsewhere. Raises UsageError for what is not there."""
+    return settings._replace(
+        references=_folder("references", settings.references),
+        mirror=_folder("mirror", settings.mirror),
+        lookup=_lookup(settings.lookup),
+    )
 
 
-def _holds(task: Mapping[str, Any], root: str) -> bool:
-    from hmac import compare_digest
-
-    seal = _seal(task, root, make=False) if "seal" in task else None
-    return bool(seal and compare_digest(seal, str(task["seal"])))
-
-
-def _seal(task: Mapping[str, Any], root: str, *, make: bool) -> str | None:
-    key = _key(make=make)
-    if key is None:
-        return None
-    import hmac
-    import json
-
-    told = json.dumps([task["created"], os.stat(root).st_ino, _said(task["settings"])], sort_keys=True)
-    return hmac.new(key, told.encode(), "sha256").hexdigest()
+def _stricter(own: Mapping[str, Any], theirs: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's settings, and of the task's those that allow less. A flag that is given now is the user's word."""
+    values = dict(own)
+    for name, choose in _STRICTER.items():
+        if flags.get(name) is None:
+            values[name] = choose(own[name], theirs.get(name, own[name]))
+    return values
 
 
-def _key(*, make: bool) -> bytes | None:
-    """The user's key; None where there is none, or none can be kept."""
-    from pipeline.files import read_bytes, write_durable
+def _lower(own: float, theirs: float) -> float:
+    """The lower of two limits, of which 0 is none."""
+    return min(own, theirs) if own and theirs else own or theirs
 
-    path = os.path.join(config_folder(), _KEY)
+
+def _more_asked(own: str, theirs: str) -> str:
+    asked = own in ("ask", "file")  # which of the two is for the user to say
+    return own if asked else max(own, theirs, key=_REVIEWS.index)
+
+
+_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _lower),
+    "max_acceptance_continues": min,
+    "mode": lambda own, theirs: "fast" if "fast" in (own, theirs) else own,
+    "review": _more_asked,
+    "sandbox": lambda own, theirs: "required",
+    "install": lambda own, theirs: "refused",
+    "allow_own_code": lambda own, theirs: "no",
+}
+"""What is not here is the user's alone: models, supervision, folders, services."""
+
+
+def _own_copy(store: TaskStore) -> str:
+    """The source as the task took it in: its one file, or the folder of its many."""
+    folder = store.path("source")
+    names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
+    return os.path.join(folder, names[0]) if len(names) == 1 else folder
+
+
+def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]) -> bool:
+    """Whether a task of an earlier version stood in the user's own list before there was a key, or there can be none.
+
+    The day of the key bounds it: a directory that came later is newer on this disk, whatever its files say of themselves.
+    """
+    if str(task.get("seal", "")).startswith(SEAL) or not _is_opened_by_user(task):
+        return False
+    folder = os.path.abspath(settings.tasks_dir)
+    paths = (folder, os.path.join(folder, CATALOG), store.root, store.path("task.json"))
+    if os.path.dirname(store.root) != folder or not all(map(_is_own, paths)):
+        return False
+    entry = Catalog(folder).read().entries.get(store.id)
+    if entry is None or entry.source != task["source"]:
+        return False
+    day = day_of_key()
+    return day is None or (entry.at <= timestamp(day) and os.stat(paths[-1]).st_ctime <= day)
+
+
+def _is_opened_by_user(task: Mapping[str, Any]) -> bool:
+    """Folders, services and open doors had a seal before, too; it was bound to a place, so only that it is there can be seen."""
+    settings = task["settings"]
+    said = any(settings.get(name) for name in _NAMED) or any(settings.get(name) == value for name, value in _OPENED)
+    return not said or ("seal" in task and os.path.exists(os.path.join(config_folder(), _OLD_KEY)))
+
+
+def _is_own(path: str) -> bool:
     try:
-        if os.path.lexists(path):
-            key = read_bytes(path, limit=_KEY_BYTES)
-            return key if len(key) == _KEY_BYTES else None
-        if not make:
-            return None
-        os.makedirs(config_folder(), mode=0o700, exist_ok=True)
-        mask = os.umask(0o077)
-        try:
-            write_durable(path, os.urandom(_KEY_BYTES))
-        finally:
-            os.umask(mask)
-        return read_bytes(path, limit=_KEY_BYTES)
-    except (StorageError, OSError):
-        return None
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and not status.st_mode & stat.S_IWOTH
 
 
 def _folder(name: str, path: str) -> str:

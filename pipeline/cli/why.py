@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli.assembly import effective, mode_of, open_task, settings_from
+from pipeline.cli.assembly import mode_of, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.cli.status import plain_run
+from pipeline.cli.vouched import in_force
 from pipeline.request import stale_phases
 
 
@@ -26,7 +27,7 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     flags = {"tasks_dir": tasks_dir, "mode": mode_of(fast), "model": model}
     settings = settings_from(flags)
     store = open_task(settings, task)
-    stale = stale_phases(store, plain_run(effective(settings, store.load("task.json"), flags)))
+    stale = stale_phases(store, plain_run(in_force(store, settings, flags).values))
     if as_json:
         say_json([{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale])
     elif stale:

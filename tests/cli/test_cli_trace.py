@@ -25,6 +25,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(finished: Path, tmp_path: Path) -> Command:
     """The command in a copy of that folder."""
     shutil.copytree(finished / "tasks", tmp_path / "tasks")
+    shutil.copytree(finished / "home", tmp_path / "home")  # with the key that its seal is made with
     return Command(tmp_path)
 
 

@@ -307,18 +307,18 @@ def test_a_folder_that_only_the_task_of_a_stranger_names_is_not_read(tmp_path: P
     stranger("run", "--full", paper(stranger.folder, PAPER), "--references", tmp_path / "private", "--until", "05")
     victim = Command(tmp_path)
     shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
-    told = victim("resume", "paper")
-    assert told.code == 2
-    assert f"say it again: pipeline resume paper --references {tmp_path / 'private'}" in told.err
-    assert "a directory may come from anybody" in told.err
-    assert not (victim.task("paper") / "code_base").exists()
+    told = victim("resume", "paper", "--until", "07")
+    assert "pipeline adopt paper" in told.err
+    assert not list(victim.task("paper").rglob("settings.py"))
     assert victim("resume", "paper", "--references", "private", "--until", "08").code == 5
     assert victim.document("paper", "code_base.json")["source"] == "folders"
+    assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err  # a flag is for one run
+    assert victim("adopt", "paper", "--yes").code == 0
     assert victim("resume", "paper").code == 3  # from now on it is a task of this user
     forged = victim.document("paper", "task.json")
     forged["settings"]["references"] = str(tmp_path / "home")
     (victim.task("paper") / "task.json").write_text(json.dumps(forged))
-    assert victim("resume", "paper").code == 2
+    assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err
 
 
 @pytest.mark.parametrize(
@@ -355,9 +355,8 @@ def test_the_task_of_a_stranger_cannot_open_the_sandbox(tmp_path: Path) -> None:
     stranger("run", "--fast", paper(stranger.folder), "--unsandboxed", "--until", "05")
     shutil.copytree(stranger.folder / "tasks", tmp_path / "tasks")
     told = victim("resume", "paper")
-    assert told.code == 2
-    assert "say it again: pipeline resume paper --unsandboxed" in told.err
-    assert not (victim.task("paper") / "generate_code").exists()
+    assert "pipeline adopt paper" in told.err
+    assert victim.document("paper", "report.json")["sandbox"] != "off"
     assert stranger("resume", "paper").code == 3  # whose task it is
 
 
@@ -374,11 +373,12 @@ def test_the_user_of_a_task_adds_and_drops_what_he_says_without_being_asked_agai
     assert command("resume", "paper", "--until", "08").code == 5
 
 
-def test_a_copy_of_a_task_that_was_elsewhere_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_copy_of_a_task_is_its_owner_s_as_the_task_is(tmp_path: Path) -> None:
     command = Command(tmp_path)
     command("run", "--fast", paper(tmp_path), "--unsandboxed", "--until", "05")
     shutil.copytree(command.task("paper"), tmp_path / "tasks" / "copy")
-    assert command("resume", "copy", "--until", "05").code == 2
+    assert "adopt" not in command("resume", "copy", "--until", "05").err
+    assert command.document("copy", "task.json")["settings"]["sandbox"] == "off"
     (command.task("paper")).rename(tmp_path / "tasks" / "moved")
     assert command("resume", "moved", "--until", "05").code == 5
 

@@ -46,6 +46,9 @@ def stopped(kept: Ground, tmp_path: Path) -> Ground:
 def _copy(tasks: Path, base: Path) -> Ground:
     ground = Ground(base, text=scenes.PAPER)
     shutil.copytree(tasks, ground.tasks)
+    shutil.copytree(
+        tasks.parents[1] / "home", ground.home, dirs_exist_ok=True
+    )  # with the key that its seal is made with
     return ground
 
 

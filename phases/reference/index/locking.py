@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.errors import StorageError
-from pipeline.files import failure
+from pipeline.files import failure, lock_failure
 
 WAIT = 60.0
 """Seconds to wait for another process."""
@@ -66,5 +66,5 @@ def _taken(descriptor: int, path: str) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        raise failure("lock", path + _NAME_ENDS, error) from error
+        raise lock_failure(path + _NAME_ENDS, error) from error
     return True

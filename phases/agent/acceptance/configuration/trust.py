@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from pipeline.errors import FormatError, PipelineError
-from pipeline.files import failure, replace_file, sync_folder, write_durable
+from pipeline.files import failure, lock_failure, replace_file, sync_folder, write_durable
 from pipeline.formats import dump_json, parse_json
 
 VERSION = 2
@@ -93,7 +93,7 @@ def _alone(path: str) -> Iterator[None]:
     descriptor = os.open(f"{path}.lock", flags, 0o600)
     try:
         deadline = time.monotonic() + _PATIENCE
-        while not _taken(descriptor):
+        while not _taken(descriptor, f"{path}.lock"):
             if time.monotonic() > deadline:
                 raise TrustRefused(
                     f"nothing is written: another process has held {path}.lock for {_PATIENCE} s; end it first"
@@ -104,11 +104,13 @@ def _alone(path: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(descriptor: int) -> bool:
+def _taken(descriptor: int, path: str) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise lock_failure(path, error) from error
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from phases.agent.acceptance.todo_list.todo import (
@@ -29,7 +30,7 @@ from phases.agent.tools.shown import one_line
 def check_list(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raises TodoError where the list must not become this one."""
     names = [row.id for row in new]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
     _check_protected(old, new)
     if len(new) > MOST_TODOS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -66,7 +67,7 @@ def _rows(given: Any) -> list[_Row]:
     if any("content" not in row or "status" not in row for row in rows):
         raise TodoError(INVALID, "every todo of the list needs `content` and `status`")
     names = [row["id"] for row in rows if "id" in row]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise TodoError(DUPLICATE, f"an id must stand once: {', '.join(twice)}")
     return rows
 

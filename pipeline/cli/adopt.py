@@ -1,0 +1,74 @@
+"""`pipeline adopt`: make the settings of a task that was not begun here one's own word, after a look at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.assembly import command_name, open_task, settings_from
+from pipeline.cli.console import in_terminal, say, table, tell
+from pipeline.cli.seal import is_sealed, sealed
+from pipeline.cli.vouched import leads_out
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.settings import Settings
+    from pipeline.store import TaskStore
+
+
+@click.command("adopt")
+@click.argument("task", metavar="ID")
+@click.option("--yes", is_flag=True, help="Allow it without a question.")
+@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
+    """Allow what the task.json of a task says that was not begun here: its source, models, limits and every other setting.
+
+    What differs from your own settings is shown first. Hooks and documents are not part of it.
+
+    \b
+    pipeline adopt paper
+    pipeline adopt paper --yes
+    """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    store = open_task(settings, task)
+    with store.writing():
+        document = store.load("task.json")
+        if is_sealed(document):
+            say(f"{store.id}: what its task.json says is yours already")
+            return 0
+        _show(store, document, settings)
+        if not yes and not _is_allowed(store):
+            tell("nothing is allowed")
+            return 1
+        adopted = sealed(document)
+        if "seal" not in adopted:
+            raise UsageError(
+                "no key can be kept in your settings folder, so nothing can be allowed; make it writable first"
+            )
+        store.write({"task.json": adopted})
+    tell(f"allowed; go on with: pipeline resume {command_name(store)}")
+    return 0
+
+
+def _show(store: TaskStore, document: dict[str, Any], settings: Settings) -> None:
+    own = settings._asdict()
+    rows: list[tuple[str, ...]] = [
+        (name, _word(value), _word(own[name])) for name, value in document["settings"].items() if value != own[name]
+    ]
+    if leads_out(store.root, document["source"]):
+        rows.insert(0, ("source", document["source"], "(only the copy in the task)"))
+    if rows:
+        table(rows, header=("SETTING", "THE TASK", "YOURS"))
+    else:
+        say(f"{store.id} says nothing that is not your own setting")
+
+
+def _word(value: object) -> str:
+    return str(value) or '""'
+
+
+def _is_allowed(store: TaskStore) -> bool:
+    if not in_terminal():
+        raise UsageError(f"nobody is here to ask; to allow this: pipeline adopt {command_name(store)} --yes")
+    return click.confirm(f"Allow task {store.id} to go by this?", err=True)
