@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
-LONGEST_MODULE, LONGEST_FUNCTION = 250, 45
+LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
 
 
 @cache
