@@ -67,9 +67,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="pipeline")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Turns a research paper into code, in ten phases that can be stopped, read, edited and resumed.
 
     \b
@@ -77,6 +82,8 @@ def cli() -> None:
     pipeline resume                   go on with the newest unfinished task
     pipeline status                   how far it is
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -7,6 +7,7 @@ import os
 import click
 
 from pipeline.catalog import Catalog, Entry, Listing
+from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
 from pipeline.cli.console import say, say_json, table, warn
 from pipeline.errors import PipelineError
@@ -16,7 +17,7 @@ from pipeline.lock import holder
 
 
 @click.command("list")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--rebuild", is_flag=True, help="Write tasks.jsonl anew from the task directories; the old one is kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:

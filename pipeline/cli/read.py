@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import complete_files
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.cli.pages import may_write_page, write_page
@@ -23,8 +24,13 @@ _PAGE_START = "<!doctype html>\n<html><head><meta charset="
 
 
 @click.command("read")
-@click.argument("file", metavar="SOURCE")
-@click.option("--html", metavar="OUT", help="Also write a page that puts the paper's pages beside the Markdown.")
+@click.argument("file", metavar="SOURCE", shell_complete=complete_files)
+@click.option(
+    "--html",
+    metavar="OUT",
+    help="Also write a page that puts the paper's pages beside the Markdown.",
+    shell_complete=complete_files,
+)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outline as JSON.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.cli.reviewer import DECISION, PLAN, decided, edit_plan, person, request_change, write_decision
@@ -13,13 +14,13 @@ from pipeline.store import TaskStore
 
 
 @click.command("review")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.option("--approve", "verdict", flag_value="approve", help="Approve exactly the plan that is there now.")
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print how the plan stands as JSON.")
 def review_command(
     task: str,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
 from pipeline.cli.console import say, say_json, table, warn
 from pipeline.errors import UsageError
@@ -23,9 +24,9 @@ _SHOWN = 120
 
 
 @click.command("rewind")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.argument("number", metavar="[N]", type=int, required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json: bool) -> int:
     """List the endings of the agent's work that were not accepted; with N, go back to just after the Nth.

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import effective, open_task, settings_from
 from pipeline.cli.console import say, say_json, table
 from pipeline.lock import holder
@@ -15,8 +16,8 @@ from pipeline.store import TaskStore
 
 
 @click.command("status")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_or_newest
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
     """Show every phase of a task: its status, its time, and what is stale; without ID, of the newest task.
