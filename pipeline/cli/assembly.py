@@ -82,16 +82,6 @@ def command_name(store: TaskStore) -> str:
     return quote(name)
 
 
-def program() -> str:
-    """What a user types for this very program: its name where the shell finds it, else its path."""
-    folders = os.environ.get("PATH", "").split(os.pathsep)  # shutil.which would import shutil, which costs 2 ms
-    return (
-        "pipeline"
-        if any(os.access(os.path.join(folder, "pipeline"), os.X_OK) for folder in folders)
-        else near(sys.argv[0])
-    )
-
-
 def near(path: str) -> str:
     """A path as seen from here, where that is shorter."""
     relative = os.path.relpath(path)

@@ -6,8 +6,9 @@ import os
 import re
 from typing import Any
 
-from pipeline.cli.assembly import command_name, near, program
-from pipeline.cli.console import complain, say, say_json
+from pipeline.cli.assembly import command_name, near
+from pipeline.cli.console import advise, complain, say, say_json
+from pipeline.cli.program import program
 from pipeline.errors import PipelineError
 from pipeline.store import TaskStore
 
@@ -31,7 +32,7 @@ def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> i
             say(line)
     else:
         for line in _screen(store, report):
-            say(line)
+            advise(line)
     return int(report["exit_code"])
 
 

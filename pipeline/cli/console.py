@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from pipeline.cli.program import as_called
+
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 
 
@@ -19,6 +21,11 @@ def say(text: str = "") -> None:
     sys.stdout.write(printable(text) + "\n")
 
 
+def advise(text: str) -> None:
+    """Prints to stdout words of our own that name a command to type, as this user types it."""
+    say(as_called(text))
+
+
 def say_json(value: object) -> None:
     """Prints a value as JSON, for programs."""
     import json
@@ -28,13 +35,13 @@ def say_json(value: object) -> None:
 
 def tell(text: str) -> None:
     """Prints to stderr: what goes on meanwhile."""
-    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.write(printable(as_called(text)) + "\n")
     sys.stderr.flush()
 
 
 def complain(text: str) -> None:
     """Prints one line of error."""
-    line = " ".join(printable(text).splitlines())
+    line = " ".join(printable(as_called(text)).splitlines())
     try:
         sys.stderr.write(f"pipeline: {line}\n")
         sys.stderr.flush()

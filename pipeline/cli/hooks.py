@@ -9,7 +9,7 @@ import click
 
 from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, effective, near, newest, open_folder, open_task, settings_from
-from pipeline.cli.console import complain, in_terminal, say, say_json, table, tell, warn
+from pipeline.cli.console import advise, complain, in_terminal, say, say_json, table, tell, warn
 from pipeline.cli.hooks_text import hook_rows, lines_of_trial
 from pipeline.errors import UsageError
 from pipeline.settings import did_you_mean
@@ -213,7 +213,7 @@ def _tell_notes(found: Found, store: TaskStore | None) -> None:
         say(note)
     if store and found.repo.state in ("untrusted", "modified"):
         name = command_name(store)
-        say(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
+        advise(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
 
 
 def _workspace_of(store: TaskStore) -> str:

@@ -9,7 +9,7 @@ import click
 from pipeline.catalog import Catalog, Entry, Listing
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
-from pipeline.cli.console import say, say_json, table, warn
+from pipeline.cli.console import advise, say_json, table, warn
 from pipeline.errors import PipelineError
 from pipeline.files import read_bytes
 from pipeline.formats import parse_json
@@ -43,7 +43,7 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
             header=("ID", "STATUS", "MODE", "CHANGED", "WHY"),
         )
     else:
-        say(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
+        advise(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
 
 
 def _honest(listing: Listing, folder: str) -> list[Entry]:

@@ -6,7 +6,7 @@ import click
 
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.console import say, say_json, tell
+from pipeline.cli.console import advise, say, say_json, tell
 from pipeline.cli.reviewer import DECISION, PLAN, decided, edit_plan, person, request_change, write_decision
 from pipeline.errors import UsageError
 from pipeline.files import read_bytes
@@ -51,7 +51,7 @@ def review_command(
         store.load(PLAN)
         say(read_bytes(store.path(PLAN)).decode("utf-8"))
         say(f"plan {store.digest(PLAN)}, {_standing(store)['standing']}")
-        say(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
+        advise(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
     if as_json:
         say_json(_standing(store))
 

@@ -9,7 +9,7 @@ import click
 
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, effective, near, open_task, settings_from
-from pipeline.cli.console import say, say_json, table, warn
+from pipeline.cli.console import advise, say, say_json, table, warn
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _show(store: TaskStore, refusals: list[Refusal]) -> None:
     header = ("N", "TURN", "BY", "COPY", "WHY")
     table([_row(refusal) for refusal in refusals], header=header)
     if any(refusal.copy for refusal in refusals):
-        say(f"go back to just after one of them with: pipeline rewind {name} N")
+        advise(f"go back to just after one of them with: pipeline rewind {name} N")
 
 
 def _row(refusal: Refusal) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def _say(store: TaskStore, done: Rewound, *, as_json: bool) -> None:
     )
     for name in done.aside:
         say(f"  {name + done.suffix}")
-    say(f"go on with: {go_on} (or in another way, with --code-model NAME)")
+    advise(f"go on with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
         say(
             "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"

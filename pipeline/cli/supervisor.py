@@ -8,7 +8,7 @@ import click
 
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
-from pipeline.cli.console import complain, say, say_json, warn
+from pipeline.cli.console import advise, complain, say, say_json, warn
 from pipeline.cli.pages import may_write_page, write_page
 from pipeline.errors import ContractError, UsageError
 
@@ -148,7 +148,7 @@ def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
     else:
         sentence, command = _what_comes_next(store, at_work=view.running)
         say(f"{sentence}:")
-        say(f"  {command}")
+        advise(f"  {command}")
     _warn_of_idle_request(store, view)
     return 0
 
