@@ -314,7 +314,14 @@ class Screen:
     text: str
 
 
-def in_terminal(command: Command, *arguments: str | Path, answers: Sequence[str] = (), prompt: str = ": ") -> Screen:
+def in_terminal(
+    command: Command,
+    *arguments: str | Path,
+    answers: Sequence[str] = (),
+    prompt: str = ": ",
+    columns: int = 100,
+    environment: Mapping[str, str] | None = None,
+) -> Screen:
     """Runs the command in a terminal of its own; each answer is typed when `prompt` stands at the end of the screen.
 
     When no answer is left and the command asks again, the terminal says that the input is over (Ctrl-D).
@@ -323,7 +330,7 @@ def in_terminal(command: Command, *arguments: str | Path, answers: Sequence[str]
     with subprocess.Popen(
         command_line(*arguments),
         cwd=command.folder,
-        env={**command.environment, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+        env={**command.environment, "TERM": "xterm", "COLUMNS": str(columns), "LINES": "40", **(environment or {})},
         stdin=its,
         stdout=its,
         stderr=its,

@@ -75,7 +75,12 @@ def _decide(store: TaskStore, verdict: str | None, edit: bool, change: str | Non
         )
     if verdict:
         write_decision(store, decided(verdict, person(), digest))
-        tell(f"{verdict} of plan {digest[:12]} is noted; go on with: pipeline resume {name}")
+        if verdict == "reject":
+            tell(
+                f"plan {digest[:12]} is rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
+            )
+        else:
+            tell(f"plan {digest[:12]} is approved; go on with: pipeline resume {name}")
 
 
 def _standing(store: TaskStore) -> dict[str, str]:

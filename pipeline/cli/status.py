@@ -8,7 +8,7 @@ import click
 
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import effective, open_task, settings_from
-from pipeline.cli.console import say, say_json, table
+from pipeline.cli.console import paint, put, say, say_json, table, wrap
 from pipeline.lock import holder
 from pipeline.request import Run, stale_phases
 from pipeline.stamps import RUNNING, Stamp
@@ -32,7 +32,8 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
     if as_json:
         say_json(state)
         return
-    say(f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""))
+    first = wrap(f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4)
+    put(paint(first).replace(f": {state['status']}", f": {paint(state['status'], state['status'])}", 1))
     table([_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"))
     if state["holder"]:
         say(f"at work now: {state['holder']}")
