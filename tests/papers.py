@@ -111,7 +111,8 @@ class Command:
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
+        path = f"{os.environ['PATH']}:{os.path.dirname(sys.executable)}"  # the shell finds the program, as usual
+        self.environment = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
 
     def __call__(self, *arguments: str | Path, **environment: str) -> Ended:
         with self.start(*arguments, **environment) as process:

@@ -63,7 +63,7 @@ def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     candidates = [
         ("paper.md", "the paper as Markdown"),
         ("outline.json", "its sections, equations, tables, references"),
-        ("initial_plan.txt", "the plan; every requirement cites section and page"),
+        ("initial_plan.txt", "the plan; each requirement cites its page"),
         ("generate_code", written),
         ("traceability.json", "which requirement is where in the code"),
         ("code_base", _fetched(store)),
@@ -112,9 +112,29 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
                 wrap(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended:"),
                 f"    {again}",
             ]
+    lines += _not_fetched(store)
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines
+
+
+def _not_fetched(store: TaskStore) -> list[str]:
+    """How many repositories could not be had, and what to type."""
+    try:
+        code_base = store.load("code_base.json") if store.exists("code_base.json") else {}
+    except PipelineError:
+        return []
+    if not code_base.get("refused"):
+        return []
+    from phases.reference.values import count_fetched
+
+    name = command_name(store)
+    return [
+        "",
+        f"Repositories: {count_fetched(code_base)}",
+        f"  why not: pipeline show {name} repositories",
+        f"  when that is mended: pipeline resume {name} --redo 07",
+    ]
 
 
 def _short(text: str, width: int) -> str:

@@ -12,7 +12,7 @@ _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
 """Columns of what is no terminal: nothing is wrapped for programs."""
 _ROOM = 24
-"""With less room for it, the last column of a table stands on lines of its own."""
+"""With less room for it, the last column stands on lines of its own."""
 _COLOURS = {
     **dict.fromkeys(("completed", "done"), "green"),
     **dict.fromkeys(
@@ -121,14 +121,16 @@ def wrap(text: str, *, indent: int = 0, hanging: int | None = None, stream: Text
 
 
 def say_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
-    """Prints what is named on the left and explained on the right; one above the other where a terminal is too narrow."""
+    """Prints what is named on the left and explained on the right; below where a terminal is too narrow."""
     shown = [(as_called(left), as_called(right)) for left, right in rows]
-    most = max((len(left) for left, _ in shown), default=0)
-    least = max((len(right) for _, right in shown), default=0)
-    stacked = most + least + 6 > width_of_terminal()
+    column = max((len(left) for left, _ in shown), default=0) + 4
+    stacked = width_of_terminal() < column + _ROOM
     for left, right in shown:
-        name = paint(left, dim=dim) + " " * (0 if stacked else most - len(left))
-        put(f"  {name}\n{paint(wrap(right, indent=6))}" if stacked else f"  {name}  {paint(right)}")
+        name = "  " + paint(left, dim=dim)
+        if stacked:
+            put(f"{name}\n{wrap(printable(right), indent=6)}")
+        else:
+            put(name + " " * (column - 2 - len(left)) + wrap(printable(right), indent=column, hanging=column).strip())
 
 
 def table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None:

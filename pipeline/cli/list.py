@@ -79,4 +79,4 @@ def _entry(name: str, root: str) -> Entry:
 
 def _short(entry: Entry, width: int = 70) -> str:
     text = entry.reason or entry.source
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ;:,") + " …"

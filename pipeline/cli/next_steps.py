@@ -111,13 +111,13 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     steps = _of_acceptance(name, report) if report["status"] == "incomplete" else []
     if report["requirements"]["missing"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
         steps += [
-            ("pipeline models", "which models can be used, and what each needs"),
-            (f"pipeline resume {name} --model PROVIDER:NAME", "let a model plan, and write the code"),
+            ("pipeline models", "the models, and what each needs"),
+            (f"pipeline resume {name} --model PROVIDER:NAME", "let a model plan and write it"),
         ]
     steps += [(f"pipeline show {name} plan", "read the plan")]
     if store.exists("traceability.json"):
-        steps += [(f"pipeline trace {name}", "which requirement is where in the code")]
-    return [*steps, (f"pipeline resume {name}", "after you edited a document: make what reads it again")]
+        steps += [(f"pipeline trace {name}", "each requirement, and its code")]
+    return [*steps, (f"pipeline resume {name}", "after you edited a document")]
 
 
 def _of_acceptance(name: str, report: dict[str, Any]) -> Steps:
