@@ -12,6 +12,7 @@ from pipeline.cli.arguments import complete_files
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.cli.pages import may_write_page, write_page
+from pipeline.cli.sources import refuse_unusable
 from pipeline.errors import PhaseError
 
 if TYPE_CHECKING:
@@ -59,10 +60,13 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
 
 def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
+    from phases.paper.arxiv import arxiv_id
     from phases.paper.intake import Limits, take_in
     from phases.paper.kinds import LATEX
     from phases.paper.reading import Unreadable
 
+    if "://" not in file and arxiv_id(file) is None:
+        refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
     limits = Limits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
