@@ -65,6 +65,9 @@ def task_folder(settings: Settings, task: str) -> str:
     """The folder of a task: an id, or a path to a task or into one. Raises UsageError where there is none."""
     named = os.path.join(settings.tasks_dir, task)
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
+    if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
+        where = near(os.path.join(settings.tasks_dir, task))
+        raise UsageError(f"task '{task}' is gone: {where} is not there; take it off the list: pipeline rm {task}")
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
     return found

@@ -20,7 +20,7 @@ from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _LONGEST_ID = 60
-_UNFINISHED = ".unfinished-"
+UNFINISHED = ".unfinished-"
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -87,7 +87,7 @@ def _make(root: str, source: str, settings: Settings) -> bool:
     """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
     _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
-    unfinished = os.path.join(settings.tasks_dir, f"{_UNFINISHED}{os.getpid()}")
+    unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{os.getpid()}")
     try:
         os.mkdir(unfinished)
         store = open_folder(settings, unfinished)
@@ -112,7 +112,7 @@ def _first_documents(task: str, source: str, settings: Settings, root: str) -> d
 def _sweep_unfinished(tasks_dir: str) -> None:
     """Removes what a killed process did not get to name."""
     for name in os.listdir(tasks_dir):
-        if name.startswith(_UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(_UNFINISHED)}"):
+        if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
             _remove(os.path.join(tasks_dir, name))
 
 

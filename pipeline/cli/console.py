@@ -16,7 +16,8 @@ _ROOM = 24
 _COLOURS = {
     **dict.fromkeys(("completed", "done"), "green"),
     **dict.fromkeys(
-        ("incomplete", "warning", "paused", "cancelled", "interrupted", "stopped", "degraded", "left out"), "yellow"
+        ("incomplete", "warning", "paused", "cancelled", "interrupted", "stopped", "degraded", "left out", "gone"),
+        "yellow",
     ),
     **dict.fromkeys(("error", "failed"), "red"),
 }

@@ -47,11 +47,14 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
 
 
 def _honest(listing: Listing, folder: str) -> list[Entry]:
-    """A task whose last word was 'running' but that nobody holds was killed."""
+    """A task whose last word was 'running' but that nobody holds was killed; one without its directory is gone."""
     rows = []
     for listed in listing.entries.values():
         entry = listed
-        if entry.status == "running" and not holder(os.path.join(folder, entry.id)):
+        if not is_task(os.path.join(folder, entry.id)):
+            why = f"its directory is not there; take it off the list: pipeline rm {entry.id}"
+            entry = entry._replace(status="gone", reason=why)
+        elif entry.status == "running" and not holder(os.path.join(folder, entry.id)):
             entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")
         rows.append(entry)
     return rows
