@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.agent.sandbox.git import run_git
     from phases.reference.fetch.fetching import Wanted, fetch_repositories
+    from phases.reference.values import count_fetched
 
     own = bool(ctx.settings["references"])  # the user's folders take the place of all that the paper links
     rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
     wanted = [Wanted(row["url"], row["role"], tuple(row["references"])) for row in rows]
     into = os.path.join(ctx.paths.root, "code_base")
     try:
-        return {"code_base.json": fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)}
+        fetched = fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)
     except UsageError as error:  # the command has looked already: a link that was laid since
         raise PhaseError(str(error)) from error
+    ctx.tell(count_fetched(fetched) or "the paper links no repository to fetch")
+    return {"code_base.json": fetched}
 
 
 def _rules(ctx: Context) -> Rules:

@@ -87,6 +87,15 @@ class Catalog:
                 listing.damages.append(f"{self.path}, line {number}: {problem}")
         return listing
 
+    def forget(self, task: str) -> None:
+        """Takes every line of a task out of the list. Lines that cannot be read stay as they are."""
+        with self._alone():
+            if not os.path.lexists(self.path):
+                return
+            repair_tail(self.path)
+            lines = read_bytes(self.path).splitlines(keepends=True)
+            write_durable(self.path, b"".join(line for line in lines if _task_of(line) != task))
+
     def rebuild(self, collect: Callable[[], list[Entry]]) -> None:
         """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
         with self._alone():
@@ -138,6 +147,11 @@ class Catalog:
             yield
         finally:
             os.close(descriptor)
+
+
+def _task_of(line: bytes) -> str | None:
+    listing = Listing({}, [], [])
+    return None if _add(listing, line) else next(iter(listing.entries), None)
 
 
 def _add(listing: Listing, line: bytes) -> str | None:

@@ -73,6 +73,11 @@ def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
     return list(stale.values())
 
 
+def stops_before(store: TaskStore, run: Run) -> Phase | None:
+    """The first phase that --stop-at or --until keeps a run from."""
+    return next((phase for phase in store.graph.phases if not run._replace(only=None).wants(phase)), None)
+
+
 def missing_input(store: TaskStore, run: Run) -> tuple[Phase, str] | None:
     """Why one phase cannot run alone: the phase before it that must run first, and why that must."""
     for before in store.graph.before(run.only) if run.only else ():

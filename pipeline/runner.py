@@ -23,7 +23,7 @@ from pipeline.errors import (
 from pipeline.logs import story, timestamp
 from pipeline.phase import Context, Phase, WorkflowContext
 from pipeline.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
-from pipeline.request import Event, Run, stale_phases
+from pipeline.request import Event, Run, stale_phases, stops_before
 from pipeline.settings import LIMITS, SECRET
 from pipeline.stamps import DONE, RUNNING
 from pipeline.store import TaskStore
@@ -215,6 +215,9 @@ def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
     left = [phase for phase, _ in stale_phases(store, run)]
     if not left:
         return None
+    border = stops_before(store, run)
+    if run.only is None and border and border not in left:
+        return Outcome(PAUSED, f"phase {border.label} was done before; phase {left[0].label} is next", 5)
     return Outcome(PAUSED, f"stopped before phase {left[0].label}, as asked", 5)
 
 

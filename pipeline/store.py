@@ -204,9 +204,11 @@ class TaskStore:
         try:
             self.load(name)
         except ContractError as error:
+            from shlex import quote
+
             raise ContractError(
                 f"{error}; it was changed after it was written: mend it in {self.root}, "
-                f"or make it again: pipeline run {self.root} --redo {phase.number}"
+                f"or make it again: pipeline run {quote(self.root)} --redo {phase.number}"
             ) from error
 
     def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:

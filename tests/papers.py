@@ -113,7 +113,8 @@ class Command:
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
+        path = f"{os.environ['PATH']}:{os.path.dirname(sys.executable)}"  # the shell finds the program, as usual
+        self.environment = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
 
     def __call__(self, *arguments: str | Path, **environment: str) -> Ended:
         with self.start(*arguments, **environment) as process:
@@ -316,7 +317,14 @@ class Screen:
     text: str
 
 
-def in_terminal(command: Command, *arguments: str | Path, answers: Sequence[str] = (), prompt: str = ": ") -> Screen:
+def in_terminal(
+    command: Command,
+    *arguments: str | Path,
+    answers: Sequence[str] = (),
+    prompt: str = ": ",
+    columns: int = 100,
+    environment: Mapping[str, str] | None = None,
+) -> Screen:
     """Runs the command in a terminal of its own; each answer is typed when `prompt` stands at the end of the screen.
 
     When no answer is left and the command asks again, the terminal says that the input is over (Ctrl-D).
@@ -325,7 +333,7 @@ def in_terminal(command: Command, *arguments: str | Path, answers: Sequence[str]
     with subprocess.Popen(
         command_line(*arguments),
         cwd=command.folder,
-        env={**command.environment, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+        env={**command.environment, "TERM": "xterm", "COLUMNS": str(columns), "LINES": "40", **(environment or {})},
         stdin=its,
         stdout=its,
         stderr=its,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from phases.paper.strange import few_words, recognized
+
 PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
 REQUIREMENT = "requirement"
 PLAIN_PDF = "plain pdf"
@@ -38,6 +40,25 @@ _REFUSED = {
     b"{\\rtf": "an RTF file",
     b"\x7fELF": "a program",
 }
+_BINARY = {
+    b"Rar!": "a RAR archive",
+    b"GIF8": "a picture",
+    b"BM": "a picture",
+    b"II*\x00": "a picture",
+    b"MM\x00*": "a picture",
+    b"RIFF": "a picture, a sound or a film",
+    b"ID3": "a sound",
+    b"OggS": "a sound",
+    b"MZ": "a program",
+    b"\x00asm": "a program",
+    b"\xca\xfe\xba\xbe": "a program",
+    b"\xcf\xfa\xed\xfe": "a program",
+    b"SQLite format 3\x00": "a database",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x89HDF": "data (HDF5)",
+    b"PAR1": "data (Parquet)",
+}
+"""These are letters as well: they count where NUL bytes follow, which no text has."""
 _PAPER = re.compile(
     r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE
 )
@@ -69,7 +90,8 @@ def kind_of(content: bytes) -> Kind:
         return Kind(DOCX)
     if _HTML.match(_without_comments(start.removeprefix(_BOM).lower())):
         return Kind(HTML)
-    for magic, name in _REFUSED.items():
+    known = {**_REFUSED, **(_BINARY if b"\x00" in content[:4096] else {})}
+    for magic, name in known.items():
         if content.startswith(magic):
             return Kind(None, f"is {name}; give the paper as {READ}")
     if not re.search(rb"[0-9A-Za-z\x80-\xff]", content):
@@ -112,11 +134,18 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
         return Kind(None, f"is not a paper that can be read (it holds NUL bytes); give {READ}")
     if whole and not re.search(r"[^\W_]", text):
         return Kind(None, f"has no words in it; give the paper as {READ}")
+    piece = bool(_LATEX_PIECE.search(text))
     headed = bool(_HEADING.search(text)) or text.startswith("---\n")
     if _LATEX.search(text) and not headed:
         return Kind(LATEX)
+    if not piece and (what := recognized(text)):
+        return Kind(None, f"is {what}, and neither a paper nor a requirement; give the paper as {READ}")
     if headed:
         return Kind(MARKDOWN)
-    if _LATEX_PIECE.search(text):
+    if piece:
         return Kind(LATEX)
-    return Kind(TEXT if not whole or len(text) > _LONGEST_REQUIREMENT or _PAPER.search(text) else REQUIREMENT)
+    if not whole or len(text) > _LONGEST_REQUIREMENT or _PAPER.search(text):
+        return Kind(TEXT)
+    if what := few_words(text):
+        return Kind(None, f"is {what}, too little to plan from; say in a sentence or two what is to be built")
+    return Kind(REQUIREMENT)

@@ -66,6 +66,18 @@ class Unreadable(PipelineError):
         self.detail = detail
 
 
+class SeveralPapers(Unreadable):
+    """A folder of papers, of which a task takes one. `names` are their paths in it."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(BROKEN, f"holds several papers ({_listed(names)}); name one of them")
+        self.names = names
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def cure(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}

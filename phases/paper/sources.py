@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phases.paper.archive import unpack
+from phases.paper.folders import latex_papers, papers_beside
 from phases.paper.kinds import ARCHIVE, DOCX, ENDINGS, LATEX, PDF, READ, kind_of
-from phases.paper.reading import BROKEN, Unreadable
+from phases.paper.reading import BROKEN, SeveralPapers, Unreadable
 from pipeline.errors import StorageError
 from pipeline.files import read_bytes, sha256
 
@@ -45,6 +46,12 @@ def source_on_disk(path: str, limit: int) -> Source:
     real = os.path.realpath(path)
     if os.path.isdir(real):
         files, left = _walked(real, limit)
+        if len(several := latex_papers(files)) > 1:
+            raise SeveralPapers(several)
+        if not files and (papers := papers_beside(real)):
+            if len(papers) > 1:
+                raise SeveralPapers(papers)
+            return source_of(read_bytes(os.path.join(real, papers[0]), limit=limit))
         return _latex(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
     content = read_bytes(real, limit=limit)
     if kind_of(content).name == LATEX:
@@ -67,6 +74,8 @@ def source_of(content: bytes) -> Source:
     wrapped = sum(map(len, latex)) < _SHELL_OF_A_PDF and any(rb"\includepdf" in member for member in latex)
     if len(papers) == 1 and (not latex or wrapped):
         return source_of(opened.files[papers[0]])
+    if len(papers) > 1 and not latex:
+        raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
     return _latex(opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}")
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 OWN, BASIS, CITED, MENTIONED, FOUND = "own", "basis", "cited", "mentioned", "found"
 """What a repository is to a paper: its own code; what it says it builds on; linked in a reference, or elsewhere; looked up."""
+
+
+NO_NETWORK = "no_network"
+"""The cause where the host of a repository could not be found or reached."""
+_LASTING = ("bitbucket.org", "codeberg.org", "github.com", "gitlab.com", "huggingface.co")
+"""Hosts that are there: where one of them is not found, the network is what is missing."""
 
 
 class Entry(NamedTuple):
@@ -52,3 +59,15 @@ class Candidate(NamedTuple):
     """In words, for a person: which record matched, and how well."""
     confidence: float
     """0 to 1, computed from how well title, authors and year agree."""
+
+
+def count_fetched(code_base: Mapping[str, Any]) -> str:
+    """How many repositories of code_base.json were had, and why not the others where one reason holds for all; or nothing."""
+    had, refused = len(code_base["repositories"]), code_base["refused"]
+    if not had + len(refused):
+        return ""
+    reason = ""
+    if refused and all(row.get("cause") == NO_NETWORK for row in refused):
+        hosts = {row["url"].split("/")[2] for row in refused}
+        reason = " (no network)" if len(hosts) > 1 or hosts & {*_LASTING} else " (no such host)"
+    return f"{had} of {had + len(refused)} fetched{reason}"

@@ -34,6 +34,7 @@ COMMANDS = {
     "adopt": ("pipeline.cli.adopt", "Allow what a task says that was not begun here."),
     "rewind": ("pipeline.cli.rewind", "Go back to where the agent's work was not accepted."),
     "hooks": ("pipeline.cli.hooks", "List, trust, try and import the hooks that check the agent's work."),
+    "rm": ("pipeline.cli.rm", "Remove tasks with all that is in them."),
     "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
     "models": ("pipeline.cli.models", "List the models that are set, and try each with one small call."),
     "doctor": ("pipeline.cli.doctor", "Tell what is installed, and what is missing."),
@@ -67,9 +68,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="pipeline")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Turns a research paper into code, in ten phases that can be stopped, read, edited and resumed.
 
     \b
@@ -77,6 +83,8 @@ def cli() -> None:
     pipeline resume                   go on with the newest unfinished task
     pipeline status                   how far it is
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -65,6 +65,9 @@ def task_folder(settings: Settings, task: str) -> str:
     """The folder of a task: an id, or a path to a task or into one. Raises UsageError where there is none."""
     named = os.path.join(settings.tasks_dir, task)
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
+    if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
+        where = near(os.path.join(settings.tasks_dir, task))
+        raise UsageError(f"task '{task}' is gone: {where} is not there; take it off the list: pipeline rm {task}")
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
     return found
@@ -80,16 +83,6 @@ def command_name(store: TaskStore) -> str:
     from shlex import quote
 
     return quote(name)
-
-
-def program() -> str:
-    """What a user types for this very program: its name where the shell finds it, else its path."""
-    folders = os.environ.get("PATH", "").split(os.pathsep)  # shutil.which would import shutil, which costs 2 ms
-    return (
-        "pipeline"
-        if any(os.access(os.path.join(folder, "pipeline"), os.X_OK) for folder in folders)
-        else near(sys.argv[0])
-    )
 
 
 def near(path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pipeline.catalog import Catalog
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
 from pipeline.cli.seal import sealed
+from pipeline.cli.sources import refuse_unusable
 from pipeline.errors import PipelineError, UsageError
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.logs import timestamp
@@ -19,7 +20,7 @@ from pipeline.settings import Settings
 from pipeline.store import TaskStore
 
 _LONGEST_ID = 60
-_UNFINISHED = ".unfinished-"
+UNFINISHED = ".unfinished-"
 _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
 
 
@@ -31,11 +32,12 @@ def find_or_make(source: str, settings: Settings, *, wanted_id: str | None, new:
     if root:
         return open_folder(settings, root)
     source = _absolute(source)
-    _make_tasks_dir(settings.tasks_dir)
     base, number = wanted_id or slug(_stem(source)), 1
     while True:
         name = base if number == 1 else f"{base}-{number}"
         root = os.path.join(settings.tasks_dir, name)
+        if not os.path.lexists(root) and os.path.isabs(source) and not settings.phases:
+            refuse_unusable(source, settings)
         if not os.path.lexists(root) and _make(root, source, settings):
             return open_folder(settings, root)
         if is_task(root):
@@ -83,8 +85,9 @@ def _content_changed(store: TaskStore, source: str) -> bool:
 
 def _make(root: str, source: str, settings: Settings) -> bool:
     """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
+    _make_tasks_dir(settings.tasks_dir)
     _sweep_unfinished(settings.tasks_dir)
-    unfinished = os.path.join(settings.tasks_dir, f"{_UNFINISHED}{os.getpid()}")
+    unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{os.getpid()}")
     try:
         os.mkdir(unfinished)
         store = open_folder(settings, unfinished)
@@ -109,7 +112,7 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
 def _sweep_unfinished(tasks_dir: str) -> None:
     """Removes what a killed process did not get to name."""
     for name in os.listdir(tasks_dir):
-        if name.startswith(_UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(_UNFINISHED)}"):
+        if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
             _remove(os.path.join(tasks_dir, name))
 
 

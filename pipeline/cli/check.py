@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.errors import PipelineError
@@ -16,8 +17,8 @@ _REPORTS = ("kernel-report.json", "report.json")
 
 
 @click.command("check")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_or_newest
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     """Check every document of a task: is it there, does it fit its schema, is it what its phase wrote?

@@ -3,63 +3,51 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
-from pipeline.cli.assembly import command_name, near, program
-from pipeline.cli.console import complain, say, say_json
+from pipeline.cli.assembly import command_name, near
+from pipeline.cli.console import advise, complain, paint, put, say, say_json, say_pairs, width_of_terminal, wrap
+from pipeline.cli.next_steps import next_steps
+from pipeline.cli.program import as_called
 from pipeline.cli.streams import finish_output
 from pipeline.errors import PipelineError
+from pipeline.phase import Phase
 from pipeline.store import TaskStore
 
 _SHOWN = 8
-_RESUME = re.compile(
-    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-output-tokens"
-    r"|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
-)
-"""These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
+_NARROW = 94
 
 
-def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool) -> int:
+def show_report(store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None) -> int:
     """Prints the report for a person, or as JSON, and returns the exit code."""
     if as_json:
         say_json(report)
-    elif report["status"] in ("error", "cancelled") or report["exit_code"] == 1:
+        return int(report["exit_code"])
+    failed = report["status"] in ("error", "cancelled") or report["exit_code"] == 1
+    if failed:
         complain(report["reason"])
-        for line in _spent(report):
-            say(line)
-        say(f"\nTask {report['id']}: {report['status']}. What is done is kept in {near(store.root)}")
-        for line in _after_an_error(store, report):
-            say(line)
+        _show_title(report, f"What is done is kept in {near(store.root)}")
     else:
-        for line in _screen(store, report):
-            say(line)
+        _show_title(report, _sentence(report["reason"]))
+        if passed and report["status"] != "paused":  # whose reason says it
+            advise(f"Phase {passed.label} was done before, so there was nothing to stop for.")
+        advise()
+        say_pairs(_made(store, report), dim=True)
+    for line in [*_spent(report), *_checked(report), *([] if failed else _not_done(store, report))]:
+        advise(line)
+    advise("\nNext:")
+    say_pairs(next_steps(store, report, passed))
     finish_output()  # whether anybody sees the screen says nothing about the run
     return int(report["exit_code"])
 
 
-def _after_an_error(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    """What to type next. Where every phase has its result, the work itself ended so: a required todo failed, say."""
-    name, pipeline = command_name(store), program()
-    ended = report["status"] == "error" and all(row["status"] in ("done", "skipped") for row in report["phases"])
-    if not ended:
-        return [f"Go on with:  {pipeline} resume {name}{_higher_limit(report['reason'])}"]
-    return [
-        f"See why:     {pipeline} show {name} acceptance",
-        f"Go on with:  {pipeline} resume {name} --code-model NAME",
-        f"Begin anew:  {pipeline} resume {name} --redo implement",
-    ]
-
-
-def _screen(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    lines = ["", f"Task {report['id']}: {report['status']}. {_sentence(report['reason'])}", ""]
-    lines += [f"  {path:<34} {what}" for path, what in _made(store, report)]
-    lines += _spent(report)
-    lines += _checked(report)
-    lines += _not_done(store, report)
-    rows = _next(store, report)
-    width = max(len(command) for command, _ in rows) + 1
-    return [*lines, "", "Next:", *(f"  {command:<{width}} {what}" for command, what in rows)]
+def _show_title(report: dict[str, Any], sentence: str) -> None:
+    advise()
+    first, *more = wrap(as_called(f"Task {report['id']}: {report['status']}. {sentence}")).split("\n")
+    name, colon, rest = first.partition(f": {report['status']}.")
+    put(paint(name) + colon[:2] + paint(colon[2:-1], report["status"]) + colon[-1:] + paint(rest))
+    for line in more:
+        say(line)
 
 
 def _spent(report: dict[str, Any]) -> list[str]:
@@ -76,7 +64,7 @@ def _checked(report: dict[str, Any]) -> list[str]:
     from phases.agent.acceptance.story import describe_check
 
     checks = report.get("checks", ())
-    return ["", "Checks:", *(f"  {_short(describe_check(check))}" for check in checks)] if checks else []
+    return ["", "Checks:", *(f"  {describe_check(check)}" for check in checks)] if checks else []
 
 
 def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -85,7 +73,7 @@ def _made(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
     candidates = [
         ("paper.md", "the paper as Markdown"),
         ("outline.json", "its sections, equations, tables, references"),
-        ("initial_plan.txt", "the plan; every requirement cites section and page"),
+        ("initial_plan.txt", "the plan; each requirement cites its page"),
         ("generate_code", written),
         ("traceability.json", "which requirement is where in the code"),
         ("code_base", _fetched(store)),
@@ -109,7 +97,7 @@ def _fetched(store: TaskStore) -> str:
     if not rows:
         return ""
     count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
-    return f"code of {count} that the paper stands on; {program()} search {command_name(store)} QUERY"
+    return f"code of {count} that the paper stands on; pipeline search {command_name(store)} QUERY"
 
 
 def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
@@ -117,79 +105,49 @@ def _not_done(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     open_ones = requirements["missing"]
     if open_ones:
+        room = min(width_of_terminal(), _NARROW) - 18
         lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
-        lines += [f"  {row['id']:<5} {row['status']:<8} {_short(row['text'])}" for row in open_ones[:_SHOWN]]
+        lines += [f"  {row['id']:<5} {row['status']:<8} {_short(row['text'], room)}" for row in open_ones[:_SHOWN]]
         if len(open_ones) > _SHOWN:
-            lines.append(f"  … and {len(open_ones) - _SHOWN} more: {program()} trace {command_name(store)}")
+            lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline trace {command_name(store)}")
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     if shown := report.get("reference_files"):
         licences = ", ".join(sorted({row["licence"] or "none found" for row in shown}))
-        lines += [
-            "",
-            f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them.",
-        ]
+        told = f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them."
+        lines += ["", wrap(told)]
     for row in report["phases"]:
         if row["status"] == "degraded":
-            again = f"{program()} resume {command_name(store)} --redo {row['number']}"
-            lines.append(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended: {again}")
+            again = f"pipeline resume {command_name(store)} --redo {row['number']}"
+            lines += [
+                wrap(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended:"),
+                f"    {again}",
+            ]
+    lines += _not_fetched(store)
     if report["sandbox"] == "off":
         lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
     return lines
 
 
-def _next(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
-    name, pipeline = command_name(store), program()
-    if report["status"] == "paused":
-        gate = [row for row in report["phases"] if row["name"] == "plan_review" and row["status"] == "stopped"]
-        if gate:
-            return [
-                (f"{pipeline} review {name}", "read the plan"),
-                (f"{pipeline} review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
-                (f"{pipeline} resume {name}", "then go on"),
-            ]
-        limit = _higher_limit(report["reason"])
-        return [
-            (f"{pipeline} resume {name}{limit}", "go on, with a higher limit" if limit else "go on"),
-            (f"{pipeline} why {name}", "what would run, and why"),
-        ]
-    return [
-        *(_of_acceptance(name, pipeline, report) if report["status"] == "incomplete" else []),
-        *(
-            [(f"{pipeline} resume {name} --allow-install", "install the plan's packages, and check again")]
-            if report.get("missing_packages")
-            else []
-        ),
-        (f"{pipeline} show {name} plan", "read the plan"),
-        *(
-            [(f"{pipeline} trace {name}", "which requirement is where in the code")]
-            if store.exists("traceability.json")
-            else []
-        ),
-        (f"{pipeline} resume {name}", "after you edited a document: makes what reads it again"),
-    ]
-
-
-def _of_acceptance(name: str, pipeline: str, report: dict[str, Any]) -> list[tuple[str, str]]:
-    """What helps where the work was not accepted, or where it waits for its user."""
-    story = (f"{pipeline} show {name} acceptance", "what was refused, and why")
-    if any(row["status"] == "stopped" for row in report["phases"]):
-        return [story, (f"{pipeline} resume {name}", "go on, when that is mended")]
-    if "not accepted (" not in report["reason"]:
+def _not_fetched(store: TaskStore) -> list[str]:
+    """How many repositories could not be had, and what to type."""
+    try:
+        code_base = store.load("code_base.json") if store.exists("code_base.json") else {}
+    except PipelineError:
         return []
+    if not code_base.get("refused"):
+        return []
+    from phases.reference.values import count_fetched
+
+    name = command_name(store)
     return [
-        story,
-        (f"{pipeline} rewind {name}", "go back to a refusal; the last one: to judge it anew, with a hook mended, say"),
-        (f"{pipeline} resume {name} --code-model NAME", "let another model go on with the code"),
+        "",
+        f"Repositories: {count_fetched(code_base)}",
+        f"  why not: pipeline show {name} repositories",
+        f"  when that is mended: pipeline resume {name} --redo 07",
     ]
 
 
-def _higher_limit(reason: str) -> str:
-    """The flag, with its value, that a run which a limit paused needs to go on; empty where it needs none."""
-    found = _RESUME.findall(reason)
-    return f" {found[-1]}" if found else ""
-
-
-def _short(text: str, width: int = 76) -> str:
+def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import printable, say, say_json
 
@@ -17,8 +18,8 @@ _PHASES = {"plan": "05 plan", "references": "06 references"}
 
 
 @click.command("cost")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_or_newest
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
     """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.

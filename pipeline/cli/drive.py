@@ -23,8 +23,8 @@ from pipeline.cli.reviewer import choose_reviewer
 from pipeline.cli.seal import make_key, sealed
 from pipeline.cli.vouched import in_force, refuse_outside, refuse_own_folders, whole
 from pipeline.errors import PipelineError, UsageError
-from pipeline.phase import Decision
-from pipeline.request import Run, missing_input, stale_phases
+from pipeline.phase import Decision, Phase
+from pipeline.request import Run, missing_input, stale_phases, stops_before
 from pipeline.runner import run_pipeline
 from pipeline.settings import Settings
 from pipeline.store import TaskStore
@@ -75,13 +75,14 @@ def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: 
             def record(status: str, reason: str) -> None:
                 catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
 
-            report = _run(store, values, record, options)
-    return show_report(store, report, as_json=options["as_json"])
+            report, passed = _run(store, values, record, options)
+    return show_report(store, report, as_json=options["as_json"], passed=passed)
 
 
 def _run(
     store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Phase | None]:
+    """The report; and the phase that the run was to stop before, where that had its result already."""
     gc.freeze()
     gc.enable()
     progress, reviewer = Progress(), choose_reviewer(store, values)
@@ -108,9 +109,13 @@ def _run(
     if "only" in options:
         run = _only(store, run, options["only"])
     try:
-        return run_pipeline(store, run)
+        report = run_pipeline(store, run)
     finally:
         progress.close()
+    border = stops_before(store, run)
+    if border is None or report["status"] in ("error", "cancelled"):
+        return report, None
+    return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
 
 
 def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import discover, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.graph import Graph
@@ -19,7 +20,7 @@ _COLOURS = {
 
 
 @click.command("graph")
-@click.argument("task", metavar="[ID]", required=False)
+@task_or_newest
 @click.option(
     "--format",
     "form",
@@ -28,7 +29,7 @@ _COLOURS = {
     show_default=True,
     help="text for the terminal, mermaid for Markdown, svg for a page.",
 )
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: bool) -> None:
     """Draw the phases and what flows between them; with ID, coloured by how far that task is.

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, newest, open_folder, open_task, settings_from
-from pipeline.cli.console import complain, in_terminal, say, say_json, table, tell, warn
+from pipeline.cli.console import advise, complain, in_terminal, say, say_json, table, tell, warn
 from pipeline.cli.hooks_text import hook_rows, lines_of_trial
 from pipeline.errors import UsageError
 from pipeline.settings import did_you_mean
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pipeline.cli.hooks_found import Found
     from pipeline.store import TaskStore
 
-_TASKS_DIR = click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _KINDS = click.Choice(["claude", "codex", "gemini"])
 _SCOPES = click.Choice(["user", "repo"])
@@ -32,8 +32,9 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group("hooks", cls=_Group, no_args_is_help=False)
-def hooks_command() -> None:
+@click.group("hooks", cls=_Group, invoke_without_command=True)
+@click.pass_context
+def hooks_command(context: click.Context) -> None:
     """List, trust, try and import the hooks that check the agent's work before it counts as done.
 
     \b
@@ -42,11 +43,13 @@ def hooks_command() -> None:
     pipeline hooks test paper user:tests         run one now
     pipeline hooks import --from claude .claude/settings.json
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @hooks_command.command("list", short_help="List your hooks, and those of a workspace.")
-@click.argument("task", metavar="[ID]", required=False)
-@_TASKS_DIR
+@task_or_newest
+@tasks_dir_option
 @_JSON
 def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     """List your hooks and those in the workspace of a task (the newest without ID). Exits with 1 when some are invalid.
@@ -73,10 +76,10 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
 
 
 @hooks_command.command("trust", short_help="Vouch for the hooks of a workspace.")
-@click.argument("task", metavar="[ID]", required=False)
+@task_or_newest
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
 @click.option("--yes", is_flag=True, help="Ask nobody.")
-@_TASKS_DIR
+@tasks_dir_option
 @_JSON
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
     """Vouch for the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
@@ -121,9 +124,9 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
 
 
 @hooks_command.command("test", short_help="Run one hook now.")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.argument("hook", metavar="HOOK")
-@_TASKS_DIR
+@tasks_dir_option
 @_JSON
 def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> int:
     """Run one hook now on the workspace of a task, as a run would. Exits with 0 when it passes, else with 1.
@@ -160,7 +163,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
 
 
 @hooks_command.command("import", short_help="Translate the hooks of another tool.")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=complete_files)
 @click.option("--from", "kind", type=_KINDS, required=True, help="Whose file it is.")
 @click.option(
     "--scope",
@@ -209,7 +212,7 @@ def _tell_notes(found: Found, store: TaskStore | None) -> None:
         say(note)
     if store and found.repo.state in ("untrusted", "modified"):
         name = command_name(store)
-        say(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
+        advise(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
 
 
 def _workspace_of(store: TaskStore) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.console import tell
 from pipeline.cli.drive import checked_settings, drive
@@ -23,7 +24,7 @@ _NOTHING = "the planner changed nothing in it"
 
 
 @click.command("iterate")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.argument("change", metavar="CHANGE")
 @drive_options
 def iterate_command(task: str, change: str, **options: Any) -> int:

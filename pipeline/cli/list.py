@@ -7,8 +7,9 @@ import os
 import click
 
 from pipeline.catalog import Catalog, Entry, Listing
+from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
-from pipeline.cli.console import say, say_json, table, warn
+from pipeline.cli.console import advise, say_json, table, warn
 from pipeline.errors import PipelineError
 from pipeline.files import read_bytes
 from pipeline.formats import parse_json
@@ -16,7 +17,7 @@ from pipeline.lock import holder
 
 
 @click.command("list")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--rebuild", is_flag=True, help="Write tasks.jsonl anew from the task directories; the old one is kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
@@ -42,15 +43,18 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
             header=("ID", "STATUS", "MODE", "CHANGED", "WHY"),
         )
     else:
-        say(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
+        advise(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
 
 
 def _honest(listing: Listing, folder: str) -> list[Entry]:
-    """A task whose last word was 'running' but that nobody holds was killed."""
+    """A task whose last word was 'running' but that nobody holds was killed; one without its directory is gone."""
     rows = []
     for listed in listing.entries.values():
         entry = listed
-        if entry.status == "running" and not holder(os.path.join(folder, entry.id)):
+        if not is_task(os.path.join(folder, entry.id)):
+            why = f"its directory is not there; take it off the list: pipeline rm {entry.id}"
+            entry = entry._replace(status="gone", reason=why)
+        elif entry.status == "running" and not holder(os.path.join(folder, entry.id)):
             entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")
         rows.append(entry)
     return rows
@@ -78,4 +82,4 @@ def _entry(name: str, root: str) -> Entry:
 
 def _short(entry: Entry, width: int = 70) -> str:
     text = entry.reason or entry.source
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ;:,") + " …"

@@ -9,6 +9,7 @@ import time
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say
 from pipeline.cli.streams import reader_left
@@ -18,9 +19,9 @@ _POLL = 0.2
 
 
 @click.command("logs")
-@click.argument("task", metavar="[ID]", required=False)
+@task_or_newest
 @click.option("-f", "--follow", is_flag=True, help="Go on printing while the task is worked on.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are, one JSON object each.")
 def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json: bool) -> None:
     """Print the log of a task; without ID, of the newest.

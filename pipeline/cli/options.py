@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import complete_folders, complete_phases
 from pipeline.cli.assembly import mode_of
 
 _Command = Callable[..., Any]
@@ -62,9 +63,17 @@ def _line(metavar: str, text: str) -> dict[str, Any]:
     return {"metavar": metavar, "help": text}
 
 
+def _phase(text: str) -> dict[str, Any]:
+    return {"metavar": "N", "help": text, "shell_complete": complete_phases}
+
+
+def _folder(text: str) -> dict[str, Any]:
+    return {"metavar": "DIR", "help": text, "shell_complete": complete_folders}
+
+
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--fast/--full", "fast"), _MODES),
-    (("--tasks-dir",), _line("DIR", "Where the task directories are.")),
+    (("--tasks-dir",), _folder("Where the task directories are.")),
     (("--model",), _line("NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers.")),
     (("--plan-model",), _line("NAME", "The model that plans, where it is another one.")),
     (("--code-model",), _line("NAME", "The model that writes the code, where it is another one.")),
@@ -77,11 +86,11 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--max-minutes",), _line("N", "Make no call after N minutes of work.")),
     (("--batch-usd",), _line("N", "Make no call once N dollars are spent on all tasks of the folder together.")),
     (("--review",), _REVIEW),
-    (("--stop-at",), _line("N", "Stop before this phase (number or name).")),
-    (("--until",), _line("N", "Stop after this phase.")),
-    (("--redo",), _line("N", "Run this phase and what follows again; the old code is kept beside.")),
-    (("--references",), _line("DIR", "Use the code in the folders of DIR instead of what the paper links.")),
-    (("--mirror",), _line("DIR", "Take repositories from DIR/host/owner/name instead of the network.")),
+    (("--stop-at",), _phase("Stop before this phase (number or name).")),
+    (("--until",), _phase("Stop after this phase.")),
+    (("--redo",), _phase("Run this phase and what follows again; the old code is kept beside.")),
+    (("--references",), _folder("Use the code in the folders of DIR instead of what the paper links.")),
+    (("--mirror",), _folder("Take repositories from DIR/host/owner/name instead of the network.")),
     (("--lookup",), _line("LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none).")),
     (("--allow-own-code/--no-allow-own-code", "allow_own_code"), _OWN_CODE),
     (("--unsandboxed", "sandbox"), _OFF),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipeline.cli.console import printable
+from pipeline.cli.console import can_draw, paint, printable, width_of_terminal, wrap
 from pipeline.request import Event
 
 _MARKS = {
@@ -20,13 +20,15 @@ _MARKS = {
     "stopped": "stopped",
 }
 _TICK = 0.2
+_HANGING = 20
+"""Where the words after a phase's number and name stand."""
 
 
 class Progress:
     """Shows events. In a terminal the last line lives: it carries the running phases, their time, and files done."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        self._live = can_draw(sys.stderr)
         self._running: dict[str, tuple[Event, float]] = {}
         self._best: dict[str, tuple[int, str]] = {}
         self._lock = threading.Lock()
@@ -51,7 +53,7 @@ class Progress:
                 took = (
                     f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
                 )
-                self._line(f"  {label} {took}  {_MARKS[event.kind]}" + (f": {event.text}" if event.text else ""))
+                self._line(f"  {label} {took}", _MARKS[event.kind], event.text)
             self._redraw()
 
     @contextmanager
@@ -84,8 +86,11 @@ class Progress:
         if not self._live and not event.text.endswith("…"):  # what is still coming is for those who watch
             self._line(f"  {label} {event.done} of {event.total}: {event.text}")
 
-    def _line(self, text: str) -> None:
-        sys.stderr.write(("\r\x1b[K" if self._live else "") + printable(text) + "\n")
+    def _line(self, text: str, mark: str = "", more: str = "") -> None:
+        ended = f"  {mark}: {more}" if more else f"  {mark}" if mark else ""
+        shown = wrap(printable(text + ended), hanging=_HANGING, stream=sys.stderr)
+        shown = shown.replace(f"  {mark}", f"  {paint(mark, mark, stream=sys.stderr)}", 1) if mark else shown
+        sys.stderr.write(("\r\x1b[K" if self._live else "") + shown + "\n")
         sys.stderr.flush()
 
     def _redraw(self, *, hidden: bool = False) -> None:
@@ -95,16 +100,14 @@ class Progress:
         for event, since in () if hidden else self._running.values():
             counted = f" {event.done} of {event.total}: {event.text}" if event.total else ""
             parts.append(f"{event.phase.label} {time.monotonic() - since:.0f} s{counted}")
-        sys.stderr.write("\r\x1b[K" + printable("  … " + " | ".join(parts))[: _columns() - 1] if parts else "\r\x1b[K")
+        sys.stderr.write(
+            "\r\x1b[K" + printable("  … " + " | ".join(parts))[: width_of_terminal(sys.stderr) - 1]
+            if parts
+            else "\r\x1b[K"
+        )
         sys.stderr.flush()
 
     def _tick(self) -> None:
         while not self._closed.wait(_TICK):
             with self._lock:
                 self._redraw()
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import complete_files
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.cli.pages import may_write_page, write_page
+from pipeline.cli.sources import refuse_unusable
 from pipeline.errors import PhaseError
 
 if TYPE_CHECKING:
@@ -23,8 +25,13 @@ _PAGE_START = "<!doctype html>\n<html><head><meta charset="
 
 
 @click.command("read")
-@click.argument("file", metavar="SOURCE")
-@click.option("--html", metavar="OUT", help="Also write a page that puts the paper's pages beside the Markdown.")
+@click.argument("file", metavar="SOURCE", shell_complete=complete_files)
+@click.option(
+    "--html",
+    metavar="OUT",
+    help="Also write a page that puts the paper's pages beside the Markdown.",
+    shell_complete=complete_files,
+)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outline as JSON.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
@@ -53,10 +60,13 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
 
 def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
+    from phases.paper.arxiv import arxiv_id
     from phases.paper.intake import Limits, take_in
     from phases.paper.kinds import LATEX
     from phases.paper.reading import Unreadable
 
+    if "://" not in file and arxiv_id(file) is None:
+        refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
     limits = Limits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_or_newest
 from pipeline.cli.assembly import newest, open_task
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 
 
 @click.command("resume")
-@click.argument("task", metavar="[ID]", required=False)
+@task_or_newest
 @drive_options
 def resume_command(task: str | None, **options: Any) -> int:
     """Go on with a task where it stopped; without ID, with the newest unfinished one.

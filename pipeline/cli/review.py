@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.console import say, say_json, tell
+from pipeline.cli.console import advise, say, say_json, tell
 from pipeline.cli.reviewer import (
     DECISION,
     PLAN,
@@ -22,13 +23,13 @@ from pipeline.store import TaskStore
 
 
 @click.command("review")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.option("--approve", "verdict", flag_value="approve", help="Approve exactly the plan that is there now.")
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print how the plan stands as JSON.")
 def review_command(
     task: str,
@@ -60,8 +61,8 @@ def review_command(
         say(read_bytes(store.path(PLAN)).decode("utf-8"))
         say(f"plan {store.digest(PLAN)}, {_standing(store)['standing']}")
         for line in note_packages(store):
-            say(line)
-        say(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
+            advise(line)
+        advise(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
     if as_json:
         say_json(_standing(store))
 
@@ -85,7 +86,12 @@ def _decide(store: TaskStore, verdict: str | None, edit: bool, change: str | Non
         )
     if verdict:
         write_decision(store, decided(verdict, person(), digest))
-        tell(f"{verdict} of plan {digest[:12]} is noted; go on with: pipeline resume {name}")
+        if verdict == "reject":
+            tell(
+                f"plan {digest[:12]} is rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
+            )
+        else:
+            tell(f"plan {digest[:12]} is approved; go on with: pipeline resume {name}")
 
 
 def _standing(store: TaskStore) -> dict[str, str]:

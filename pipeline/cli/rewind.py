@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
-from pipeline.cli.console import say, say_json, table, warn
+from pipeline.cli.console import advise, say, say_json, table, warn
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ _SHOWN = 120
 
 
 @click.command("rewind")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.argument("number", metavar="[N]", type=int, required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json: bool) -> int:
     """List the endings of the agent's work that were not accepted; with N, go back to just after the Nth.
@@ -71,7 +72,7 @@ def _show(store: TaskStore, refusals: list[Refusal]) -> None:
     header = ("N", "TURN", "BY", "COPY", "WHY")
     table([_row(refusal) for refusal in refusals], header=header)
     if any(refusal.copy for refusal in refusals):
-        say(f"go back to just after one of them with: pipeline rewind {name} N")
+        advise(f"go back to just after one of them with: pipeline rewind {name} N")
 
 
 def _row(refusal: Refusal) -> tuple[str, ...]:
@@ -182,7 +183,7 @@ def _say(store: TaskStore, done: Rewound, *, as_json: bool) -> None:
     )
     for name in done.aside:
         say(f"  {name + done.suffix}")
-    say(f"go on with: {go_on} (or in another way, with --code-model NAME)")
+    advise(f"go on with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
         say(
             "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import complete_files
 from pipeline.cli.begin import find_or_make
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 
 
 @click.command("run")
-@click.argument("source", metavar="SOURCE")
+@click.argument("source", metavar="SOURCE", shell_complete=complete_files)
 @click.option(
     "--id", "wanted_id", metavar="NAME", help="The name of the task; by default it is taken from the file's name."
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.errors import UsageError
@@ -16,11 +17,11 @@ _INDEX = "indexes/index.json"
 
 
 @click.command("search")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.argument("query", metavar="QUERY")
 @click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def search_command(
     task: str, query: str, repository: str, limit: int, tasks_dir: str | None, as_json: bool

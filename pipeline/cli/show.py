@@ -6,6 +6,7 @@ import os
 
 import click
 
+from pipeline.cli.arguments import complete_documents, task_argument, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.errors import UsageError
@@ -13,7 +14,7 @@ from pipeline.files import read_bytes
 from pipeline.settings import did_you_mean
 from pipeline.store import TaskStore
 
-_SHORT = {
+SHORT = {
     "plan": "initial_plan.txt",
     "paper": "paper.md",
     "outline": "outline.json",
@@ -35,9 +36,9 @@ _SHORT = {
 
 
 @click.command("show")
-@click.argument("task", metavar="ID")
-@click.argument("document", metavar="[DOCUMENT]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_argument
+@click.argument("document", metavar="[DOCUMENT]", required=False, shell_complete=complete_documents)
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the parsed document as JSON.")
 def show_command(task: str, document: str | None, tasks_dir: str | None, as_json: bool) -> None:
     """Print a document of a task (a short name or a path in the task); without DOCUMENT, list what is there.
@@ -57,10 +58,10 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
 
         show_acceptance(store, as_json=as_json)
         return
-    name = _SHORT.get(document, document)
+    name = SHORT.get(document, document)
     path = os.path.realpath(store.path(name))
     if not path.startswith(os.path.realpath(store.root) + os.sep) or not os.path.isfile(path):
-        raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(_SHORT))}")
+        raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
     if as_json:
         value = store.load(name)
         say_json(getattr(value, "front", value))
@@ -69,7 +70,7 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
 
 
 def _list(store: TaskStore, as_json: bool) -> None:
-    short = {name: word for word, name in _SHORT.items()}
+    short = {name: word for word, name in SHORT.items()}
     there = sorted(
         name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name)
     )

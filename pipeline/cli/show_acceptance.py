@@ -10,7 +10,7 @@ from phases.agent.acceptance.story import attempts_of, lines_of
 from phases.agent.assignment import places_in
 from phases.agent.journal import recorded_rows
 from pipeline.cli.assembly import command_name
-from pipeline.cli.console import say, say_json
+from pipeline.cli.console import advise, say, say_json
 from pipeline.errors import PhaseError
 from pipeline.lock import holder
 from pipeline.stamps import DONE
@@ -36,7 +36,7 @@ def show_acceptance(store: TaskStore, *, as_json: bool) -> None:
         return
     for line in lines:
         say(line)
-    say(_verdict(store, rows, attempts, final))
+    advise(_verdict(store, rows, attempts, final))
 
 
 def _story(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:

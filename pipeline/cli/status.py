@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say, say_json, table
+from pipeline.cli.console import paint, put, say, say_json, table, wrap
 from pipeline.cli.vouched import in_force
 from pipeline.lock import holder
 from pipeline.request import Run, stale_phases
@@ -16,8 +17,8 @@ from pipeline.store import TaskStore
 
 
 @click.command("status")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_or_newest
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
     """Show every phase of a task: its status, its time, and what is stale; without ID, of the newest task.
@@ -32,7 +33,8 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
     if as_json:
         say_json(state)
         return
-    say(f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""))
+    first = wrap(f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4)
+    put(paint(first).replace(f": {state['status']}", f": {paint(state['status'], state['status'])}", 1))
     table([_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"))
     if state["holder"]:
         say(f"at work now: {state['holder']}")

@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import complete_phases, task_argument
 from pipeline.cli.assembly import open_task
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 
 
 @click.command("step")
-@click.argument("task", metavar="ID")
-@click.argument("phase", metavar="[N]", required=False)
+@task_argument
+@click.argument("phase", metavar="[N]", required=False, shell_complete=complete_phases)
 @drive_options
 def step_command(task: str, phase: str | None, **options: Any) -> int:
     """Run exactly one phase of a task: N, or the first that is not up to date.

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
-from pipeline.cli.console import complain, say, say_json, warn
+from pipeline.cli.console import advise, complain, say, say_json, warn
 from pipeline.cli.pages import may_write_page, write_page
 from pipeline.errors import ContractError, UsageError
 
@@ -20,12 +21,17 @@ _MOST_TOLD = 5
 
 
 @click.command("supervisor")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--html", metavar="FILE", help="Also write a page that draws it over the rounds.")
+@task_or_newest
+@click.option(
+    "--html",
+    metavar="FILE",
+    help="Also write a page that draws it over the rounds.",
+    shell_complete=complete_files,
+)
 @click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
 @click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
 @click.option("--replay", "replay", is_flag=True, help="Compute every decision again, and tell what differs.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def supervisor_command(task: str | None, html: str | None, tasks_dir: str | None, **flags: bool) -> int:
     """Show how the agent of phase 09 was supervised; without ID, in the newest task.
@@ -142,7 +148,7 @@ def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
     else:
         sentence, command = _what_comes_next(store, at_work=view.running)
         say(f"{sentence}:")
-        say(f"  {command}")
+        advise(f"  {command}")
     _warn_of_idle_request(store, view)
     return 0
 

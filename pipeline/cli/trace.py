@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, newest, open_task, settings_from
 from pipeline.cli.console import say, say_json, warn
 from pipeline.cli.pages import may_write_page, write_page
@@ -23,10 +24,15 @@ _LONGEST_TEXT = 200
 
 
 @click.command("trace")
-@click.argument("task", metavar="[ID]", required=False)
+@task_or_newest
 @click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
-@click.option("--html", metavar="FILE", help="Also write a page that puts the paper beside the code.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    help="Also write a page that puts the paper beside the code.",
+    shell_complete=complete_files,
+)
+@tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def trace_command(
     task: str | None, requirement: str | None, html: str | None, tasks_dir: str | None, as_json: bool

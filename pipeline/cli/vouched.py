@@ -171,7 +171,13 @@ def _is_own(path: str) -> bool:
 
 def _folder(name: str, path: str) -> str:
     if path and not os.path.isdir(path):
-        raise UsageError(f"--{name} names {path}, and there is no such folder")
+        is_file = os.path.lexists(path)
+        why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
+        raise UsageError(f"--{name} names {path}, and {why}")
+    if path and name == "references":
+        from phases.reference.fetch.folders import refuse_useless
+
+        refuse_useless(path)
     return os.path.abspath(path) if path else ""
 
 

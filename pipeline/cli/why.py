@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import mode_of, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.cli.status import plain_run
@@ -12,8 +13,8 @@ from pipeline.request import stale_phases
 
 
 @click.command("why")
-@click.argument("task", metavar="[ID]", required=False)
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@task_or_newest
+@tasks_dir_option
 @click.option("--fast/--full", "fast", default=None, help="As if the next run were in this mode.")
 @click.option("--model", metavar="NAME", help="As if the next run had this model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import re
 import socket
@@ -37,11 +38,11 @@ class Limits:
 
 
 class DownloadError(PipelineError):
-    """A download that came to nothing. `transient`: the same may work in a while."""
+    """A download that came to nothing. `transient`: the same may work in a while; `offline`: no network led to a server."""
 
-    def __init__(self, message: str, *, transient: bool = False) -> None:
+    def __init__(self, message: str, *, transient: bool = False, offline: bool = False) -> None:
         super().__init__(message)
-        self.transient = transient
+        self.transient, self.offline = transient, offline
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,14 @@ def answered(
             failed = _told(error, wish, seconds, line)
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= line.ends:
-                raise DownloadError(
-                    f"cannot {wish.verb} {_road(way, wish)}: {failed}", transient=failed.transient
-                ) from error
+                message = f"cannot {wish.verb} {_road(way, wish)}: {failed}"
+                raise DownloadError(message, transient=failed.transient, offline=_is_offline(error)) from error
         sleep(wait)
+
+
+def _is_offline(error: Exception) -> bool:
+    unreachable = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
+    return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in unreachable)
 
 
 def _once(way: list[str], wish: Wish, line: Line, use: Callable[[Target, HTTPResponse], Used]) -> Used:

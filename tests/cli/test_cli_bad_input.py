@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
+import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from phases.paper.kinds import kind_of
 from tests.papers import SHARED, Command, good_pdf, pdf, scan
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 858165\n"
@@ -59,7 +62,6 @@ def _pipe(folder: Path) -> Path:
 Maker = Callable[[Path], Path]
 BAD: dict[str, tuple[Maker, str, str, str | None]] = {
     # what it is: (how to make it, what is wrong, what to do, the verdict)
-    "a file that is not there": (lambda folder: folder / "paper.pdf", "not there", "check the name", None),
     "a folder": (_folder, "holds no LaTeX source", "give a PDF, LaTeX source", "broken"),
     "a link in a circle": (_circle, "paper.pdf", "check", None),
     "a named pipe": (_pipe, "pipe", "check", None),
@@ -84,6 +86,146 @@ BAD: dict[str, tuple[Maker, str, str, str | None]] = {
         None,
     ),
 }
+
+
+STRANGE = [
+    pytest.param("data.csv", b"id,name,score\n1,ann,0.5\n2,bob,0.7\n", "a table (CSV)", id="a CSV"),
+    pytest.param("data.txt", b"a\t1\t2\nb\t3\t4\nc\t5\t6\n", "a table (CSV)", id="a table with tabs"),
+    pytest.param(
+        "model.py", b"import os\n# load it\ndef load(path):\n    return open(path)\n", "source code", id="Python"
+    ),
+    pytest.param("m.c", b"#include <stdio.h>\nint main() {\n  return 0;\n}\n", "source code", id="C"),
+    pytest.param("run.sh", b"#!/bin/sh\necho hello to all of you\n", "a script", id="a script"),
+    pytest.param("a.png", b"\x89PNG\r\n\x1a\n\0\0", "a picture", id="a picture"),
+    pytest.param("a.gif", b"GIF89a\0\0\0", "a picture", id="another picture"),
+    pytest.param("a.svg", b"<svg xmlns='http://www.w3.org/2000/svg'><path/></svg>", "an SVG picture", id="an SVG"),
+    pytest.param("a.eml", b"From: a@b.c\nTo: d@e.f\nSubject: hi\n\nRead this paper.\n", "a mail", id="a mail"),
+    pytest.param("a.json", b'{"title": "A paper", "pages": 3}', "JSON", id="JSON"),
+    pytest.param("tool", b"\x7fELF\2\1\1\0\0", "a program", id="a program"),
+    pytest.param("tool.exe", b"MZ\x90\0\3\0\0\0", "a program", id="a program for Windows"),
+    pytest.param("todo.txt", b"TODO\n", "a text of 1 word", id="hardly a text"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "what"), STRANGE)
+def test_what_is_neither_paper_nor_requirement_is_named_before_anything_is_planned(
+    name: str, content: bytes, what: str, command: Command
+) -> None:
+    (command.folder / name).write_bytes(content)
+    ended = command("run", "--fast", name)
+    assert (ended.code, len(ended.complaints)) == (1, 1), ended.err
+    assert f"is {what}" in ended.complaints[0]
+    assert "05" not in [line.split()[0] for line in ended.err.splitlines()]
+    read = command("read", name)
+    assert (read.code, f"is {what}" in read.err) == (1, True)
+
+
+PLANNABLE = [
+    pytest.param(b"Build a queue.", "requirement", id="three words"),
+    pytest.param(b"Write a tool that\nreads lines;\ncounts words;\nprints them;\n", "requirement", id="a list"),
+    pytest.param(b"Load a.csv, b.csv, c.csv\nand join them, by id, by name\n", "requirement", id="commas"),
+    pytest.param(b"BM25 ranks documents. Build it.", "requirement", id="letters that begin a picture, too"),
+    pytest.param(b"[1] says how to wait. Build the waiter of it.", "requirement", id="a bracket at the beginning"),
+    pytest.param(
+        b"# Wait\n\nWe wait.\n\n```python\nimport os\nx = 1\ny = 2\nz = 3\n```\n", "md", id="a paper with code"
+    ),
+    pytest.param("写一个队列".encode(), "requirement", id="Chinese"),
+    pytest.param(b"From: here to there we walk.\n\nBuild the way.", "requirement", id="one line like a header"),
+]
+
+
+@pytest.mark.parametrize(("content", "kind"), PLANNABLE)
+def test_what_only_looks_strange_is_planned_as_ever(content: bytes, kind: str) -> None:
+    assert kind_of(content).name == kind
+
+
+# A folder, a mistyped name
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["a.pdf", "b.pdf", "c.pdf"], id="three PDFs"),
+        pytest.param(["a.pdf", "b.md"], id="a PDF and a paper as Markdown"),
+        pytest.param(["a/main.tex", "b/main.tex"], id="two LaTeX papers in folders of their own"),
+    ],
+)
+def test_a_folder_of_several_papers_is_refused_with_how_to_run_one(names: list[str], command: Command) -> None:
+    for name in names:
+        path = command.folder / "my papers" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(OF_A_KIND[path.suffix])
+    for verb in ("run --fast", "read"):
+        refused = command(*verb.split(), "my papers")
+        assert (refused.code, len(refused.complaints)) == (2, 1)
+        assert not (command.folder / "tasks").exists()
+        for name in names:
+            assert name.partition("/")[0] in refused.complaints[0]
+        line = shlex.split(refused.complaints[0].rpartition(": ")[2])
+        assert line[:-1] == ["pipeline", *verb.split()]
+        assert line[-1] == f"my papers/{names[0].partition('/')[0]}"
+        assert command(*line[1:], *(["--until", "outline"] if verb != "read" else [])).code in (0, 5)
+        shutil.rmtree(command.folder / "tasks", ignore_errors=True)
+
+
+LATEX = (
+    b"\\documentclass{article}\n\\begin{document}\n\\section{Method}\n"
+    + b"We wait for all of the people in all of the rooms, and count how many of them come. " * 9
+    + b"\\end{document}\n"
+)
+OF_A_KIND = {
+    ".pdf": good_pdf(),
+    ".md": b"# A\n\n## Abstract\n\nWe wait.\n\n## 1 Method\n\nWe wait more.\n",
+    ".tex": LATEX,
+}
+
+
+@pytest.mark.parametrize(
+    ("beside", "kind"),
+    [
+        pytest.param({"README.md": b"# Notes\n\nRead the paper.\n", "data.csv": b"a,b\n1,2\n"}, "pdf", id="one PDF"),
+        pytest.param({"main.tex": LATEX, "figures/plot.pdf": good_pdf()}, "tex", id="LaTeX with figures"),
+        pytest.param(
+            {"main.tex": LATEX, "figures/a.tex": LATEX.replace(b"article", b"standalone")},
+            "tex",
+            id="LaTeX with drawings",
+        ),
+    ],
+)
+def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: str, command: Command) -> None:
+    for name, content in {"paper.pdf": good_pdf(), **beside}.items():
+        (command.folder / "one" / name).parent.mkdir(parents=True, exist_ok=True)
+        (command.folder / "one" / name).write_bytes(content)
+    assert command("run", "--fast", "one", "--until", "outline").code == 5
+    assert command.document("one", "input.json")["kind"] == kind
+    assert command("run", "--fast", "one").code == 3
+    assert [entry["id"] for entry in command("list", "--json").json()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many"),
+        pytest.param("Paper.PDF", "did you mean paper.pdf?", id="other capitals"),
+        pytest.param("other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder"),
+        pytest.param("othr/paper.pdf", "there is no folder othr", id="a folder that is not there"),
+        pytest.param("zzz", "check the name", id="nothing like it"),
+        pytest.param("done", "pipeline resume done", id="the name of a task"),
+    ],
+)
+def test_a_mistyped_name_makes_no_task_and_says_what_is_there(typed: str, told: str, command: Command) -> None:
+    (command.folder / "other").mkdir()
+    for folder in (command.folder, command.folder / "other"):
+        (folder / "paper.pdf").write_bytes(good_pdf())
+    assert command("run", "--fast", "paper.pdf", "--id", "done", "--until", "intake").code == 5
+    for verb in (["run", "--fast"], ["read"]):
+        refused = command(*verb, typed)
+        assert (refused.code, len(refused.complaints)) == (2, 1), refused.err
+        assert "is not there" in refused.err
+        assert told in refused.err
+    assert os.listdir(command.folder / "tasks") == ["done"] or set(os.listdir(command.folder / "tasks")) == {
+        "done", "tasks.jsonl", ".tasks.jsonl.lock"
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,23 @@ def test_the_help_names_every_command_with_what_it_does() -> None:
     assert shown.exit_code == 0
     for name, (_, line) in COMMANDS.items():
         assert any(row.split()[:1] == [name] and line in row for row in shown.output.splitlines()), name
+
+
+@pytest.mark.parametrize(
+    "arguments", [pytest.param([], id="pipeline alone"), pytest.param(["hooks"], id="a group of commands alone")]
+)
+def test_a_command_that_only_leads_to_others_prints_its_help_and_ends_with_0(
+    arguments: list[str], command: Command
+) -> None:
+    alone = command(*arguments)
+    assert (alone.code, alone.err) == (0, "")
+    assert alone.out == command(*arguments, "--help").out
+    assert alone.out.startswith("Usage: pipeline")
+
+
+def test_an_unknown_option_without_a_command_is_still_refused(command: Command) -> None:
+    refused = command("--fsat")
+    assert (refused.code, len(refused.complaints), refused.out) == (2, 1, "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -115,15 +133,132 @@ def test_the_completion_script_parses_in_its_shell(shell: str, command: Command)
         assert checked.returncode == 0, checked.stderr
 
 
+def completed(command: Command, typed: str, shell: str = "bash") -> list[str]:
+    """What a shell is told when TAB is pressed behind these words: a line an offer, its type first."""
+    words = f"pipeline {typed}"
+    current = words.split()[-1] if shell == "fish" and not words.endswith(" ") else ""
+    count = str(len(words.split()) - (not words.endswith(" ")))
+    told = command(
+        _PIPELINE_COMPLETE=f"{shell}_complete", COMP_WORDS=words, COMP_CWORD=current if shell == "fish" else count
+    )
+    assert (told.code, told.err) == (0, "")
+    return told.out.splitlines()
+
+
+def task_with_documents(command: Command) -> None:
+    """Two tasks; the first is done, and has code."""
+    toys = write_toys(command.folder / "toys", 2)
+    for name in ("one", "two"):
+        assert command("run", f"{name}.md", PIPELINE_PHASES=str(toys)).code == 0
+    code = command.task("one") / "generate_code" / "src"
+    code.mkdir(parents=True)
+    (code / "model.py").write_text("")
+    (code / "$(touch x).py").write_text("")
+
+
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
         pytest.param("re", {"resume", "review"}, id="commands"),
         pytest.param("run --st", {"--stop-at"}, id="options"),
         pytest.param("run --review a", {"auto", "ask"}, id="choices"),
+        pytest.param("resume o", {"one"}, id="a task"),
+        pytest.param("show ", {"one", "two"}, id="all tasks"),
+        pytest.param("hooks list t", {"two"}, id="a task of a command of a group"),
+        pytest.param("show one ", {"report", "task", "state"}, id="documents of a task"),
+        pytest.param("show one re", {"report", "report.json"}, id="documents that begin so"),
+        pytest.param("show one gen", {"generate_code/src/model.py"}, id="files of the code"),
+        pytest.param("run p.md --stop-at out", {"outline"}, id="a phase to stop before"),
+        pytest.param("resume one --redo 05", {"05", "05b"}, id="a phase to redo by its number"),
+        pytest.param("run --until pl", {"plan", "plan_review"}, id="a phase to stop after"),
+        pytest.param("step one im", {"implement"}, id="a phase to run alone"),
     ],
 )
-def test_a_shell_is_offered_what_fits(typed: str, offered: set[str], command: Command) -> None:
-    words = f"pipeline {typed}"
-    told = command(_PIPELINE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1))
-    assert offered <= {line.partition(",")[2] for line in told.out.splitlines()}, told.out
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_offered_what_fits(typed: str, offered: set[str], shell: str, command: Command) -> None:
+    task_with_documents(command)
+    lines = completed(command, typed, shell)
+    words = lines if shell == "zsh" else [line.partition(",")[2].partition("\t")[0] for line in lines]
+    assert offered <= set(words), lines
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        pytest.param("run ", "file", id="a paper to run"),
+        pytest.param("run some/pap", "file", id="a path that is begun"),
+        pytest.param("run --fast ", "file", id="a paper behind an option"),
+        pytest.param("read pa", "file", id="a paper to read"),
+        pytest.param("resume tasks/o", "file", id="the path of a task"),
+        pytest.param("trace one --html ", "file", id="a page to write"),
+        pytest.param("hooks import --from claude ", "file", id="settings of another tool"),
+        pytest.param("run p.pdf --references ", "dir", id="a folder of code"),
+        pytest.param("list --tasks-dir ", "dir", id="the folder of the tasks"),
+    ],
+)
+def test_a_shell_completes_paths_where_a_path_is_wanted(typed: str, kind: str, command: Command) -> None:
+    task_with_documents(command)
+    last = typed.rpartition(" ")[2]
+    assert completed(command, typed) == [f"{kind},{last}"]
+
+
+def test_no_name_that_a_shell_would_run_is_offered(command: Command) -> None:
+    task_with_documents(command)
+    (command.folder / "tasks" / "one").rename(command.folder / "tasks" / "`id`")
+    assert not any("id" in line for line in completed(command, "show "))
+    assert not any("touch" in line for line in completed(command, "show two gen"))
+
+
+def test_completion_keeps_silent_where_there_is_nothing_or_settings_are_wrong(command: Command) -> None:
+    assert completed(command, "resume ") == ["file,"]
+    assert not any(completed(command, "show nowhere "))
+    command.configure("no_such_setting: 1\n")
+    assert completed(command, "resume x") == ["file,x"]
+    assert not any(completed(command, "run --until x"))
+
+
+def test_completion_in_a_tasks_folder_that_is_named_looks_there(command: Command) -> None:
+    task_with_documents(command)
+    (command.folder / "tasks").rename(command.folder / "elsewhere")
+    assert completed(command, "show --tasks-dir elsewhere t") == ["plain,two"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_itself_completes_tasks_and_falls_back_to_files(command: Command) -> None:
+    task_with_documents(command)
+    (command.folder / "paper.pdf").write_bytes(b"")
+    program = Path(sys.executable).with_name("pipeline")
+    script = f"""
+        source <({program} completion bash)
+        compopt() {{ printf "compopt %s %s\\n" "$@"; }}
+        complete_words() {{
+            COMP_WORDS=(pipeline "$@"); COMP_CWORD=$#; _pipeline_completion {program}; echo "${{COMPREPLY[*]}}"
+        }}
+        complete_words resume tw
+        complete_words run pap
+    """
+    told = subprocess.run(
+        ["bash", "--norc", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=command.folder,
+        env=command.environment,
+        check=False,
+    )
+    assert told.stdout.split("\n")[:2] == ["two", "compopt -o default"], told.stderr
+
+
+def test_completion_imports_no_phase_and_no_heavy_library(command: Command) -> None:
+    task_with_documents(command)
+    words = "pipeline run p.pdf --until "
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipeline"],
+        capture_output=True,
+        text=True,
+        cwd=command.folder,
+        env={**command.environment, "_PIPELINE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"},
+        check=False,
+    )
+    assert "plain,outline" in told.stdout, told.stderr
+    modules = {line.rpartition("|")[2].strip().split(".")[0] for line in told.stderr.splitlines()}
+    assert modules & {"phases", "loguru", "jsonschema_rs", "yaml", "tenacity"} == set()

@@ -265,6 +265,7 @@ def test_a_plan_that_was_changed_at_the_prompt_must_be_approved_as_it_is_then(
 
 
 def test_progress_in_a_terminal_is_a_live_line_that_never_goes_back(command: Command) -> None:
+    command.environment["NO_COLOR"] = "1"
     screen = in_terminal(command, "run", "--fast", "paper.md")
     assert screen.code == 3
     lines = [line for row in screen.text.split("\n") for line in row.split("\r\x1b[K") if line.strip()]

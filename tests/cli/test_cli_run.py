@@ -431,10 +431,11 @@ def test_a_plan_of_no_files_is_refused(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "code"), [pytest.param("paper.md", 3, id="a good paper"), pytest.param("gone.md", 1, id="no paper")]
+    ("source", "code"), [pytest.param("paper.md", 3, id="a good paper"), pytest.param("empty.md", 1, id="no paper")]
 )
 def test_json_of_a_run_is_its_report_and_nothing_else(source: str, code: int, command: Command) -> None:
     paper(command.folder)
+    paper(command.folder, "", name="empty.md")
     ended = command("run", "--fast", source, "--json")
     assert ended.code == code
     assert ended.json() == command.document(Path(source).stem, "report.json")

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.papers import HANGS, Command, Ended, paper
+from phases.reference.values import count_fetched
+from tests.papers import HANGS, Command, Ended, command_line, paper
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
 
@@ -286,6 +287,93 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path:
     told = command("run", "--full", paper(tmp_path, PAPER), "--references", "nowhere")
     assert (told.code, told.err) == (2, "pipeline: --references names nowhere, and there is no such folder\n")
     assert not command.task("paper").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param({}, "holds no code that can be taken", id="an empty folder"),
+        pytest.param({"deep/empty/": ""}, "holds no code that can be taken", id="a folder of empty folders"),
+        pytest.param({".git/config": "[core]"}, "holds no code that can be taken", id="nothing but what git keeps"),
+        pytest.param(
+            {"one/big.bin": "\0" * (2 * 2**20 + 1)}, "holds no code that can be taken", id="only what is too large"
+        ),
+        pytest.param(None, "that is no folder", id="a file"),
+    ],
+)
+def test_references_without_code_are_refused_with_what_to_do(
+    content: Mapping[str, str] | None, why: str, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    if content is None:
+        mine.write_text("def one(): ...\n")
+    else:
+        mine.mkdir()
+    for name, text in (content or {}).items():
+        (mine / name).parent.mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            (mine / name).write_text(text)
+    command = Command(tmp_path)
+    told = command("run", "--full", paper(tmp_path, PAPER), "--references", "mine")
+    assert (told.code, len(told.complaints)) == (2, 1)
+    assert why in told.err
+    assert not command.task("paper").exists()
+    if content is not None:
+        (mine / "one").mkdir(exist_ok=True)
+        (mine / "one" / "a.py").write_text("def one():\n    return 1\n")
+        assert command("run", "--full", "paper.md", "--references", "mine", "--until", "07").code == 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        pytest.param([], "", id="nothing to fetch"),
+        pytest.param([("github.com", True), ("github.com", True)], "0 of 2 fetched (no network)", id="no network"),
+        pytest.param([("one.org", True), ("two.org", True)], "0 of 2 fetched (no network)", id="no host answers"),
+        pytest.param([("one.org", True)], "0 of 1 fetched (no such host)", id="one host that is not there"),
+        pytest.param([("github.com", True), ("a.org", False)], "0 of 2 fetched", id="another reason for one of them"),
+    ],
+)
+def test_what_was_not_fetched_is_counted_with_the_reason_that_holds_for_all(
+    rows: list[tuple[str, bool]], told: str
+) -> None:
+    refused = [
+        {"url": f"https://{host}/a/b", "why": "w", **({"cause": "no_network"} if no else {})} for host, no in rows
+    ]
+    assert count_fetched({"repositories": [], "refused": refused}) == told
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_without_a_network_the_progress_and_the_last_screen_say_how_many_were_fetched(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    paper(tmp_path, PAPER)
+    alone = [
+        "bwrap",
+        "--dev-bind",
+        "/",
+        "/",
+        "--unshare-net",
+        "--",
+        *command_line("run", "--full", "paper.md", "--until", "07"),
+    ]
+    ended = subprocess.run(alone, cwd=tmp_path, env=command.environment, capture_output=True, text=True, check=False)
+    if "bwrap:" in ended.stderr:
+        pytest.skip("bubblewrap may not be used here")
+    [line] = [line for line in ended.stderr.splitlines() if " fetched" in line]
+    count = len(command.document("paper", "code_base.json")["refused"])
+    assert count > 0
+    assert line == f"  07  repositories  0 of {count} fetched (no network)"
+    assert f"\nRepositories: 0 of {count} fetched (no network)\n" in ended.stdout
+    assert f"{count} of {count}:" not in ended.stderr
+    assert command("show", "paper", "repositories").code == 0
+    assert command("resume", "paper", "--redo", "07").code == 3
+
+
+def test_the_counts_of_a_mirror_are_told_too(full: tuple[Command, Ended]) -> None:
+    command, ended = full
+    count = len(command.document("paper", "code_base.json")["refused"])
+    assert f"  07  repositories  1 of {1 + count} fetched\n" in ended.err
+    assert f"Repositories: 1 of {1 + count} fetched\n" in ended.out
 
 
 def test_fast_mode_has_nothing_to_search_and_says_what_to_type(tmp_path: Path) -> None:

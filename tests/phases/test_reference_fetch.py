@@ -112,7 +112,7 @@ def test_a_repository_of_the_mirror_is_kept_with_every_byte_its_commit_and_its_l
     assert contents(ground.into / "a__b") == FILES
     manifest = json.loads((ground.into / "a__b.json").read_text())
     assert [row["path"] for row in manifest["files"]] == sorted(FILES)
-    assert ground.told == [(0, 1, "https://github.com/a/b"), (1, 1, "")]
+    assert ground.told == [(0, 1, "https://github.com/a/b")]
 
 
 def test_files_are_plain_and_none_can_be_run(ground: Ground) -> None:

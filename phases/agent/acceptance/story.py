@@ -9,6 +9,7 @@ from phases.agent.acceptance.hook import BLOCK, FAILED, PASS, STOP
 
 Row = Mapping[str, Any]
 _MARKS = {PASS: "passed", BLOCK: "blocked", FAILED: "broken", STOP: "stopped"}
+_LONGEST_COMMAND = 50
 _LINES, _WIDTH = 6, 150
 
 
@@ -36,14 +37,15 @@ def checks_of(verification: Row) -> list[dict[str, Any]]:
 
 
 def describe_check(check: Row) -> str:
-    """`python -m pytest -q: 12 tests passed, 1 skipped`."""
-    tests = check.get("tests")
+    """`python -m pytest -q: 12 tests passed, 1 skipped`, on one line of a terminal."""
+    tests, command = check.get("tests"), " ".join(check["command"].split())
+    command = command if len(command) <= _LONGEST_COMMAND else f"{command[: _LONGEST_COMMAND - 1]}…"
     if tests is None:
         code = check["exit_code"]
-        return f"{check['command']}: {'did not end by itself' if code is None else f'exit code {code}'}"
+        return f"{command}: {'did not end by itself' if code is None else f'exit code {code}'}"
     counts = [f"{tests[name]} {name}" for name in ("failed", "skipped") if tests[name]]
     passed = "1 test" if tests["passed"] == 1 else f"{tests['passed']} tests"
-    return f"{check['command']}: {', '.join([f'{passed} passed', *counts])}"
+    return f"{command}: {', '.join([f'{passed} passed', *counts])}"
 
 
 def lines_of(attempts: Sequence[Row], verdict: str) -> list[str]:

@@ -15,7 +15,7 @@ from phases.reference.fetch.manifests import Manifest, manifest_path
 from phases.reference.fetch.names import printable, slug_of
 from phases.reference.fetch.removing import TEMPORARY, drop, remove, strangers, sweep
 from phases.reference.fetch.values import BY_HAND, Git, Refused, Rules, Wanted
-from phases.reference.values import BASIS
+from phases.reference.values import BASIS, NO_NETWORK
 from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
 from pipeline.web.addresses import Forbidden, Target, shown, target_of
 from pipeline.web.answers import DownloadError
@@ -55,11 +55,11 @@ def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: G
         except (Refused, DownloadError, Forbidden) as error:
             rules.in_place()
             drop(order.name, into)
-            refused.append({"url": order.wanted.url, "why": str(error)})
+            offline = isinstance(error, DownloadError) and error.offline
+            refused.append({"url": order.wanted.url, "why": str(error), **({"cause": NO_NETWORK} if offline else {})})
             continue
         repositories.append(_row(manifest, order.wanted))
     _sync_names(into)
-    tell(len(orders), len(orders), "")
     return {
         "version": 2,
         "source": _source(wanted, rules),

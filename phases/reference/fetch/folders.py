@@ -13,6 +13,7 @@ from phases.reference.fetch.beneath import Found, opened, read_beneath, walk
 from phases.reference.fetch.choosing import LINK, OTHER, REGULAR, Listed, chosen, too_many
 from phases.reference.fetch.names import free_name, printable
 from phases.reference.fetch.values import LARGEST_FILE, Kept, Refused, Rules, Source
+from pipeline.errors import UsageError
 from pipeline.files import failure
 
 _GIT = ".git"
@@ -54,6 +55,23 @@ def folder_repositories(folders: str, into: str, taken: Collection[str]) -> tupl
         known = [repository.name for repository in repositories]
         repositories.append(_folder(name, os.path.join(top, name), [*taken, *known]))
     return repositories, _notes(printable(folders), links, held, len(plain))
+
+
+def refuse_useless(folders: str) -> None:
+    """Raises UsageError where no file of a folder of the user's would be taken."""
+    repositories, _ = folder_repositories(folders, os.sep, ())
+    if not any(map(_gives_a_file, repositories)):
+        raise UsageError(
+            f"--references {printable(folders)} holds no code that can be taken: put each repository into a folder of its "
+            "own there, or leave --references out to fetch what the paper links"
+        )
+
+
+def _gives_a_file(folder: Folder) -> bool:
+    try:
+        return next(folder_content(folder, Rules()).contents, None) is not None
+    except Refused:
+        return True  # too much of it, say: phase 07 says so by its name
 
 
 def folder_content(folder: Folder, rules: Rules) -> Source:

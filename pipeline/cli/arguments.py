@@ -1,0 +1,129 @@
+"""Arguments and options that many commands take, and what a shell is offered for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.errors import PipelineError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+-]*")
+"""What is offered is typed by the shell unquoted, and names in a task may come from a stranger."""
+_PHASE = re.compile(r"phase([0-9]+[a-z]?)_(\w+)\.py")
+_MOST = 1000
+
+
+def complete_files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Leaves it to the shell, which knows files best."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="file")]
+
+
+def complete_folders(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The same for directories."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="dir")]
+
+
+def complete_tasks(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The ids of the tasks; files where none fits, for a task is named by its path as well."""
+    folder = _tasks_dir(context)
+    given = context.params.get(parameter.name or "") or ()
+    names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
+    return _offered(name for name in names if _is_task(os.path.join(folder, name))) or complete_files(
+        context, parameter, typed
+    )
+
+
+def complete_phases(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Names of phases, or their numbers where one begins with a digit. No phase is imported: only files are looked at."""
+    found = sorted(match.groups() for name in _names_in(_phases_dir()) if (match := _PHASE.fullmatch(name)))
+    words = [number if typed[:1].isdigit() else name for number, name in found]
+    return _offered(word for word in words if word.startswith(typed))
+
+
+def complete_documents(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """What `pipeline show` takes: the short names of the documents that are there; once letters are typed, files too."""
+    from pipeline.cli.show import SHORT
+
+    task = str(context.params.get("task") or "")
+    inside = os.path.join(_tasks_dir(context), task)
+    root = inside if _is_task(inside) else task
+    if not task or not _is_task(root):
+        return []
+    short = [word for word, name in SHORT.items() if os.path.lexists(os.path.join(root, name))]
+    words = [word for word in short if word.startswith(typed)]
+    return _offered([*words, *(_files_beneath(root, typed) if typed else ())])
+
+
+task_argument = click.argument("task", metavar="ID", shell_complete=complete_tasks)
+task_or_newest = click.argument("task", metavar="[ID]", required=False, shell_complete=complete_tasks)
+tasks_dir_option = click.option(
+    "--tasks-dir", metavar="DIR", help="Where the task directories are.", shell_complete=complete_folders
+)
+
+
+def _offered(words: Iterable[str]) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word) for word in words if _SAFE.fullmatch(word)]
+
+
+def _tasks_dir(context: click.Context) -> str:
+    from pipeline.cli.assembly import settings_from
+
+    try:
+        return os.path.abspath(settings_from({"tasks_dir": context.params.get("tasks_dir")}).tasks_dir)
+    except PipelineError:
+        return ""  # whoever runs the command is told what is wrong with the settings
+
+
+def _phases_dir() -> str:
+    from importlib.util import find_spec
+
+    from pipeline.cli.assembly import settings_from
+
+    try:
+        own = settings_from({}).phases
+    except PipelineError:
+        return ""
+    spec = find_spec("phases")
+    return own or next(iter(spec.submodule_search_locations or ()), "") if spec else own
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder)) if folder else []
+    except OSError:
+        return []
+
+
+def _is_task(folder: str) -> bool:
+    from pipeline.cli.assembly import is_task
+
+    return is_task(folder)
+
+
+def _files_beneath(root: str, typed: str) -> Iterator[str]:
+    """Files of a task whose path in it begins so, the first thousand. Links are not followed."""
+    count = 0
+    for base, folders, names in os.walk(root):
+        inside = "" if base == root else os.path.relpath(base, root) + "/"
+        folders[:] = sorted(
+            name for name in folders if f"{inside}{name}/".startswith(typed) or typed.startswith(f"{inside}{name}/")
+        )
+        for name in sorted(names):
+            if (inside + name).startswith(typed) and not name.startswith("."):
+                yield inside + name
+                count += 1
+                if count >= _MOST:
+                    return
