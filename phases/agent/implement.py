@@ -62,8 +62,6 @@ _OLDER_RULES = (
 
 def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
     """The documents of phase 09, by short name: implementation, summary, traceability."""
-    if model.name == RULES:  # it cannot mend what is refused: a scaffold is judged once
-        assignment = assignment._replace(hooks=assignment.hooks._replace(most_continues=0))
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)

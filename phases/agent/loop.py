@@ -18,7 +18,7 @@ from phases.agent.acceptance.stop_reasons import (
 from phases.agent.acceptance.todo_list.todos import applied
 from phases.agent.claims import WAITED, claim_of, ended, halt, verdict_on
 from phases.agent.hands import kept_back
-from phases.agent.model import OK, Reply, ToolCall
+from phases.agent.model import OK, Finite, Reply, ToolCall
 from phases.agent.run import Ending, Run
 from pipeline.errors import Paused
 
@@ -64,10 +64,17 @@ def work(run: Run) -> Ending:
         else:
             continues += 1
             _keep(run, continues, verdict)
-            if continues > verdict["most"] or run.chain.same > _SAME_TREE:
+            if continues > verdict["most"] or run.chain.same > _SAME_TREE or _cannot_go_on(run):
                 return ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
             run.memory.rejected(verdict["feedback"])
         _end_turn(run, reply, verdict)
+
+
+def _cannot_go_on(run: Run) -> bool:
+    """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
+    conversation = run.conversation
+    model, replaying = conversation.model, conversation.journal.replaying
+    return not replaying and isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
 
 
 def _turn(run: Run, reply: Reply) -> str:

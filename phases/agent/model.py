@@ -156,6 +156,15 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class Finite(Protocol):
+    """A model that has only so much to say: rules that write a scaffold, or a recording."""
+
+    def is_over(self, thread: str, turn: int) -> bool:
+        """Whether it has nothing to say at this turn, so that what is refused cannot be mended."""
+        ...
+
+
+@runtime_checkable
 class Unsure(Protocol):
     """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
 

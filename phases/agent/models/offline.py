@@ -40,6 +40,9 @@ class OfflineModel:
         arguments = {"file_path": path, "content": file_text(self._plan, path)}
         return Reply("ok", "", (ToolCall(f"write-{request.turn}", "Write", arguments),))
 
+    def is_over(self, thread: str, turn: int) -> bool:
+        return turn > len(self._write) + 1
+
     def check(self) -> Check:
         return Check(True, self.detail)
 

@@ -39,6 +39,9 @@ class ReplayModel:
         reply = self._replies.get((request.thread, request.turn))
         return Reply(FATAL, detail=self._lack(request)) if reply is None else reply
 
+    def is_over(self, thread: str, turn: int) -> bool:
+        return (thread, turn) not in self._replies
+
     def _lack(self, request: Request) -> str:
         thread = request.thread or "this"
         told = f"{self.name} holds no reply for turn {request.turn} of {thread}"
