@@ -73,8 +73,10 @@ def work(run: Run) -> Ending:
 def _cannot_go_on(run: Run) -> bool:
     """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
     conversation = run.conversation
-    model, replaying = conversation.model, conversation.journal.replaying
-    return not replaying and isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
+    model, journal = conversation.model, conversation.journal
+    if journal.replaying:
+        return journal.next_kind == "ending"
+    return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
 
 
 def _turn(run: Run, reply: Reply) -> str:

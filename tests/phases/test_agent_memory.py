@@ -152,7 +152,7 @@ def test_a_window_that_not_even_the_plan_fits_into_is_said_before_anything_is_as
 
 
 def test_a_plan_that_is_large_for_the_window_is_shown_in_short_and_a_file_with_all_that_it_needs() -> None:
-    plan: dict[str, Any] = small_plan(*PATHS)
+    plan: dict[str, Any] = small_plan(*PATHS, demands=True)
     for row in plan["requirements"]:
         row["text"] = f"{row['id']} demands " + "much " * 400
     shown = Memory(plan, begun(PATHS, 40_000), [])

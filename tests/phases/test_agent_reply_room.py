@@ -228,7 +228,8 @@ def test_a_task_that_was_made_before_the_setting_stays_finished(command: Command
     assert command("run", "--fast", "paper.md", "--until", "plan").code == 5
     path = command.task("paper") / "task.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    del document["settings"]["max_output_tokens"]
+    del document["settings"]["max_output_tokens"], document["seal"]
+    (command.home / ".config" / "pipeline" / "seal-key").unlink()
     path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     before = command.attempts("paper")
     assert command("resume", "paper", "--until", "plan", "--max-output-tokens", "70000").code == 5

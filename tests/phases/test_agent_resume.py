@@ -219,7 +219,7 @@ def test_a_limit_of_turns_stops_no_run_that_is_only_walked_again(tmp_path: Path)
 
 
 def changed() -> tuple[dict[str, Any], dict[str, Any]]:
-    old, new = small_plan("a.py", "b.py", "c.py"), small_plan("a.py", "b.py", "d.py")
+    old, new = (small_plan("a.py", "b.py", path, demands=True) for path in ("c.py", "d.py"))
     new["requirements"][1]["text"] = "what b.py is for, changed"
     return old, new
 
@@ -488,7 +488,7 @@ def test_a_question_that_was_too_long_for_one_model_is_asked_of_a_larger_one(tmp
 
 
 def test_what_one_change_of_the_plan_left_undone_the_next_one_does(tmp_path: Path) -> None:
-    folder, plans = tmp_path / "task", [small_plan("a.py", "b.py", "c.py") for _ in range(3)]
+    folder, plans = tmp_path / "task", [small_plan("a.py", "b.py", "c.py", demands=True) for _ in range(3)]
     for plan in plans[1:]:
         plan["requirements"][1]["text"] = "b.py, changed"
     plans[2]["requirements"][2]["text"] = "c.py, changed"

@@ -140,7 +140,8 @@ class Draft:
         if self._bytes > LARGEST_REPLY:
             raise malformed(self._server, f"a reply of more than {LARGEST_REPLY // 2**20} MiB")
         self._characters += len(piece)
-        self._request.on_text(self._characters)
+        if piece:
+            self._request.on_text(self._characters)
         return piece
 
     def _checked(self, call: _Call) -> ToolCall:

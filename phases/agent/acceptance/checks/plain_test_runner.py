@@ -6,13 +6,11 @@ only pytest can run them.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import sys
 import unittest
 from collections.abc import Callable, Iterator
-from types import ModuleType
 
 
 def main(paths: list[str]) -> int:
@@ -22,17 +20,13 @@ def main(paths: list[str]) -> int:
 
 
 def _tests_of(path: str) -> Iterator[unittest.TestCase | unittest.TestSuite]:
-    try:
-        module = _imported(path)
-    except unittest.SkipTest as skipped:
-        yield unittest.FunctionTestCase(_skips(str(skipped)), description=path)
-        return
-    except Exception as error:  # noqa: BLE001 - whatever a test file raises is one failing test
-        yield unittest.FunctionTestCase(_raises(error), description=path)
-        return
-    yield unittest.defaultTestLoader.loadTestsFromModule(module)
-    for name, found in vars(module).items():
-        if inspect.isfunction(found) and name.startswith("test") and found.__module__ == module.__name__:
+    directory, name = os.path.split(os.path.abspath(path))
+    top, parts = _top_of(directory, name.removesuffix(".py"))
+    # It imports the file, and makes a failing test of whatever that raises.
+    yield unittest.defaultTestLoader.discover(directory, name, top)
+    module = sys.modules.get(".".join(parts))
+    for name, found in vars(module).items() if module else ():
+        if inspect.isfunction(found) and name.startswith("test") and found.__module__ == ".".join(parts):
             yield _test(f"{path}::{name}", found)
         elif inspect.isclass(found) and name.startswith("Test") and not issubclass(found, unittest.TestCase):
             for method, function in inspect.getmembers(found, inspect.isfunction):
@@ -40,16 +34,14 @@ def _tests_of(path: str) -> Iterator[unittest.TestCase | unittest.TestSuite]:
                     yield _test(f"{path}::{name}::{method}", function, found)
 
 
-def _imported(path: str) -> ModuleType:
-    """The module of a file, found as pytest finds it: from the first directory above it that is no package."""
-    directory, name = os.path.split(os.path.abspath(path))
-    parts = [name.removesuffix(".py")]
+def _top_of(directory: str, name: str) -> tuple[str, list[str]]:
+    """Where the imports of a test file start, as pytest has it: the first directory above it that is no package. And the
+    parts of the module's name from there."""
+    parts = [name]
     while os.path.exists(os.path.join(directory, "__init__.py")):
         directory, part = os.path.split(directory)
         parts.insert(0, part)
-    if directory not in sys.path:
-        sys.path.insert(0, directory)
-    return importlib.import_module(".".join(parts))
+    return directory, parts
 
 
 def _test(name: str, function: Callable[..., object], owner: type | None = None) -> unittest.TestCase:
@@ -65,13 +57,6 @@ def _skips(why: str) -> Callable[[], object]:
         raise unittest.SkipTest(why)
 
     return skip
-
-
-def _raises(error: Exception) -> Callable[[], object]:
-    def fail() -> None:
-        raise error
-
-    return fail
 
 
 if __name__ == "__main__":
