@@ -11,7 +11,7 @@ def _shrug(number: int, _frame: object) -> None:
 
 
 def shrug_instead_of_ignoring() -> None:
-    """SIGINT, SIGHUP and SIGQUIT: the commands that tests start and stop must heed them, and the tests must still outlive a terminal."""
+    """The commands that tests start and stop must heed these signals, and the tests must still outlive a terminal."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         of_nohup = number == signal.SIGHUP and "PYTEST_XDIST_WORKER" in os.environ  # its parent may shrug as well
         if signal.getsignal(number) is signal.SIG_IGN or of_nohup:

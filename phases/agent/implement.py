@@ -79,19 +79,8 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         run, acceptance = prepared(assignment, model, ledger, begun, commands, missing)
     except Incomplete as error:
         raise _with_files(error, assignment, workspace) from error
-    run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
-    # A scaffold is what it is: its stubs are on the last screen, not refusals that somebody could mend.
-    run.say = (lambda line: None) if model.name == RULES else assignment.tell
-    run.keep_ending = partial(keep_ending, places)
-    acceptance.executor.doing = partial(_doing, assignment, workspace, run, progress)
-    run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
-    if missing:
-        assignment.tell(
-            f"{describe_missing(missing)}: what needs it cannot be checked; {ALLOW} installs the plan's packages"
-        )
-    if begun.journal.replaying and rules_of(begun.journal.begun) < SUPERVISION_RULES:
-        assignment.tell(_OLDER_RULES)
-    run.conversation.on_wait = partial(_doing, assignment, workspace, run, progress)
+    acceptance.executor.doing = _listen(assignment, workspace, run, progress)
+    _tell_beforehand(assignment, begun, missing)
     if not begun.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
         if told := estimate_in_words(model, plan, begun.write):
@@ -119,6 +108,27 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
             ending, implementation["verification"], rows, assignment.hooks.most_continues
         ),
     }
+
+
+def _listen(assignment: Assignment, workspace: Workspace, run: Run, progress: Progress) -> Callable[[str], None]:
+    """Has the run tell its user what it does. Returns what is told of things that take a while."""
+    doing = partial(_doing, assignment, workspace, run, progress)
+    run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
+    # A scaffold is what it is: its stubs are on the last screen, not refusals that somebody could mend.
+    run.say = (lambda line: None) if run.conversation.model.name == RULES else assignment.tell
+    run.keep_ending = partial(keep_ending, assignment.places)
+    run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
+    run.conversation.on_wait = doing
+    return doing
+
+
+def _tell_beforehand(assignment: Assignment, begun: Begun, missing: Sequence[str]) -> None:
+    """What the user should know before anything is paid for."""
+    if missing:
+        told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
+        assignment.tell(f"{describe_missing(missing)}: {told}; {ALLOW} installs the plan's packages")
+    if begun.journal.replaying and rules_of(begun.journal.begun) < SUPERVISION_RULES:
+        assignment.tell(_OLDER_RULES)
 
 
 def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int, str]:

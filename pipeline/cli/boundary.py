@@ -36,8 +36,10 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     except click.ClickException as error:
         complain(error.format_message())
         return 1
-    except SystemExit as error:  # click makes it from any broken pipe; stdout and stderr never raise one
-        return _report_bug(error.__context__ or error)
+    except SystemExit as error:  # of the completion of a shell; click makes one from any broken pipe, too
+        if error.__context__ is not None:  # and stdout and stderr never raise that
+            return _report_bug(error.__context__)
+        return error.code if isinstance(error.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the last one that can tell the user
         return _report_bug(error)
     finally:  # the outcome is settled: only the last words are left to be printed

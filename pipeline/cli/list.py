@@ -10,6 +10,7 @@ from pipeline.catalog import Catalog, Entry, Listing
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
 from pipeline.cli.console import advise, say_json, table, warn
+from pipeline.cli.program import as_called
 from pipeline.errors import PipelineError
 from pipeline.files import read_bytes
 from pipeline.formats import parse_json
@@ -81,5 +82,5 @@ def _entry(name: str, root: str) -> Entry:
 
 
 def _short(entry: Entry, width: int = 70) -> str:
-    text = entry.reason or entry.source
+    text = as_called(entry.reason) or entry.source
     return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ;:,") + " …"

@@ -828,7 +828,6 @@ def test_a_file_that_gives_no_hooks_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        pytest.param([], "Missing command", id="no word"),
         pytest.param(["lst"], "did you mean 'list'?", id="a mistyped word"),
         pytest.param(["test", "paper"], "HOOK", id="no hook"),
         pytest.param(["import", "x.json"], "--from", id="nobody's file"),

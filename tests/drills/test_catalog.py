@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.catalog import Catalog
+from pipeline.graph import GIVEN
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 
@@ -122,6 +123,10 @@ HARMLESS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("change", HARMLESS, ids=str)
 def test_what_an_editor_or_a_copy_leaves_in_the_list_does_no_harm(ground: Ground, change: str) -> None:
     _change_second(ground, HARMLESS[change])
+    for name in (FIRST, SECOND):  # with a directory, or the list says that the task is gone
+        (ground.tasks / name).mkdir(exist_ok=True)
+        for document in GIVEN:
+            (ground.tasks / name / document).touch()
     ended = ground.call("list", "--json")
     assert (ended.code, ended.err) == (0, "")
     assert {row["id"]: row["status"] for row in json.loads(ended.out)} == {

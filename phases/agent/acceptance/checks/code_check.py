@@ -64,9 +64,7 @@ def check_code(
     problems = [
         *file_problems(workspace, plan),
         *(f"{path} is as it was, and the plan changed it" for path in untouched),
-        *_bounded(
-            [f"{path} does not parse: {fault}" for path, text in others.items() if (fault := _fault(path, text))]
-        ),
+        *_bounded([f"{path} does not parse: {why}" for path, text in others.items() if (why := _fault(path, text))]),
         *import_problems(python, paths),
         *(f"{path} stands in for {_OWN}: rename it" for path in shadows(paths) if path not in planned),
     ]
