@@ -57,7 +57,7 @@ def ended(run: Run, stop_reason: str, verdict: dict[str, Any], detail: str) -> E
     """Records how the run ends, so far."""
     turn = run.conversation.turn
     run.conversation.journal.once("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
-    return Ending(stop_reason, turn, verdict["verification"], detail, verdict["source"])
+    return Ending(stop_reason, turn, verdict["verification"], detail)
 
 
 def claim_of(run: Run, text: str, continues: int, *, claimed: bool = True) -> Claim:

@@ -90,13 +90,12 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         ending = end.ended_by(_worked(run, assignment, workspace, commands, missing))
     run.supervised.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
-    traced = trace(workspace, plan)
-    implementation = implementation_document(ending, workspace, plan, traced)
-    rows = begun.journal.all_rows()
     sync_tree(places.workspace)
+    traced, rows = trace(workspace, plan), begun.journal.all_rows()
+    made = implementation_document(ending, workspace, plan, traced, scaffold=model.name == RULES)
     return {
         "implementation": {
-            **implementation,
+            **made,
             "subagents": subagents_in(rows).counts,
             "todos": todo_rows(run.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
@@ -104,9 +103,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         },
         "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
-        "acceptance": acceptance_document(
-            ending, implementation["verification"], rows, assignment.hooks.most_continues
-        ),
+        "acceptance": acceptance_document(ending, made["verification"], rows, assignment.hooks.most_continues),
     }
 
 

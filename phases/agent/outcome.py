@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.agent.acceptance.checks.written import file_problems
-from phases.agent.acceptance.hook import INTERNAL
-from phases.agent.acceptance.mounted import CODE
 from phases.agent.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
 from phases.agent.acceptance.story import attempts_of
 from phases.agent.acceptance.todo_list.todos import refused_changes
@@ -17,12 +15,12 @@ from pipeline.formats import Markdown, compose_markdown
 
 
 def implementation_document(
-    ending: Ending, workspace: Workspace, plan: dict[str, Any], traced: Mapping[str, Any]
+    ending: Ending, workspace: Workspace, plan: dict[str, Any], traced: Mapping[str, Any], *, scaffold: bool = False
 ) -> dict[str, Any]:
-    """implementation.json, but for the counts that only the run knows."""
+    """implementation.json, but for the counts that only the run knows. `scaffold`: rules wrote it, which mend nothing."""
     planned = [row["path"] for row in plan["file_structure"]]
     missing = [path for path in planned if not workspace.exists(path)]
-    faults = _faults(ending, workspace, plan, requirement_counts(traced))
+    faults = _faults(ending, workspace, plan, requirement_counts(traced), scaffold=scaffold)
     status, doubt = _status(ending, faults)
     verification = verification_of(ending, status, faults)
     written = f"{len(planned) - len(missing)} of {len(planned)} files written"
@@ -97,7 +95,9 @@ def summary_document(
     return compose_markdown({"written": written, "plan_sha256": plan_sha256}, "\n".join(lines))
 
 
-def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any]) -> list[str]:
+def _faults(
+    ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any], *, scaffold: bool
+) -> list[str]:
     """Why the work is not done: it is not accepted, a file is not there, or a requirement is open."""
     faults = []
     if problems := file_problems(workspace, plan):
@@ -106,19 +106,9 @@ def _faults(ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: 
         gone = len(counts["missing"]) - counts["stubbed"]
         stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
         faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
-    if ending.stop_reason != ACCEPTED and not (faults and _refused_for_what_is_open(ending)):
+    if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
     return faults
-
-
-def _refused_for_what_is_open(ending: Ending) -> bool:
-    """Whether the work was refused for nothing but files and requirements that the reason names already."""
-    commands = ending.verification["commands"]
-    return (
-        ending.stop_reason == EXHAUSTED
-        and ending.source == f"hook:{INTERNAL}:{CODE.id}"
-        and all(row["exit_code"] == 0 for row in commands)
-    )
 
 
 def _status(ending: Ending, faults: list[str]) -> tuple[str, str]:

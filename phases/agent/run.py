@@ -61,5 +61,3 @@ class Ending:
     turns: int
     verification: dict[str, Any]
     detail: str = ""
-    source: str = ""
-    """Who refused the work: `hook:builtin:code`, `hooks` for several, or `gate`."""

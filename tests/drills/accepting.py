@@ -22,8 +22,8 @@ REFUSALS = ("the loss is negative", "the seed is not fixed")
 _LITTER = "echo '# cut off' >> decay.py; echo litter > litter.txt"
 _TELLS = """
 input=$(cat); bench=@bench@; cd "$PIPELINE_PROJECT_DIR" || exit 9
-turn=$(printf %s "$input" | sed 's/.*"turn_id": "\\([0-9]*\\)".*/\\1/')
-attempt=$(printf %s "$input" | sed 's/.*"attempt": \\([0-9]*\\).*/\\1/')
+turn=$(printf %s "$input" | sed 's/.*"turn_id":"\\([0-9]*\\)".*/\\1/')
+attempt=$(printf %s "$input" | sed 's/.*"attempt":\\([0-9]*\\).*/\\1/')
 tree=$(find . -type f ! -path './.pipeline/*' -exec sha256sum {} + | sort | sha256sum | cut -c1-16)
 echo "$PIPELINE_HOOK_ID $turn $attempt $tree" >> "$bench/runs.txt"
 if [ "$(cat "$bench/hold" 2>/dev/null)" = "$PIPELINE_HOOK_ID $turn" ]; then

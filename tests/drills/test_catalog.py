@@ -130,8 +130,8 @@ def test_what_an_editor_or_a_copy_leaves_in_the_list_does_no_harm(ground: Ground
     ended = ground.call("list", "--json")
     assert (ended.code, ended.err) == (0, "")
     assert {row["id"]: row["status"] for row in json.loads(ended.out)} == {
-        FIRST: "gone",
-        SECOND: "gone",
+        FIRST: "completed",
+        SECOND: "completed",
         "paper": "completed",
     }
 

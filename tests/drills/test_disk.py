@@ -101,7 +101,8 @@ def test_a_disk_out_of_inodes_is_one_line_and_the_next_run_gets_over_it(tmp_path
     ground.call()
     tree = tree_of(ground)
     ground.fresh()
-    for inodes in range(3, len(tree), 2):
+    needed = sum(not name.startswith("home") for name in tree)
+    for inodes in range(3, needed, 2):
         with small_disk(ground.tasks, f"size=1m,nr_inodes={inodes}"):
             ground.call().assert_failed("ENOSPC", "tasks")
             assert not half_written(ground)

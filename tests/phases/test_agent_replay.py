@@ -47,7 +47,7 @@ def plan_for(command: Command, source: Path) -> str:
     command("run", "--fast", source, "--id", "rules", "--until", "plan")
     plan: dict[str, Any] = command("show", "rules", "plan", "--json").json()
     value = next(row for row in plan["requirements"] if row["kind"] == "hyperparameter")
-    value = {**value, "id": "R1"}
+    value = {**value, "id": "R1", "kind": "artifact"}
     plan["requirements"] = [value]
     plan["file_structure"] = [
         {"path": "a.py", "purpose": "the value", "implements": ["R1"]},

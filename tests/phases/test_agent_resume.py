@@ -455,14 +455,14 @@ def test_a_decision_that_was_not_carried_out_is_carried_out_where_the_task_lies_
 
 def test_a_decision_for_a_plan_that_is_no_more_is_taken_back(tmp_path: Path) -> None:
     folder = tmp_path / "task"
-    begun_on(folder, write("a.py", "A = 1\n"))
+    begun_on(folder, write("a.py", "A = 1  # R1\n"))
     header = {**journal_of(folder)[0], "plan_sha256": "9" * 64, "begun": {"aside": "generate_code.prev"}}
     (folder / "journal.jsonl.next").write_text(json.dumps(header) + "\n")
     os.rename(folder / "generate_code", folder / "generate_code.prev")
-    model = says(write("a.py", "A = 1\n"), write("b.py", "B = 1\n"), write("c.py", "C = 1\n"))
+    model = says(write("a.py", "A = 1  # R1\n"), write("b.py", "B = 1  # R2\n"), write("c.py", "C = 1  # R3\n"))
     carry_out(folder, model, changed()[0])
     assert [request.turn for request in model.requests] == [2, 3, 4]
-    assert tree(folder)["a.py"] == b"A = 1\n"
+    assert tree(folder)["a.py"] == b"A = 1  # R1\n"
 
 
 def test_a_window_may_be_said_too_small_and_then_right(tmp_path: Path) -> None:
