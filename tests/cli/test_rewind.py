@@ -125,7 +125,7 @@ def test_the_ending_that_ended_the_run_is_judged_anew_with_more_attempts(command
     assert "--max-acceptance-continues N" in told.out
     ended = command("resume", "paper", "--max-acceptance-continues", "5")
     assert ended.code == 3, ended.err  # the recording has no more to say
-    assert len(command.document("paper", "acceptance.json")["attempts"]) == 5
+    assert len(command.document("paper", "acceptance.json")["attempts"]) == 4
 
 
 def test_the_line_that_takes_it_back_can_be_pasted(command: Command) -> None:
