@@ -7,9 +7,9 @@ import re
 import shutil
 import subprocess
 
-from phases.agent.model import opened
-from phases.agent.sandbox.commands import probe
-from pipeline.phase import Context, Documents, Phase
+from phases.llm.model import opened
+from phases.sandbox.commands import probe
+from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.errors import PhaseError, PipelineError, StorageError
-from pipeline.files import sha256
-from pipeline.phase import TYPED, Context, Documents, Phase
+from pipeline.base.errors import PhaseError, PipelineError, StorageError
+from pipeline.base.files import sha256
+from pipeline.engine.phase import TYPED, Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.paper.intake import Fetched
-    from phases.paper.sources import Source
+    from phases.readers.intake import Fetched
+    from phases.readers.sources import Source
 
 _FOLDER = "source/"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.paper.sources import digest_of  # late: every command looks at every phase
+    from phases.readers.sources import digest_of  # late: every command looks at every phase
 
     origin = str(ctx.settings["source"])
     source, fetched = _take(origin, ctx)
@@ -35,10 +35,10 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _take(origin: str, ctx: Context) -> tuple[Source, Fetched | None]:
-    from phases.paper.intake import Limits, take_in
-    from phases.paper.kinds import REQUIREMENT
-    from phases.paper.reading import BROKEN, Unreadable
-    from phases.paper.sources import Source
+    from phases.readers.intake import Limits, take_in
+    from phases.readers.kinds import REQUIREMENT
+    from phases.readers.reading import BROKEN, Unreadable
+    from phases.readers.sources import Source
 
     if origin.startswith(TYPED):
         return Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}), None

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pipeline.errors import PhaseError
-from pipeline.phase import Context, Documents, Phase, require
+from pipeline.base.errors import PhaseError
+from pipeline.engine.phase import Context, Documents, Phase, require
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.paper.apart import read_apart  # late: every command looks at every phase
-    from phases.paper.kinds import LATEX
-    from phases.paper.markdown import paper_document
-    from phases.paper.reading import OK, cure
+    from phases.readers.kinds import LATEX
+    from phases.readers.markdown import paper_document
+    from phases.readers.reader_subprocess import read_apart  # late: every command looks at every phase
+    from phases.readers.reading import OK, cure
 
     source = inputs["input.json"]
     first = source["files"][0]["path"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pipeline.phase import Context, Documents, Phase
+from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.paper.outline import outline_of  # late: every command looks at every phase
+    from phases.readers.outline import outline_of  # late: every command looks at every phase
 
     return {"outline.json": outline_of(inputs["paper.md"])}
 

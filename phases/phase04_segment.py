@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phases.paper.segments import segments_of
-from pipeline.phase import Context, Documents, Phase, manifest
+from phases.readers.segments import segments_of
+from pipeline.engine.phase import Context, Documents, Phase, manifest
 
 INDEX = "document_segments/document_index.json"
 

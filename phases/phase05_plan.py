@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import ContractError, Paused
-from pipeline.files import read_bytes, set_aside, sha256
-from pipeline.phase import Context, Documents, Phase
+from pipeline.base.errors import ContractError, Paused
+from pipeline.base.files import read_bytes, set_aside, sha256
+from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.agent.asking import Conversation
-    from phases.agent.model import Model
-    from phases.agent.planner.material import Paper
-    from phases.agent.planner.prompt import Wanted
+    from phases.llm.conversation import Conversation
+    from phases.llm.model import Model
+    from phases.planning.model.material import Paper
+    from phases.planning.model.prompt import Wanted
 
 INDEX, PLAN, REQUESTS = "document_segments/document_index.json", "initial_plan.txt", "plan_requests.json"
 # What is imported late is imported late because every command looks at every phase, and few of them plan.
@@ -26,7 +26,7 @@ INDEX, PLAN, REQUESTS = "document_segments/document_index.json", "initial_plan.t
 def run(inputs: Documents, ctx: Context) -> Documents:
     if (ctx.settings["plan_model"] or ctx.settings["model"]) != "offline":
         return {PLAN: _planned_by_model(inputs, ctx)}
-    from phases.paper.planning.plan import plan_by_rules
+    from phases.planning.rules.plan import plan_by_rules
 
     plan = plan_by_rules(inputs["outline.json"], _requirements(inputs), _requests(inputs))
     return {PLAN: {**plan, **_todos_of_before(inputs, ctx)}}
@@ -51,9 +51,9 @@ def _todos_of(plan: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _requirements(inputs: Documents) -> list[dict[str, Any]]:
-    from phases.paper.kinds import REQUIREMENT
-    from phases.paper.planning.requirements import requirements_of
-    from phases.paper.planning.wishes import wishes_of
+    from phases.planning.rules.requirement_text import wishes_of
+    from phases.planning.rules.requirements import requirements_of
+    from phases.readers.kinds import REQUIREMENT
 
     paper = inputs["paper.md"]
     if paper.front["kind"] == REQUIREMENT:
@@ -64,8 +64,8 @@ def _requirements(inputs: Documents) -> list[dict[str, Any]]:
 
 
 def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
-    from phases.agent.model import opened, tell_of_window
-    from phases.agent.planner.planning import PlanningTask, PlanRefused, plan_with_model
+    from phases.llm.model import opened, tell_of_window
+    from phases.planning.model.planning import PlanningTask, PlanRefused, plan_with_model
 
     model = opened(ctx)
     wanted, conversation = _begun(inputs, ctx, model)
@@ -82,9 +82,9 @@ def _planned_by_model(inputs: Documents, ctx: Context) -> dict[str, Any]:
 
 def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conversation]:
     """The conversation of before where it was about the same, else a new one; and what people want, as it was told there."""
-    from phases.agent.asking import Conversation, keep_window
-    from phases.agent.journal import Journal, goes_on
-    from phases.agent.ledger import Ledger
+    from phases.llm.conversation import Conversation, keep_window
+    from phases.llm.journal import Journal, goes_on
+    from phases.llm.ledger import Ledger
 
     path, requests = ctx.paths.plan_journal, _requests(inputs)
     ctx.in_place()
@@ -116,7 +116,7 @@ def _begun(inputs: Documents, ctx: Context, model: Model) -> tuple[Wanted, Conve
 
 
 def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:
-    from phases.agent.planner.prompt import Wanted
+    from phases.planning.model.prompt import Wanted
 
     if not present:
         return Wanted(tuple(requests))
@@ -133,7 +133,7 @@ def _wanted(requests: list[str], present: str, ctx: Context) -> Wanted:
 def _is_result(plan: str, rows: list[dict[str, Any]], ctx: Context) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
-    from phases.agent.planner.replies import may_end_in
+    from phases.planning.model.replies import may_end_in
 
     try:
         written = ctx.contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
@@ -143,8 +143,8 @@ def _is_result(plan: str, rows: list[dict[str, Any]], ctx: Context) -> bool:
 
 
 def _material(inputs: Documents) -> Paper:
-    from phases.agent.planner.material import Paper, Segment
-    from phases.paper.headings import REFERENCES, plain
+    from phases.planning.model.material import Paper, Segment
+    from phases.readers.headings import REFERENCES, plain
 
     paper, outline = inputs["paper.md"], inputs["outline.json"]
     segments, left_out = [], []
@@ -173,7 +173,7 @@ def _outline_line(row: dict[str, Any]) -> str:
 
 
 def _pages(text: str) -> list[tuple[int, str]]:
-    from phases.paper.markdown import PAGE_MARK
+    from phases.readers.markdown import PAGE_MARK
 
     marks = list(PAGE_MARK.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]

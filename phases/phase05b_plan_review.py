@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pipeline.files import make_folder, read_bytes, sha256, write_durable
-from pipeline.phase import Context, Documents, Phase
+from pipeline.base.files import make_folder, read_bytes, sha256, write_durable
+from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import UsageError
-from pipeline.files import sha256
-from pipeline.phase import Context, Documents, Phase
+from pipeline.base.errors import UsageError
+from pipeline.base.files import sha256
+from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.reference.values import Candidate, Entry
+    from phases.references.values import Candidate, Entry
 
 INDEX, REFERENCES = "document_segments/document_index.json", "reference.txt"
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.reference.find.finding import reference_document
+    from phases.references.find.finding import reference_document
 
     paper = inputs["paper.md"]
     document = reference_document(
@@ -36,9 +36,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
     """What services on the network say; the user has named them."""
-    from phases.reference.find.links import repository_of
-    from phases.reference.lookup.looking_up import look_up
-    from phases.reference.lookup.opening import open_lookups
+    from phases.references.find.links import repository_of
+    from phases.references.lookup.looking_up import look_up
+    from phases.references.lookup.opening import open_lookups
 
     ctx.in_place()
     try:
@@ -59,8 +59,8 @@ def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context)
     """The same ranking, and a model's opinion in it where one is set. Why there is none stays on the screen, too."""
     if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
         return document
-    from phases.agent.model import opened
-    from phases.agent.referring import refined
+    from phases.llm.model import opened
+    from phases.planning.model.rerank_references import refined
 
     result = refined(
         document,

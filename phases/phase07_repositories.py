@@ -6,19 +6,19 @@ import os
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from pipeline.errors import PhaseError, UsageError
-from pipeline.phase import Context, Documents, Phase
+from pipeline.base.errors import PhaseError, UsageError
+from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.reference.fetch.fetching import Rules
+    from phases.references.fetch.fetching import Rules
 
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.agent.sandbox.git import run_git
-    from phases.reference.fetch.fetching import Wanted, fetch_repositories
-    from phases.reference.values import count_fetched
+    from phases.references.fetch.fetching import Wanted, fetch_repositories
+    from phases.references.values import count_fetched
+    from phases.sandbox.git import run_git
 
     own = bool(ctx.settings["references"])  # the user's folders take the place of all that the paper links
     rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
@@ -33,8 +33,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _rules(ctx: Context) -> Rules:
-    from phases.agent.sandbox.git import git_box_kind
-    from phases.reference.fetch.fetching import Rules
+    from phases.references.fetch.fetching import Rules
+    from phases.sandbox.git import git_box_kind
 
     return Rules(
         mirror=str(ctx.settings["mirror"]),
@@ -50,7 +50,7 @@ def _rules(ctx: Context) -> Rules:
 
 def _changes(root: str, written: Collection[str]) -> Iterator[tuple[str, str]]:
     """What of the fetched code is no longer as its manifests say."""
-    from phases.reference.fetch.keeping import changes_in
+    from phases.references.fetch.keeping import changes_in
 
     for name in sorted(written):
         folder, _, manifest = name.partition("/")

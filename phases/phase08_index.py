@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from pipeline.phase import Context, Documents, Phase
+from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phases.reference.index.indexing import RepositoryIndex
-    from phases.reference.relate.nearness import Near
+    from phases.references.index.indexing import RepositoryIndex
+    from phases.references.relate.nearness import Near
 
 INDEX = "indexes/index.json"
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.reference.index.indexing import index_repositories
-    from phases.reference.relate.relations import relate
+    from phases.references.index.indexing import index_repositories
+    from phases.references.relate.relations import relate
 
     code, base = inputs["code_base.json"], os.path.join(ctx.paths.root, "code_base")
     into, schema = os.path.join(ctx.paths.root, "indexes"), ctx.contracts.schema("repository_index.json")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phases.agent.kernel_files import OWN
-from pipeline.phase import Context, Documents, Phase, is_placeholder, require
+from pipeline.engine.phase import Context, Documents, Phase, is_placeholder, require
 
 if TYPE_CHECKING:
     from phases.agent.assignment import Assignment
-    from phases.agent.library import Library
+    from phases.agent.reference_context import Library
 
 _VERSION = 5
 _INDEX = "indexes/index.json"
@@ -18,7 +18,7 @@ _INDEX = "indexes/index.json"
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.agent.implement import implement
-    from phases.agent.model import opened, tell_of_window
+    from phases.llm.model import opened, tell_of_window
 
     digest = ctx.digests["initial_plan.txt"]
     require(
@@ -40,14 +40,15 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
-    from phases.agent.acceptance.mounted import MOST_CONTINUES, HookSetting
-    from phases.agent.assignment import Assignment, places_in
-    from phases.agent.sandbox.commands import kind_of_sandbox
+    from phases.acceptance.mounted import MOST_CONTINUES, HookSetting
+    from phases.agent.assignment import Assignment
+    from phases.sandbox.commands import kind_of_sandbox
+    from phases.workspace.task_paths import task_paths
 
     return Assignment(
         plan,
         digest,
-        places_in(ctx.paths.root),
+        task_paths(ctx.paths.root),
         kind_of_sandbox(str(ctx.settings["sandbox"])),
         ctx.limits,
         ctx.contracts.breach,
@@ -76,8 +77,8 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
     """The fetched code, where there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
-    from phases.agent.library import Excerpt, Library
-    from phases.reference.search.answers import answers_to, read_on
+    from phases.agent.reference_context import Excerpt, Library
+    from phases.references.search.answers import answers_to, read_on
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
     relations: dict[str, list[dict[str, Any]]] = {}
@@ -95,8 +96,8 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
 
 
 def _report(documents: Documents) -> dict[str, Any]:
-    from phases.agent.acceptance.story import checks_of
-    from phases.agent.outcome import requirement_counts
+    from phases.acceptance.story import checks_of
+    from phases.agent.reports import requirement_counts
 
     done = documents["implementation.json"]
     return {

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.agent.acceptance.mounted import HookSetting
-from phases.agent.assignment import Assignment, places_in
+from phases.acceptance.mounted import HookSetting
+from phases.agent.assignment import Assignment
 from phases.agent.implement import implement
-from phases.agent.model import Check, Model, Reply, Request, ToolCall
-from phases.agent.models.offline import OfflineModel
-from phases.agent.sandbox.commands import kind_of_sandbox
-from phases.agent.workspace import Workspace
-from pipeline.contract import Contracts
+from phases.agent.offline_model import OfflineModel
+from phases.llm.model import Check, Model, Reply, Request, ToolCall
+from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.task_paths import task_paths
+from phases.workspace.workspace import Workspace
+from pipeline.engine.contract import Contracts
 
 CONTRACTS = Contracts()
 
@@ -87,7 +88,7 @@ def assignment_in(
     return Assignment(
         plan,
         digest,
-        places_in(str(folder)),
+        task_paths(str(folder)),
         kind_of_sandbox(sandbox),
         limits,
         CONTRACTS.breach,

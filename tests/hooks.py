@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.agent.acceptance.mounted import HookSetting
-from phases.agent.model import Message
+from phases.acceptance.mounted import HookSetting
+from phases.llm.model import Message
 from tests.agents import CONTRACTS
 
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from phases.paper.markdown import paper_document
-from phases.paper.outline import outline_of
-from phases.paper.pdf.reader import read_pdf
-from phases.paper.planning.plan import plan_by_rules
-from phases.paper.planning.requirements import requirements_of
-from phases.paper.segments import segments_of
-from phases.paper.text import read_text
-from pipeline.formats import Markdown
+from phases.planning.rules.plan import plan_by_rules
+from phases.planning.rules.requirements import requirements_of
+from phases.readers.markdown import paper_document
+from phases.readers.outline import outline_of
+from phases.readers.pdf.reader import read_pdf
+from phases.readers.segments import segments_of
+from phases.readers.text import read_text
+from pipeline.base.formats import Markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "averaged-perceptron" / "paper.pdf"

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.sandbox import git as git_in_a_box
-from phases.agent.sandbox.box import OFF, Finished
-from phases.agent.sandbox.git import run_git
+from phases.sandbox import git as git_in_a_box
+from phases.sandbox.box import OFF, Finished
+from phases.sandbox.git import run_git
 
 FILE, RUNNABLE, LINK, SUBMODULE, FOLDER = "100644", "100755", "120000", "160000", "40000"
 HOST = "code.example"

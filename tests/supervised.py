@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from phases.agent.supervision.config import Config
-from phases.agent.supervision.graph import Branch, BranchRecord, Cursor, Edge, Node, NodeRecord, TaskGraph
-from phases.agent.supervision.records import to_json
-from phases.agent.supervision.words import FallbackReason, GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase
-from phases.agent.supervision.workspace import WorkspaceSnapshot
-from phases.agent.supervision_view.view import View, read_view
-from pipeline.contract import Contracts
+from phases.pages.supervisor.view import View, read_view
+from phases.supervision.config import Config
+from phases.supervision.graph import Branch, BranchRecord, Cursor, Edge, Node, NodeRecord, TaskGraph
+from phases.supervision.records import to_json
+from phases.supervision.words import FallbackReason, GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase
+from phases.supervision.workspace import WorkspaceSnapshot
+from pipeline.engine.contract import Contracts
 
 START = 1_717_480_000_000
 Line = dict[str, Any]

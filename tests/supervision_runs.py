@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.agent.supervision.bridge import SupervisorBridge
-from phases.agent.supervision.checkpoint import checkpoint, restored
-from phases.agent.supervision.config import Config
-from phases.agent.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
-from phases.agent.supervision.outbox import Outbox
-from phases.agent.supervision.policy import infer_task_domain, resolve_policy
-from phases.agent.supervision.records import to_json
-from phases.agent.supervision.signatures import digest_of_result, signature_of
-from phases.agent.supervision.state import KernelState, Setting
-from phases.agent.supervision.words import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
-from phases.agent.supervision.workspace import DiskFacts
+from phases.supervision.bridge import SupervisorBridge
+from phases.supervision.checkpoint import checkpoint, restored
+from phases.supervision.config import Config
+from phases.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
+from phases.supervision.outbox import Outbox
+from phases.supervision.policy import infer_task_domain, resolve_policy
+from phases.supervision.records import to_json
+from phases.supervision.signatures import digest_of_result, signature_of
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.words import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
+from phases.supervision.workspace import DiskFacts
 
 CHECK = "python -m pytest -q"
 MODERATE = Task(

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from phases.agent.supervision.config import AdaptiveFree, Mode, Recovery
-from phases.agent.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeDecision, ModeState
-from phases.agent.supervision.phases import Decision, PhaseContext, PhaseState, Signal
-from phases.agent.supervision.risk import RuntimeState
-from phases.agent.supervision.words import (
+from phases.supervision.config import AdaptiveFree, Mode, Recovery
+from phases.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeDecision, ModeState
+from phases.supervision.phases import Decision, PhaseContext, PhaseState, Signal
+from phases.supervision.risk import RuntimeState
+from phases.supervision.words import (
     CorrectionKind,
     CorrectionSource,
     DecisionKind,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.phase import Context, Documents, Phase
+from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
@@ -100,7 +100,7 @@ BROKEN = [
 def test_a_phase_that_does_not_fit_is_refused_in_words(reads: str, told: str, tmp_path: Path) -> None:
     toys = write_toys(tmp_path / "toys", 2)
     (toys / "phase00b_new.py").write_text(
-        "from pipeline.phase import Phase\n"
+        "from pipeline.engine.phase import Phase\n"
         f"PHASE = Phase(number='00b', name='new', {reads}, writes=('new.json',), run=lambda inputs, ctx: {{}})\n"
     )
     ended = Command(tmp_path, PIPELINE_PHASES=str(toys))("run", "p.md")
@@ -114,7 +114,7 @@ def test_a_phase_that_does_not_fit_is_refused_in_words(reads: str, told: str, tm
         pytest.param("X = 1\n", id="it has no PHASE"),
         pytest.param("PHASE = 7\n", id="its PHASE is none"),
         pytest.param(
-            "from pipeline.phase import Phase\n"
+            "from pipeline.engine.phase import Phase\n"
             "PHASE = Phase(number='07', name='new', reads=(), writes=(), run=lambda inputs, ctx: {})\n",
             id="its number is another one",
         ),

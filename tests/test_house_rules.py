@@ -144,7 +144,10 @@ def test_every_exception_is_caught_in_two_places_and_no_others() -> None:
     broad = breaches(
         lambda node: isinstance(node, ast.ExceptHandler) and bool(caught(node) & {"Exception", "BaseException"})
     )
-    assert sorted(place.rpartition(":")[0] for place in broad) == ["pipeline/attempt.py", "pipeline/cli/boundary.py"]
+    assert sorted(place.rpartition(":")[0] for place in broad) == [
+        "pipeline/engine/attempt.py",
+        "pipeline/cli/boundary.py",
+    ]
 
 
 def test_no_handler_is_bare() -> None:
@@ -221,10 +224,10 @@ def test_everything_is_annotated() -> None:
 @pytest.mark.parametrize(
     ("package", "home"),
     [
-        ("jsonschema", "pipeline/contract.py"),
-        ("jsonschema_rs", "pipeline/contract.py"),
-        ("loguru", "pipeline/logs.py"),
-        ("yaml", "pipeline/plain_yaml.py"),
+        ("jsonschema", "pipeline/engine/contract.py"),
+        ("jsonschema_rs", "pipeline/engine/contract.py"),
+        ("loguru", "pipeline/base/logs.py"),
+        ("yaml", "pipeline/base/plain_yaml.py"),
     ],
 )
 def test_a_library_is_imported_in_one_module_alone(package: str, home: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 STEP = '''"""Toy phase {number}."""
 
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 
 
 def run(inputs, ctx):

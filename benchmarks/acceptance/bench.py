@@ -20,13 +20,13 @@ from pathlib import Path
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
-from phases.agent.acceptance.decision import Claim
-from phases.agent.accepting import acceptance_of
-from phases.agent.beginning import begin
-from phases.agent.commands import Commands
-from phases.agent.sandbox.commands import Box
-from phases.agent.sandbox.snapshots import Snapshot
-from phases.agent.workspace import Workspace
+from phases.acceptance.decision import Claim
+from phases.agent.acceptance_setup import acceptance_of
+from phases.agent.session import begin
+from phases.sandbox.commands import Box
+from phases.workspace.commands import Commands
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.workspace import Workspace
 from tests.agents import assignment_in, says, small_plan
 from tests.hooks import item, mounting
 

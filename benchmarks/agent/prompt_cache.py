@@ -26,9 +26,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXAMPLE = os.path.join(ROOT, "examples", "averaged-perceptron")
 sys.path.insert(0, ROOT)
 
-from phases.agent.model import Reply, Request
-from phases.agent.models.anthropic_messages import _body
-from phases.agent.models.replay import ReplayModel
+from phases.llm.adapters.anthropic_messages import _body
+from phases.llm.adapters.replay import ReplayModel
+from phases.llm.model import Reply, Request
 from pipeline.cli import main as pipeline
 
 READ, WRITTEN, LIFETIME, LOOKS_BACK, MOST_BREAKPOINTS = 0.1, 1.25, 300.0, 20, 4

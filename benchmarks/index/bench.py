@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from trees import code_base_of, sources_in
 
-from phases.reference.index.indexing import index_repositories
-from phases.reference.index.opening import NAME
-from phases.reference.parse import pool
-from phases.reference.search.searching import search
+from phases.references.index.indexing import index_repositories
+from phases.references.index.opening import NAME
+from phases.references.parse import pool
+from phases.references.search.searching import search
 
 QUERIES = (
     *("the shortest path between two nodes of a weighted graph", "fit", "read a table from a file with column names"),

@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from trees import code_base_of, sources_in
 
-from phases.reference.index.indexing import index_repositories
-from phases.reference.index.opening import NAME, readable
-from phases.reference.search.searching import search
+from phases.references.index.indexing import index_repositories
+from phases.references.index.opening import NAME, readable
+from phases.references.search.searching import search
 
 BEST = 10
 

@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phases.reference.parse.languages import language_of
-from phases.reference.parse.parsing import parse_code
-from phases.reference.parse.pool import Parsers
-from phases.reference.parse.sifting import HEAD, left_out
+from phases.references.parse.languages import language_of
+from phases.references.parse.parsing import parse_code
+from phases.references.parse.pool import Parsers
+from phases.references.parse.sifting import HEAD, left_out
 
 NAMES = {
     "python": "Python", "c": "C", "cpp": "C++", "cuda": "CUDA", "java": "Java", "javascript": "JavaScript",

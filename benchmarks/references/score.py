@@ -27,15 +27,15 @@ from typing import Any, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, ROOT)
 
-from phases.paper.markdown import paper_document
-from phases.paper.outline import outline_of
-from phases.paper.pdf.reader import read_pdf
-from phases.paper.segments import segments_of
-from phases.reference.find.authors import surname
-from phases.reference.find.entries import entries_of
-from phases.reference.find.finding import reference_document
-from phases.reference.find.links import repository_of, same
-from phases.reference.values import Entry
+from phases.readers.markdown import paper_document
+from phases.readers.outline import outline_of
+from phases.readers.pdf.reader import read_pdf
+from phases.readers.segments import segments_of
+from phases.references.find.authors import surname
+from phases.references.find.entries import entries_of
+from phases.references.find.finding import reference_document
+from phases.references.find.links import repository_of, same
+from phases.references.values import Entry
 
 TEI = "{http://www.tei-c.org/ns/1.0}"
 OWN_BESIDES = {"pb_rice": "https://github.com/chengzelei/RICE"}

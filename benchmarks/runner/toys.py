@@ -11,7 +11,7 @@ _MODULE = '''"""Step {step} of the workload."""
 
 from steps import outputs
 
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 
 
 def run(inputs, ctx):
@@ -30,7 +30,7 @@ sys.path.insert(0, {here!r})
 
 import workload
 
-from pipeline.phase import manifest
+from pipeline.engine.phase import manifest
 
 
 def outputs(step, inputs, ctx):

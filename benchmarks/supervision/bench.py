@@ -18,16 +18,16 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
+from phases.agent.journal_facts import Observed
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.kernel_setting import setting_from
-from phases.agent.model import ToolCall
-from phases.agent.observed import Observed
-from phases.agent.supervision.bridge import SupervisorBridge
-from phases.agent.supervision.checkpoint import checkpoint
-from phases.agent.supervision.config import Config
-from phases.agent.supervision.facts import Round
-from phases.agent.supervision.records import to_json
-from phases.agent.supervision.workspace import DiskFacts
+from phases.llm.model import ToolCall
+from phases.supervision.bridge import SupervisorBridge
+from phases.supervision.checkpoint import checkpoint
+from phases.supervision.config import Config
+from phases.supervision.facts import Round
+from phases.supervision.records import to_json
+from phases.supervision.workspace import DiskFacts
 
 CHECK = "python -m pytest -q"
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phases.agent.model import OK, Reply, ToolCall, reply_to_json
-from pipeline.formats import dump_json_line
-from pipeline.plain_yaml import parse_yaml
+from phases.llm.model import OK, Reply, ToolCall, reply_to_json
+from pipeline.base.formats import dump_json_line
+from pipeline.base.plain_yaml import parse_yaml
 
 HERE = Path(__file__).resolve().parent
 CODE, PLAN, REPLIES = HERE / "code", HERE / "plan.yaml", HERE / "replies.jsonl"

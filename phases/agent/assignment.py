@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.mounted import HookSetting
-from phases.agent.library import Library
-
-
-class Places(NamedTuple):
-    """Paths of one task."""
-
-    workspace: str
-    journal: str
-    explorations: str
-    """The journals of sub-agents."""
-    snapshot: str
-    """The tree that the command at work began with."""
-    ledger: str
-    plan_versions: str
-    paper: str
-    """paper.md: the agent may read it."""
-    packages: str
-    """Where the packages of the plan are installed, if they may be."""
-    summary: str
-    """implement_code_summary.md, as it grows."""
-    kernel: str
-    """The folder of the supervision."""
-    kernel_report: str
-    hooks: str
-    """What hooks printed, and what they did."""
-    endings: str
-    """The workspace as it was each time that the work was not accepted."""
-
-
-def places_in(root: str) -> Places:
-    """The paths of the task in that folder."""
-    names = (
-        *("generate_code", "journal.jsonl", "explorations", "before_command", "logs/llm.jsonl", "plan_versions"),
-        *("paper.md", "packages", "implement_code_summary.md", "kernel", "kernel-report.json"),
-        *("hooks", "endings"),
-    )
-    return Places(*(os.path.join(root, name) for name in names))
+from phases.acceptance.mounted import HookSetting
+from phases.agent.reference_context import Library
+from phases.workspace.task_paths import TaskPaths
 
 
 class Assignment(NamedTuple):
@@ -51,7 +15,7 @@ class Assignment(NamedTuple):
 
     plan: dict[str, Any]
     plan_sha256: str
-    places: Places
+    places: TaskPaths
     sandbox: str
     """The kind of sandbox that commands run in."""
     limits: Mapping[str, Any]

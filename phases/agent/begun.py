@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.journal import Journal
-from phases.agent.workspace import Workspace, WorkspaceError
-from pipeline.files import sha256
+from phases.llm.journal import Journal
+from phases.workspace.workspace import Workspace, WorkspaceError
+from pipeline.base.files import sha256
 
 Rows = Sequence[Mapping[str, Any]]
 

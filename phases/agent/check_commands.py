@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from phases.agent.supervision.signatures import command_key
+from phases.supervision.signatures import command_key
 
 _TOKEN = re.compile(
     r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""  # what is quoted holds no operator

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.model import Model, tokens_of
+from phases.llm.model import Model, tokens_of
 
 _TURNS_A_FILE, _TURNS_OF_CHECKS = 1.4, 8
 _TOKENS_A_FILE, _TOKENS_OF_AN_INTERFACE, _TOKENS_BESIDE = 1500, 250, 4000

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.agent.asking import Conversation, Unusable
-from phases.agent.journal import Journal, digest_of
-from phases.agent.ledger import Ledger
-from phases.agent.model import OK, OVERFLOW, Message, Model, ToolCall, message_of, most_tokens
 from phases.agent.prompt import without_result
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.tool import Tool, ToolError
 from phases.agent.tools.toolbox import Toolbox
-from pipeline.files import make_folder, sha256
+from phases.llm.conversation import Conversation, Unusable
+from phases.llm.journal import Journal, digest_of
+from phases.llm.ledger import Ledger
+from phases.llm.model import OK, OVERFLOW, Message, Model, ToolCall, message_of, most_tokens
+from pipeline.base.files import make_folder, sha256
 
 MOST_TURNS = 30
 _KEPT, _SHRINK = 4, 0.6

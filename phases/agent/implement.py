@@ -8,37 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.checks.manifest import tree_digest
-from phases.agent.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
-from phases.agent.acceptance.subagents import subagents_in
-from phases.agent.acceptance.todo_list.todos import plan_todos, todo_rows
-from phases.agent.accepting import Acceptance, acceptance_of, told_to_hooks
-from phases.agent.asking import Conversation
+from phases.acceptance.checks.traceability import trace
+from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
+from phases.acceptance.subagents import subagents_in
+from phases.acceptance.todo_list.todos import plan_todos, todo_rows
+from phases.agent.acceptance_setup import Acceptance, acceptance_of, told_to_hooks
+from phases.agent.agent_state import Ending, Run, Todos
 from phases.agent.assignment import Assignment
-from phases.agent.beginning import RULES, begin
 from phases.agent.begun import Begun
-from phases.agent.claims import judged_again
-from phases.agent.commands import Commands
-from phases.agent.endings import keep_ending
+from phases.agent.completion import judged_again
 from phases.agent.estimate import estimate_in_words
 from phases.agent.explore import Explorers
-from phases.agent.hands import Hands, Watched
 from phases.agent.kernel_setting import rules_of
-from phases.agent.ledger import Ledger
-from phases.agent.library import files_shown, shown_rows
 from phases.agent.loop import work
 from phases.agent.memory import Memory
-from phases.agent.model import Model
-from phases.agent.models.redaction import redacted_value
-from phases.agent.outcome import acceptance_document, implementation_document, summary_document
-from phases.agent.packages import ALLOW, describe_missing, install_packages, missing_packages
-from phases.agent.restoring import restore
-from phases.agent.rewinding import finish_rewind
-from phases.agent.run import Ending, Run, Todos
-from phases.agent.sandbox.commands import Box
-from phases.agent.sandbox.snapshots import Snapshot
-from phases.agent.supervising import most_turns, supervise
-from phases.agent.supervision.rules import RULES as SUPERVISION_RULES
+from phases.agent.reference_context import files_shown, shown_rows
+from phases.agent.reports import acceptance_document, implementation_document, summary_document
+from phases.agent.restore_files import restore
+from phases.agent.rewind import finish_rewind
+from phases.agent.session import RULES, begin
+from phases.agent.supervisor_setup import most_turns, supervise
+from phases.agent.tool_runner import Hands, Watched
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.notes import Notes
@@ -47,10 +37,20 @@ from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.tool import Tool
 from phases.agent.tools.toolbox import Toolbox
-from phases.agent.trace import trace
-from phases.agent.workspace import Workspace
-from pipeline.errors import Incomplete, Paused, PhaseError
-from pipeline.files import read_bytes, sync_tree, write_durable
+from phases.llm.conversation import Conversation
+from phases.llm.ledger import Ledger
+from phases.llm.model import Model
+from phases.llm.redaction import redacted_value
+from phases.sandbox.commands import Box
+from phases.supervision.rules import RULES as SUPERVISION_RULES
+from phases.workspace.commands import Commands
+from phases.workspace.manifest import tree_digest
+from phases.workspace.packages import ALLOW, Packages, describe_missing, install_packages, missing_packages
+from phases.workspace.rejected_snapshots import keep_ending
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.workspace import Workspace
+from pipeline.base.errors import Incomplete, Paused, PhaseError
+from pipeline.base.files import read_bytes, sync_tree, write_durable
 
 Progress = Callable[[int, int, str], None]
 _TOLD_EVERY = 1000
@@ -67,7 +67,7 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
     total = len(plan["file_structure"])
     tell, clean = partial(progress, 0, total), partial(redacted_value, secrets=model.secrets)
-    packages = install_packages(assignment, tell)
+    packages = _install(assignment, tell)
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python)
     begun = begin(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
@@ -105,6 +105,16 @@ def implement(assignment: Assignment, model: Model, progress: Progress) -> dict[
         "traceability": traced,
         "acceptance": acceptance_document(ending, made["verification"], rows, assignment.hooks.most_continues),
     }
+
+
+def _install(assignment: Assignment, tell: Callable[[str], None]) -> Packages:
+    """Installs what the plan names, where the user allowed it."""
+    wanted = tuple(assignment.plan["environment_setup"]["packages"])
+    if assignment.environment is None or not wanted:
+        return Packages()
+    tell(f"installs {len(wanted)} packages for the sandbox: {', '.join(wanted)[:120]}")
+    assignment.in_place()
+    return install_packages(wanted, assignment.places.packages, assignment.sandbox, assignment.environment)
 
 
 def _listen(assignment: Assignment, workspace: Workspace, run: Run, progress: Progress) -> Callable[[str], None]:

@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from phases.agent.tools.shown import escaped, one_line
-from phases.agent.tools.syntax import tree_of
+from phases.workspace.syntax import tree_of
+from pipeline.base.text_escaping import escaped, one_line
 
 LARGEST = 4000
 _LONGEST_VALUE, _LONGEST_SIGNATURE, _LONGEST_LINE = 80, 400, 160

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.agent.lines import row_line
-from pipeline.append import append_soon, drop_torn_tail
-from pipeline.errors import PipelineError, StorageError
-from pipeline.files import make_folder, read_bytes, set_aside, write_soon
+from pipeline.base.append import append_soon, drop_torn_tail
+from pipeline.base.errors import PipelineError, StorageError
+from pipeline.base.files import make_folder, read_bytes, set_aside, write_soon
+from pipeline.base.jsonl import row_line
 
 CONFIG, EVENTS, GRAPH, CHECKPOINT = (
     "supervisor-config.json", "supervisor-events.jsonl", "task-graph.json", "checkpoint.json",

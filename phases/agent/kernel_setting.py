@@ -7,14 +7,14 @@ from typing import Any
 
 from phases.agent.assignment import Assignment
 from phases.agent.kernel_files import read_settings, unusable
-from phases.agent.supervision.config import Config
-from phases.agent.supervision.facts import RepoShape, Task
-from phases.agent.supervision.policy import infer_task_domain, resolve_policy
-from phases.agent.supervision.records import from_json, to_json
-from phases.agent.supervision.rules import FIRST, RULES
-from phases.agent.supervision.state import Setting
-from phases.agent.supervision.words import TaskIntent
-from pipeline.errors import PhaseError
+from phases.supervision.config import Config
+from phases.supervision.facts import RepoShape, Task
+from phases.supervision.policy import infer_task_domain, resolve_policy
+from phases.supervision.records import from_json, to_json
+from phases.supervision.rules import FIRST, RULES
+from phases.supervision.state import Setting
+from phases.supervision.words import TaskIntent
+from pipeline.base.errors import PhaseError
 
 _INTENT = TaskIntent.EDIT
 """Of the phase that writes code, whatever a goal says."""

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.stop_reasons import (
+from phases.acceptance.stop_reasons import (
     ACCEPTED,
     EXHAUSTED,
     HOOK_TAMPERED,
@@ -15,12 +15,12 @@ from phases.agent.acceptance.stop_reasons import (
     TODO_FAILED,
     TODO_WAITING,
 )
-from phases.agent.acceptance.todo_list.todos import applied
-from phases.agent.claims import WAITED, claim_of, ended, halt, verdict_on
-from phases.agent.hands import kept_back
-from phases.agent.model import OK, Finite, Reply, ToolCall
-from phases.agent.run import Ending, Run
-from pipeline.errors import Paused
+from phases.acceptance.todo_list.todos import applied
+from phases.agent.agent_state import Ending, Run
+from phases.agent.completion import WAITED, claim_of, ended, halt, verdict_on
+from phases.agent.tool_runner import kept_back
+from phases.llm.model import OK, Finite, Reply, ToolCall
+from pipeline.base.errors import Paused
 
 _TOLD, _STUCK, _HOPELESS = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from phases.agent.begun import Begun
 from phases.agent.interfaces import outline_of
-from phases.agent.journal import digest_of
-from phases.agent.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from phases.agent.prompt import first_messages, needs_of, without_result
-from pipeline.errors import PhaseError
+from phases.llm.journal import digest_of
+from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
+from pipeline.base.errors import PhaseError
 
 _KEPT_WHOLE = 2
 _SHORT = 60

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phases.agent.begun import Begun
-from phases.agent.model import Message, tokens_of
+from phases.llm.model import Message, tokens_of
 
 _SHORT_RESULT = 60
 """In tokens: an answer that is no longer is left as it is."""

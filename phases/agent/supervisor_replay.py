@@ -7,26 +7,27 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from phases.agent.asking import NoRoom
-from phases.agent.assignment import Assignment, Places, places_in
-from phases.agent.beginning import order_of
+from phases.agent.agent_state import Run
+from phases.agent.assignment import Assignment
 from phases.agent.begun import begun_in
-from phases.agent.commands import Commands
 from phases.agent.implement import prepared
-from phases.agent.journal import Journal, recorded_rows
 from phases.agent.kernel_files import CHECKPOINT, EVENTS, GRAPH
-from phases.agent.ledger import Ledger
 from phases.agent.loop import work
-from phases.agent.model import Check, Reply, Request
-from phases.agent.run import Run
-from phases.agent.sandbox.commands import NONE, Box
-from phases.agent.sandbox.snapshots import Snapshot
-from phases.agent.supervision.checkpoint import restored
-from phases.agent.supervision.words import FAULTS
-from pipeline.append import drop_torn_tail
-from pipeline.errors import FormatError, PhaseError, PipelineError
-from pipeline.files import read_bytes, sha256, write_soon
-from pipeline.formats import parse_json
+from phases.agent.session import order_of
+from phases.llm.conversation import NoRoom
+from phases.llm.journal import Journal, recorded_rows
+from phases.llm.ledger import Ledger
+from phases.llm.model import Check, Reply, Request
+from phases.sandbox.commands import NONE, Box
+from phases.supervision.checkpoint import restored
+from phases.supervision.words import FAULTS
+from phases.workspace.commands import Commands
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.task_paths import TaskPaths, task_paths
+from pipeline.base.append import drop_torn_tail
+from pipeline.base.errors import FormatError, PhaseError, PipelineError
+from pipeline.base.files import read_bytes, sha256, write_soon
+from pipeline.base.formats import parse_json
 
 ParsePlan = Callable[[bytes], Mapping[str, Any]]
 _NOT_COMPARED = ("ts", "taskId")
@@ -58,9 +59,9 @@ class _Nobody:
 
 def replayed(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
     """In words, where decisions differ from those on record; and how many were computed. Raises PhaseError without a journal."""
-    places = places_in(root)
+    places = task_paths(root)
     with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as folder:
-        copy = places_in(folder)
+        copy = task_paths(folder)
         os.mkdir(os.path.dirname(copy.ledger))
         if os.path.exists(places.journal):
             write_soon(copy.journal, read_bytes(places.journal))
@@ -82,7 +83,7 @@ def replayed(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
     return differences[:_MOST_TOLD], calls + run.supervised.bridge.state.round
 
 
-def _walked(places: Places, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[Run, list[str]]:
+def _walked(places: TaskPaths, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[Run, list[str]]:
     """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
@@ -111,7 +112,7 @@ def _end() -> NoReturn:
     raise _End
 
 
-def _events(places: Places, copy: Places) -> list[str]:
+def _events(places: TaskPaths, copy: TaskPaths) -> list[str]:
     """Where the two event logs differ, line by line."""
     old, new = (_lines(os.path.join(folder, EVENTS)) for folder in (places.kernel, copy.kernel))
     told = [
@@ -144,7 +145,7 @@ def _shown(line: Any) -> str:
     return f"{str(line)[:60]!r}"
 
 
-def _state(places: Places, run: Run) -> list[str]:
+def _state(places: TaskPaths, run: Run) -> list[str]:
     """Whether the checkpoint, where it is of the last round, holds the very state that was computed."""
     path, graph = (os.path.join(places.kernel, name) for name in (CHECKPOINT, GRAPH))
     state = run.supervised.bridge.state
@@ -160,7 +161,7 @@ def _state(places: Places, run: Run) -> list[str]:
     return [] if kept == state else [f"{CHECKPOINT}: holds another state of round {state.round} than was computed"]
 
 
-def _plan_of(places: Places, digest: str, parse_plan: ParsePlan) -> dict[str, Any]:
+def _plan_of(places: TaskPaths, digest: str, parse_plan: ParsePlan) -> dict[str, Any]:
     """The plan that the run was made of."""
     root = os.path.dirname(places.workspace)
     for path in (os.path.join(root, "initial_plan.txt"), os.path.join(places.plan_versions, f"{digest[:16]}.txt")):

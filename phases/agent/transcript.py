@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.append import append_soon
-from pipeline.errors import StorageError
-from pipeline.files import make_folder, write_soon
+from pipeline.base.append import append_soon
+from pipeline.base.errors import StorageError
+from pipeline.base.files import make_folder, write_soon
 
 FILE = "transcript.jsonl"
 Row = Mapping[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from phases.agent.supervision.workspace import ERROR, OK, DiskFacts
-from phases.agent.tools import syntax
-from phases.agent.tools.shown import one_line
-from phases.agent.workspace import Workspace, WorkspaceError
-from pipeline.files import sha256
+from phases.supervision.workspace import ERROR, OK, DiskFacts
+from phases.workspace import syntax
+from phases.workspace.workspace import Workspace, WorkspaceError
+from pipeline.base.files import sha256
+from pipeline.base.text_escaping import one_line
 
 MOST_FILES = 500
 """Changed files that are told of each kind; further ones are counted."""

@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS:
-            from pipeline.settings import did_you_mean
+            from pipeline.engine.settings import did_you_mean
 
             ctx.fail(f"there is no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
         return super().resolve_command(ctx, args)

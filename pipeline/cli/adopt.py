@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import in_terminal, say, table, tell
 from pipeline.cli.seal import is_sealed, sealed
 from pipeline.cli.vouched import leads_out
-from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.settings import Settings
-    from pipeline.store import TaskStore
+    from pipeline.engine.settings import Settings
+    from pipeline.engine.store import TaskStore
 
 
 @click.command("adopt")

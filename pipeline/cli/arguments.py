@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.errors import PipelineError
+from pipeline.base.errors import PipelineError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

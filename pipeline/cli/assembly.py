@@ -7,14 +7,14 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from pipeline.catalog import Catalog
+from pipeline.base.errors import ContractError, UsageError
 from pipeline.cli.own import own_prices, settings_file
-from pipeline.contract import Contracts
-from pipeline.errors import ContractError, UsageError
-from pipeline.graph import GIVEN, Graph
-from pipeline.phase import Phase
-from pipeline.settings import STORED, Settings, load_settings
-from pipeline.store import TaskStore
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.contract import Contracts
+from pipeline.engine.graph import GIVEN, Graph
+from pipeline.engine.phase import Phase
+from pipeline.engine.settings import STORED, Settings, load_settings
+from pipeline.engine.store import TaskStore
 
 _MODULE = "phase"
 _USES = ("model", "plan_model", "code_model")
@@ -143,10 +143,15 @@ def stored(values: dict[str, Any]) -> dict[str, Any]:
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
-    from phases.agent.models.opening import Access
-    from phases.agent.models.opening import open_model as open_named
-    from phases.agent.models.providers import keys_in, with_settings
+    from phases.llm.access import Access
+    from phases.llm.factory import open_model as open_named
+    from phases.llm.providers import keys_in, with_settings
 
+    name = model_for(values, phase)
+    if name == "offline":
+        from phases.agent.offline_model import OfflineModel
+
+        return OfflineModel()
     _refuse_idle_address(values)
     access = Access(
         str(values["base_url"]),
@@ -157,7 +162,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         keys_in(values),
         int(values["max_output_tokens"]),
     )
-    return open_named(model_for(values, phase), access)
+    return open_named(name, access)
 
 
 def model_for(values: dict[str, Any], phase: str) -> str:
@@ -173,7 +178,7 @@ def is_served(name: str) -> bool:
 
 def _refuse_idle_address(values: dict[str, Any]) -> None:
     """An address is for one provider, and one that takes it: the key of another must not be sent there. Raises UsageError."""
-    from phases.agent.models.providers import provider_of
+    from phases.llm.providers import provider_of
 
     names = [name for name in dict.fromkeys(str(values[use]) for use in _USES) if is_served(name)]
     if not values["base_url"] or not names:

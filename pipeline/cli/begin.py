@@ -8,16 +8,16 @@ import re
 import sys
 from typing import Any
 
-from pipeline.catalog import Catalog
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.files import failure, make_folder, read_bytes, sha256, sync_folder
+from pipeline.base.logs import timestamp
 from pipeline.cli.assembly import command_name, enclosing_task, is_task, open_folder, stored
 from pipeline.cli.seal import sealed
 from pipeline.cli.sources import refuse_unusable
-from pipeline.errors import PipelineError, UsageError
-from pipeline.files import failure, make_folder, read_bytes, sha256, sync_folder
-from pipeline.logs import timestamp
-from pipeline.phase import TYPED
-from pipeline.settings import Settings
-from pipeline.store import TaskStore
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.phase import TYPED
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 _LONGEST_ID = 60
 UNFINISHED = ".unfinished-"
@@ -76,7 +76,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
             same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
             if same:
                 return False  # the usual case, without a look at what kinds of source there are
-        from phases.paper.sources import digest_of, source_on_disk
+        from phases.readers.sources import digest_of, source_on_disk
 
         return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
     except PipelineError:
@@ -151,7 +151,7 @@ def _absolute(source: str) -> str:
 
 def _arxiv(source: str) -> str | None:
     """An arXiv id in the one spelling that tasks know it by; None for anything else."""
-    from phases.paper.arxiv import arxiv_id
+    from phases.readers.arxiv import arxiv_id
 
     paper = arxiv_id(source)
     return f"arXiv:{paper.spelling}" if paper else None

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import Interrupted, PipelineError
 from pipeline.cli.console import complain
-from pipeline.errors import Interrupted, PipelineError
 
 
 def exit_code_of(call: Callable[[], Any]) -> int:

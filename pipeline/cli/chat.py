@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.begin import find_or_make
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
-from pipeline.errors import UsageError
-from pipeline.phase import TYPED
+from pipeline.engine.phase import TYPED
 
 
 @click.command("chat")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import click
 
+from pipeline.base.errors import PipelineError
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say, say_json
-from pipeline.errors import PipelineError
-from pipeline.graph import GIVEN
-from pipeline.store import TaskStore
+from pipeline.engine.graph import GIVEN
+from pipeline.engine.store import TaskStore
 
 _REPORTS = ("kernel-report.json", "report.json")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pipeline.base.errors import PipelineError
 from pipeline.cli.assembly import command_name, near
 from pipeline.cli.console import advise, complain, paint, put, say, say_json, say_pairs, width_of_terminal, wrap
 from pipeline.cli.next_steps import next_steps
 from pipeline.cli.program import as_called
 from pipeline.cli.streams import finish_output
-from pipeline.errors import PipelineError
-from pipeline.phase import Phase
-from pipeline.store import TaskStore
+from pipeline.engine.phase import Phase
+from pipeline.engine.store import TaskStore
 
 _SHOWN = 8
 _NARROW = 94
@@ -61,7 +61,7 @@ def _spent(report: dict[str, Any]) -> list[str]:
 
 def _checked(report: dict[str, Any]) -> list[str]:
     """The commands that checked the code, and how many tests each ran."""
-    from phases.agent.acceptance.story import describe_check
+    from phases.acceptance.story import describe_check
 
     checks = report.get("checks", ())
     return ["", "Checks:", *(f"  {describe_check(check)}" for check in checks)] if checks else []
@@ -136,7 +136,7 @@ def _not_fetched(store: TaskStore) -> list[str]:
         return []
     if not code_base.get("refused"):
         return []
-    from phases.reference.values import count_fetched
+    from phases.references.values import count_fetched
 
     name = command_name(store)
     return [

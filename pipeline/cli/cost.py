@@ -29,7 +29,7 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
     \b
     pipeline cost paper
     """
-    from phases.agent.ledger_rows import rows_by_now
+    from phases.llm.ledger_rows import rows_by_now
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     rows = rows_by_now(store.path("logs/llm.jsonl"))
@@ -56,7 +56,7 @@ def _is_sub_agents(row: Row) -> bool:
 
 
 def _summed(rows: Iterable[Row]) -> dict[str, Any]:
-    from phases.agent.ledger_rows import sums
+    from phases.llm.ledger_rows import sums
 
     total = sums(rows)
     seconds = total.pop("seconds")

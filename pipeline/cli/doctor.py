@@ -10,10 +10,10 @@ import sys
 import click
 
 from pipeline import __version__
+from pipeline.base.errors import PipelineError
 from pipeline.cli.assembly import discover, open_folder, settings_from
 from pipeline.cli.console import say, say_json
-from pipeline.errors import PipelineError
-from pipeline.settings import Settings
+from pipeline.engine.settings import Settings
 
 
 @click.command("doctor")
@@ -52,7 +52,7 @@ def _libraries() -> list[dict[str, str]]:
 
 
 def _sandbox() -> dict[str, str]:
-    from phases.agent.sandbox.commands import BUBBLEWRAP, probe
+    from phases.sandbox.commands import BUBBLEWRAP, probe
 
     found = probe()
     if found.usable:
@@ -66,7 +66,7 @@ def _sandbox() -> dict[str, str]:
 
 
 def _git() -> dict[str, str]:
-    from phases.agent.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
+    from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
 
     found = shutil.which("git", path=os.defpath)  # the one that is run
     if not found:
@@ -83,7 +83,7 @@ def _git() -> dict[str, str]:
 def _grammars() -> dict[str, str]:
     from importlib.util import find_spec
 
-    from phases.reference.parse.grammar_tables import GRAMMARS
+    from phases.references.parse.grammar_tables import GRAMMARS
 
     missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.package) is None)
     if missing or find_spec("tree_sitter") is None:

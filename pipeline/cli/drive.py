@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from pipeline.base.errors import PipelineError, UsageError
 from pipeline.cli.assembly import (
     command_name,
     discover,
@@ -22,12 +23,11 @@ from pipeline.cli.progress import Progress
 from pipeline.cli.reviewer import choose_reviewer
 from pipeline.cli.seal import make_key, sealed
 from pipeline.cli.vouched import in_force, refuse_outside, refuse_own_folders, whole
-from pipeline.errors import PipelineError, UsageError
-from pipeline.phase import Decision, Phase
-from pipeline.request import Run, missing_input, stale_phases, stops_before
-from pipeline.runner import run_pipeline
-from pipeline.settings import Settings
-from pipeline.store import TaskStore
+from pipeline.engine.phase import Decision, Phase
+from pipeline.engine.run_request import Run, missing_input, stale_phases, stops_before
+from pipeline.engine.runner import run_pipeline
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 
 def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
@@ -47,9 +47,9 @@ def checked_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings
 
 def drive(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
     """Runs what is stale in a task, shows how it ended, and returns the exit code."""
-    from pipeline.catalog import Catalog
-    from pipeline.files import make_folder
-    from pipeline.logs import story, task_log
+    from pipeline.base.files import make_folder
+    from pipeline.base.logs import story, task_log
+    from pipeline.engine.catalog import Catalog
 
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
@@ -130,7 +130,7 @@ def _spent(ledger: str) -> dict[str, Any]:
     """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
     if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
         return {}
-    from phases.agent.ledger_rows import rows_by_now, sums
+    from phases.llm.ledger_rows import rows_by_now, sums
 
     try:
         total = sums(rows_by_now(ledger))

@@ -7,7 +7,7 @@ import click
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import discover, open_task, settings_from
 from pipeline.cli.console import say, say_json
-from pipeline.graph import Graph
+from pipeline.engine.graph import Graph
 
 _COLOURS = {
     "done": "#cfe8cf",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, newest, open_folder, open_task, settings_from
 from pipeline.cli.console import advise, complain, in_terminal, say, say_json, table, tell, warn
 from pipeline.cli.hooks_text import hook_rows, lines_of_trial
-from pipeline.errors import UsageError
-from pipeline.settings import did_you_mean
+from pipeline.engine.settings import did_you_mean
 
 if TYPE_CHECKING:
     from pipeline.cli.hooks_found import Found
-    from pipeline.store import TaskStore
+    from pipeline.engine.store import TaskStore
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _KINDS = click.Choice(["claude", "codex", "gemini"])
@@ -58,7 +58,7 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     pipeline hooks list paper
     """
     from pipeline.cli.hooks_found import found_hooks
-    from pipeline.contract import Contracts
+    from pipeline.engine.contract import Contracts
 
     store = _task_if_any(task, tasks_dir)
     workspace = store.path("generate_code") if store else ""
@@ -90,11 +90,11 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper --show
     pipeline hooks trust paper
     """
-    from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
+    from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
+    from pipeline.base.logs import timestamp
     from pipeline.cli.hooks_trusting import as_json as json_of
     from pipeline.cli.hooks_trusting import lines_of_offer, offer_of, write_offer
     from pipeline.cli.reviewer import person
-    from pipeline.logs import timestamp
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)

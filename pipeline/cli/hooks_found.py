@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.configured import hooks_from, problems_of
-from phases.agent.acceptance.configuration.refused import faults_of
-from phases.agent.acceptance.configuration.repo_hooks import (
+from phases.acceptance.configuration.configured import hooks_from, problems_of
+from phases.acceptance.configuration.refused import faults_of
+from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
     LARGEST_HOOKS_FILE,
@@ -21,17 +21,17 @@ from phases.agent.acceptance.configuration.repo_hooks import (
     Discovered,
     discover,
 )
-from phases.agent.acceptance.configuration.trust import read_store
-from phases.agent.acceptance.hook import REPO, USER, Hook
-from phases.agent.acceptance.mounted import CODE, STORE, HookSetting
-from phases.agent.acceptance.points import POINTS
-from phases.agent.tools.shown import one_line
-from phases.agent.workspace import Workspace
+from phases.acceptance.configuration.trust import read_store
+from phases.acceptance.hook import REPO, USER, Hook
+from phases.acceptance.mounted import CODE, STORE, HookSetting
+from phases.acceptance.points import POINTS
+from phases.workspace.workspace import Workspace
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.plain_yaml import parse_yaml
+from pipeline.base.text_escaping import one_line
 from pipeline.cli.own import config_folder, own_hooks, settings_file
-from pipeline.contract import Contracts, explanations
-from pipeline.errors import PipelineError, UsageError
-from pipeline.plain_yaml import parse_yaml
-from pipeline.settings import did_you_mean, user_hooks
+from pipeline.engine.contract import Contracts, explanations
+from pipeline.engine.settings import did_you_mean, user_hooks
 
 MANAGED, DISABLED = "managed", "disabled"
 RUNS = (MANAGED, USER, TRUSTED)

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.checks.manifest import Manifest, changes, manifest_from_json
-from phases.agent.acceptance.exam import BASE
-from phases.agent.acceptance.executor import Occasion
-from phases.agent.acceptance.hook import Hook
-from phases.agent.acceptance.payload import (
+from phases.acceptance.exam import BASE
+from phases.acceptance.executor import Occasion
+from phases.acceptance.hook import Hook
+from phases.acceptance.payload import (
     EndingFacts,
     FileChange,
     RecentTool,
@@ -24,11 +23,12 @@ from phases.agent.acceptance.payload import (
     subagent_input,
     tool_input,
 )
-from phases.agent.acceptance.points import BEFORE_TOOL, SESSION_END, SESSION_START, SUBAGENT_STOP, TOOL_FAILED
-from phases.agent.acceptance.subagents import task_id_of
-from phases.agent.acceptance.todo_list.todos import applied, plan_todos, summary_of
-from phases.agent.beginning import order_of
-from pipeline.files import sha256
+from phases.acceptance.points import BEFORE_TOOL, SESSION_END, SESSION_START, SUBAGENT_STOP, TOOL_FAILED
+from phases.acceptance.subagents import task_id_of
+from phases.acceptance.todo_list.todos import applied, plan_todos, summary_of
+from phases.agent.session import order_of
+from phases.workspace.manifest import Manifest, changes, manifest_from_json
+from pipeline.base.files import sha256
 
 Row = Mapping[str, Any]
 _TASK, _TODOS = "Task", "TodoWrite"

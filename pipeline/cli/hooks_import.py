@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.configured import problems_of
-from phases.agent.acceptance.configuration.imported import import_hooks
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE
-from phases.agent.acceptance.hook import REPO, USER
+from phases.acceptance.configuration.configured import problems_of
+from phases.acceptance.configuration.imported import import_hooks
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
+from phases.acceptance.hook import REPO, USER
+from pipeline.base.errors import FormatError, UsageError
+from pipeline.base.files import read_bytes
+from pipeline.base.plain_yaml import dump_yaml, parse_yaml
 from pipeline.cli.console import printable
 from pipeline.cli.own import settings_file
-from pipeline.errors import FormatError, UsageError
-from pipeline.files import read_bytes
-from pipeline.plain_yaml import dump_yaml, parse_yaml
 
 _SETTINGS = (".claude", ".codex", ".gemini")
 """Where a project keeps such a file."""

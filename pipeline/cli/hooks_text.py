@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phases.agent.acceptance.hook import Hook
+    from phases.acceptance.hook import Hook
     from pipeline.cli.hooks_found import Row
 
 _WORDS = {"pass": "passes", "block": "blocks", "failed": "gives no verdict", "stop": "would end the run"}
@@ -49,7 +49,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    from phases.agent.tools.shown import one_line
+    from pipeline.base.text_escaping import one_line
 
     return one_line(text.strip().replace("\n", " ⏎ "), _WIDTH)
 

@@ -10,29 +10,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from phases.agent.acceptance.checks.code_check import check_code
-from phases.agent.acceptance.checks.manifest import Manifests, changes
-from phases.agent.acceptance.events import Events
-from phases.agent.acceptance.exam import exam_of, past_of
-from phases.agent.acceptance.executor import Executor, Outside
-from phases.agent.acceptance.gate_hooks import GateHooks
-from phases.agent.acceptance.hook import COMMAND, Hook
-from phases.agent.acceptance.mounted import HookSetting, mounted
-from phases.agent.acceptance.payload import RunFacts
-from phases.agent.acceptance.points import ACCEPT_GATE
-from phases.agent.assignment import Places, places_in
-from phases.agent.beginning import order_of
+from phases.acceptance.checks.code_check import check_code
+from phases.acceptance.events import Events
+from phases.acceptance.exam import exam_of, past_of
+from phases.acceptance.executor import Executor, Outside
+from phases.acceptance.gate_hooks import GateHooks
+from phases.acceptance.hook import COMMAND, Hook
+from phases.acceptance.mounted import HookSetting, mounted
+from phases.acceptance.payload import RunFacts
+from phases.acceptance.points import ACCEPT_GATE
 from phases.agent.begun import untouched_in
-from phases.agent.commands import Commands
-from phases.agent.journal import recorded_rows
-from phases.agent.models.providers import PROVIDERS
-from phases.agent.sandbox.commands import Box, kind_of_sandbox
-from phases.agent.sandbox.installs import environment_in
-from phases.agent.sandbox.snapshots import Snapshot
-from phases.agent.workspace import Workspace
+from phases.agent.session import order_of
+from phases.llm.journal import recorded_rows
+from phases.llm.providers import PROVIDERS
+from phases.sandbox.commands import Box, kind_of_sandbox
+from phases.sandbox.installs import environment_in
+from phases.workspace.commands import Commands
+from phases.workspace.manifest import Manifests, changes
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.task_paths import TaskPaths, task_paths
+from phases.workspace.workspace import Workspace
+from pipeline.base.errors import UsageError
+from pipeline.base.files import make_folder
 from pipeline.cli.hooks_given import ending_of, occasion_of
-from pipeline.errors import UsageError
-from pipeline.files import make_folder
 
 TRIALS = "hooks/tried"
 """The logs of trials, apart from those of runs."""
@@ -66,9 +66,9 @@ class Trial:
     """What the user says of hooks."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> TaskPaths:
         """Where the task keeps what."""
-        return places_in(self.root)
+        return task_paths(self.root)
 
 
 def tried(trial: Trial, hook: Hook) -> dict[str, Any]:

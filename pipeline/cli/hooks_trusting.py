@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.agent.acceptance.configuration.configured import hooks_from
-from phases.agent.acceptance.configuration.pins import ABSENT, UNREADABLE
-from phases.agent.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for, user_scripts
-from phases.agent.acceptance.configuration.trust import read_store, write_trust
-from phases.agent.acceptance.hook import COMMAND, USER, Hook
+from phases.acceptance.configuration.configured import hooks_from
+from phases.acceptance.configuration.pins import ABSENT, UNREADABLE
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for, user_scripts
+from phases.acceptance.configuration.trust import read_store, write_trust
+from phases.acceptance.hook import COMMAND, USER, Hook
+from pipeline.base.errors import UsageError
 from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
 from pipeline.cli.own import own_hooks, settings_file
-from pipeline.contract import Contracts
-from pipeline.errors import UsageError
+from pipeline.engine.contract import Contracts
 
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")

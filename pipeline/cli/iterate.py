@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.files import read_bytes, sha256
 from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.console import tell
 from pipeline.cli.drive import checked_settings, drive
 from pipeline.cli.options import drive_options, flags_of
 from pipeline.cli.reviewer import DECISION, PLAN, REQUESTS, request_change
-from pipeline.errors import PipelineError, UsageError
-from pipeline.files import read_bytes, sha256
-from pipeline.stamps import FINISHED, Stamp
-from pipeline.store import TaskStore
+from pipeline.engine.stamps import FINISHED, Stamp
+from pipeline.engine.store import TaskStore
 
 REVIEW = "plan_review.json"
 _SHOWN = 40
@@ -127,7 +127,7 @@ def _once(show: Callable[[], bool]) -> Callable[[], bool]:
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
     """Tells what is different in the plan on the disk; False while that is the one from before."""
-    from phases.agent.plan_changes import plan_difference
+    from phases.planning.changes import plan_difference
 
     try:
         lines = plan_difference(before, store.load(PLAN))

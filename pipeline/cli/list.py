@@ -6,15 +6,15 @@ import os
 
 import click
 
-from pipeline.catalog import Catalog, Entry, Listing
+from pipeline.base.errors import PipelineError
+from pipeline.base.files import read_bytes
+from pipeline.base.formats import parse_json
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
 from pipeline.cli.console import advise, say_json, table, warn
 from pipeline.cli.program import as_called
-from pipeline.errors import PipelineError
-from pipeline.files import read_bytes
-from pipeline.formats import parse_json
-from pipeline.lock import holder
+from pipeline.engine.catalog import Catalog, Entry, Listing
+from pipeline.engine.lock import holder
 
 
 @click.command("list")

@@ -13,7 +13,7 @@ from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say
 from pipeline.cli.streams import reader_left
-from pipeline.lock import holder
+from pipeline.engine.lock import holder
 
 _POLL = 0.2
 

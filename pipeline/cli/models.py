@@ -10,7 +10,7 @@ import click
 
 from pipeline.cli.assembly import open_model, settings_from
 from pipeline.cli.console import say, say_json, table, tell
-from pipeline.settings import Settings
+from pipeline.engine.settings import Settings
 
 _USES = (("model", ""), ("plan_model", "plan"), ("code_model", "implement"))
 _SMALL = 16
@@ -52,8 +52,8 @@ def _named(settings: Settings) -> dict[str, list[str]]:
 
 
 def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
-    from phases.agent.model import Message, Request, Unsure, opened, window_assumed
-    from phases.agent.models.providers import PROVIDERS
+    from phases.llm.model import Message, Request, Unsure, opened, window_assumed
+    from phases.llm.providers import PROVIDERS
 
     phase = dict(_USES)[uses[0]]
     model = opened(_Named(settings._asdict(), phase))
@@ -94,7 +94,7 @@ class _Named:
 
 
 def _providers(settings: Settings) -> list[dict[str, Any]]:
-    from phases.agent.models.providers import PROVIDERS, key_of, with_settings
+    from phases.llm.providers import PROVIDERS, key_of, with_settings
 
     environment = with_settings(os.environ, settings._asdict())
     return [

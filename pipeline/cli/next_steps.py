@@ -7,11 +7,11 @@ import re
 from shlex import quote
 from typing import Any
 
+from pipeline.base.errors import ContractError
 from pipeline.cli.assembly import command_name, model_for, near
-from pipeline.errors import ContractError
-from pipeline.phase import Phase
-from pipeline.stamps import FINISHED
-from pipeline.store import TaskStore
+from pipeline.engine.phase import Phase
+from pipeline.engine.stamps import FINISHED
+from pipeline.engine.store import TaskStore
 
 Steps = list[tuple[str, str]]
 _RESUME = re.compile(

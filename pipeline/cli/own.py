@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pipeline.contract import Contracts
-from pipeline.errors import UsageError
-from pipeline.settings import user_hooks
+from pipeline.base.errors import UsageError
+from pipeline.engine.contract import Contracts
+from pipeline.engine.settings import user_hooks
 
 
 def config_folder() -> str:
@@ -28,8 +28,8 @@ def own_hooks() -> dict[str, Any]:
     runtime = user_hooks(where)
     if not runtime:
         return {}
-    from phases.agent.acceptance.configuration.configured import HookConfigError, hooks_from
-    from phases.agent.acceptance.hook import USER
+    from phases.acceptance.configuration.configured import HookConfigError, hooks_from
+    from phases.acceptance.hook import USER
 
     contracts = Contracts()
     if wrong := contracts.breach(contracts.schema("hooks.yaml"), runtime):
@@ -46,9 +46,9 @@ def own_prices() -> dict[str, Any]:
     path = os.path.join(config_folder(), "prices.yaml")
     if not os.path.exists(path):
         return {}
-    from pipeline.errors import FormatError
-    from pipeline.files import read_bytes
-    from pipeline.plain_yaml import parse_yaml
+    from pipeline.base.errors import FormatError
+    from pipeline.base.files import read_bytes
+    from pipeline.base.plain_yaml import parse_yaml
 
     try:
         table = parse_yaml(read_bytes(os.path.realpath(path)))

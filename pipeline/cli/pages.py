@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.console import tell
-from pipeline.errors import UsageError
 
 
 def may_write_page(out: str, start: str) -> None:
@@ -16,7 +16,7 @@ def may_write_page(out: str, start: str) -> None:
 
 def write_page(out: str, page: str) -> None:
     """Writes a page, and says so."""
-    from pipeline.files import write_durable
+    from pipeline.base.files import write_durable
 
     write_durable(os.path.abspath(out), page.encode())
     tell(f"wrote {out}")

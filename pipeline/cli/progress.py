@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.cli.console import can_draw, paint, printable, width_of_terminal, wrap
-from pipeline.request import Event
+from pipeline.engine.run_request import Event
 
 _MARKS = {
     "done": "done",

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import PhaseError
 from pipeline.cli.arguments import complete_files
 from pipeline.cli.assembly import settings_from
 from pipeline.cli.console import say, say_json, tell
 from pipeline.cli.pages import may_write_page, write_page
 from pipeline.cli.sources import refuse_unusable
-from pipeline.errors import PhaseError
 
 if TYPE_CHECKING:
-    from pipeline.formats import Markdown
-    from pipeline.settings import Settings
+    from pipeline.base.formats import Markdown
+    from pipeline.engine.settings import Settings
 
 _LISTED = ("sections", "references", "equations", "algorithms", "tables", "figures", "links")
 
@@ -60,10 +60,10 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
 
 def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
-    from phases.paper.arxiv import arxiv_id
-    from phases.paper.intake import Limits, take_in
-    from phases.paper.kinds import LATEX
-    from phases.paper.reading import Unreadable
+    from phases.readers.arxiv import arxiv_id
+    from phases.readers.intake import Limits, take_in
+    from phases.readers.kinds import LATEX
+    from phases.readers.reading import Unreadable
 
     if "://" not in file and arxiv_id(file) is None:
         refuse_unusable(os.path.abspath(file), settings, command="read")
@@ -82,9 +82,9 @@ def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
 
 
 def _read(file: str, kind: str, path: str, password: str | None) -> Markdown:
-    from phases.paper.apart import read_apart
-    from phases.paper.markdown import paper_document
-    from phases.paper.reading import OK, cure
+    from phases.readers.markdown import paper_document
+    from phases.readers.reader_subprocess import read_apart
+    from phases.readers.reading import OK, cure
 
     reading = read_apart(kind, path, password, environment=os.environ)
     if reading.verdict != OK:
@@ -93,13 +93,13 @@ def _read(file: str, kind: str, path: str, password: str | None) -> Markdown:
 
 
 def _outline(paper: Markdown) -> dict[str, Any]:
-    from phases.paper.outline import outline_of
+    from phases.readers.outline import outline_of
 
     return outline_of(paper)
 
 
 def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, out: str) -> None:
-    from phases.paper.preview import pictures_of, preview_of
+    from phases.readers.preview import pictures_of, preview_of
 
     may_write_page(out, _PAGE_START)
     pictures = pictures_of(path, password, os.environ) if kind == "pdf" else {}

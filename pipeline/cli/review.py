@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pipeline.base.errors import UsageError
+from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import advise, say, say_json, tell
@@ -17,9 +19,7 @@ from pipeline.cli.reviewer import (
     request_change,
     write_decision,
 )
-from pipeline.errors import UsageError
-from pipeline.files import read_bytes
-from pipeline.store import TaskStore
+from pipeline.engine.store import TaskStore
 
 
 @click.command("review")

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import ContractError, InputsChanged, Paused, Rejected
+from pipeline.base.files import make_folder, read_bytes, sha256, write_durable
+from pipeline.base.logs import timestamp
 from pipeline.cli.assembly import command_name, is_served, model_for
 from pipeline.cli.console import in_terminal, say, tell, warn
-from pipeline.errors import ContractError, InputsChanged, Paused, Rejected
-from pipeline.files import make_folder, read_bytes, sha256, write_durable
-from pipeline.logs import timestamp
-from pipeline.phase import Decision
-from pipeline.store import TaskStore
+from pipeline.engine.phase import Decision
+from pipeline.engine.store import TaskStore
 
 PLAN = "initial_plan.txt"
 DECISION = "plan_decision.json"
@@ -105,7 +105,7 @@ def edit_plan(store: TaskStore) -> bool:
 
 def note_packages(store: TaskStore) -> list[str]:
     """One line, or none: the packages of the plan that are not installed, and how they are."""
-    from phases.agent.packages import ALLOW, describe_missing, missing_packages
+    from phases.workspace.packages import ALLOW, describe_missing, missing_packages
 
     if store.load("task.json")["settings"]["install"] == "allowed":
         return []

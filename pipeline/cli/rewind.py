@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
 from pipeline.cli.console import advise, say, say_json, table, warn
-from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from phases.agent.endings import Refusal
-    from phases.agent.rewinding import Rewound
-    from pipeline.settings import Settings
-    from pipeline.store import TaskStore
+    from phases.agent.rewind import Rewound
+    from phases.workspace.rejected_snapshots import Refusal
+    from pipeline.engine.settings import Settings
+    from pipeline.engine.store import TaskStore
 
 PHASE = "implement"
 _PLAN = "initial_plan.txt"
@@ -46,11 +46,11 @@ def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json
 
 
 def _list(store: TaskStore, *, as_json: bool) -> int:
-    from phases.agent.assignment import places_in
-    from phases.agent.endings import refusals_in
-    from phases.agent.rewinding import cut_off
+    from phases.agent.rewind import cut_off
+    from phases.workspace.rejected_snapshots import refusals_in
+    from phases.workspace.task_paths import task_paths
 
-    places = places_in(store.root)
+    places = task_paths(store.root)
     refusals, unfinished = refusals_in(places), cut_off(places)
     if as_json:
         say_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
@@ -99,11 +99,11 @@ def _as_json(refusal: Refusal) -> dict[str, Any]:
 
 
 def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool) -> int:
-    from phases.agent.assignment import places_in
-    from phases.agent.rewinding import cut_off, refusal_of, rewound
-    from pipeline.logs import story, task_log
+    from phases.agent.rewind import cut_off, refusal_of, rewound
+    from phases.workspace.task_paths import task_paths
+    from pipeline.base.logs import story, task_log
 
-    places = places_in(store.root)
+    places = task_paths(store.root)
     with store.writing() as left:
         if left:
             warn(left)
@@ -123,7 +123,7 @@ def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
     """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
-    from phases.agent.endings import journal_lines
+    from phases.workspace.rejected_snapshots import journal_lines
 
     phase, name = store.graph.find(PHASE), command_name(store)
     header = next((row for _, row in journal_lines(journal)), None)
@@ -155,10 +155,10 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
 
 def _tell_of_it(store: TaskStore, settings: Settings, done: Rewound) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
-    from pipeline.catalog import Catalog
     from pipeline.cli.seal import make_key
     from pipeline.cli.vouched import in_force
-    from pipeline.report import EXIT_CODES, PAUSED, Outcome, build_report
+    from pipeline.engine.catalog import Catalog
+    from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
 
     task = store.load("task.json")
     make_key()

@@ -7,14 +7,14 @@ from collections.abc import Collection
 
 import click
 
-from pipeline.catalog import Catalog
+from pipeline.base.errors import TaskBusy, UsageError
+from pipeline.base.files import failure, sync_folder
 from pipeline.cli.arguments import complete_tasks, tasks_dir_option
 from pipeline.cli.assembly import is_task, near, settings_from
 from pipeline.cli.begin import UNFINISHED
 from pipeline.cli.console import in_terminal, say, tell
-from pipeline.errors import TaskBusy, UsageError
-from pipeline.files import failure, sync_folder
-from pipeline.lock import holder, locked
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.lock import holder, locked
 
 
 @click.command("rm")

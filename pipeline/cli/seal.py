@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from pipeline.base.errors import StorageError
 from pipeline.cli.own import config_folder
-from pipeline.errors import StorageError
 
 SEAL = "2:"
 """What a seal begins with. One of an earlier version does not, and was on folders, services and open doors alone."""
@@ -58,7 +58,7 @@ def _seal(task: Mapping[str, Any], *, make: bool) -> str | None:
 
 def _key(*, make: bool) -> bytes | None:
     """The user's key; None where there is none, or none can be kept."""
-    from pipeline.files import read_bytes, write_durable
+    from pipeline.base.files import read_bytes, write_durable
 
     path = os.path.join(config_folder(), _KEY)
     try:

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.console import say, say_json
-from pipeline.errors import UsageError
-from pipeline.phase import is_placeholder
-from pipeline.store import TaskStore
+from pipeline.engine.phase import is_placeholder
+from pipeline.engine.store import TaskStore
 
 _INDEX = "indexes/index.json"
 
@@ -34,7 +34,7 @@ def search_command(
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    from phases.reference.search.answers import answers_to
+    from phases.references.search.answers import answers_to
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     found = [answer._asdict() for answer in answers_to(store.root, _index(store), query, repository, limit)]

@@ -6,13 +6,13 @@ import os
 
 import click
 
+from pipeline.base.errors import UsageError
+from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import complete_documents, task_argument, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import say, say_json
-from pipeline.errors import UsageError
-from pipeline.files import read_bytes
-from pipeline.settings import did_you_mean
-from pipeline.store import TaskStore
+from pipeline.engine.settings import did_you_mean
+from pipeline.engine.store import TaskStore
 
 SHORT = {
     "plan": "initial_plan.txt",

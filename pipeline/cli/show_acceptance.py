@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.acceptance.stop_reasons import ACCEPTED, EXHAUSTED
-from phases.agent.acceptance.story import attempts_of, lines_of
-from phases.agent.assignment import places_in
-from phases.agent.journal import recorded_rows
+from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED
+from phases.acceptance.story import attempts_of, lines_of
+from phases.llm.journal import recorded_rows
+from phases.workspace.task_paths import task_paths
+from pipeline.base.errors import PhaseError
 from pipeline.cli.assembly import command_name
 from pipeline.cli.console import advise, say, say_json
-from pipeline.errors import PhaseError
-from pipeline.lock import holder
-from pipeline.stamps import DONE
-from pipeline.store import TaskStore
+from pipeline.engine.lock import holder
+from pipeline.engine.stamps import DONE
+from pipeline.engine.store import TaskStore
 
 _DOCUMENT = "acceptance.json"
 _FINAL = ("stop_reason", "verified", "why_not", "tree_sha256", "max_continues", "refused_todo_changes")
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 def show_acceptance(store: TaskStore, *, as_json: bool) -> None:
     """Prints it. Raises PhaseError for a damaged journal."""
-    path = places_in(store.root).journal
+    path = task_paths(store.root).journal
     rows = recorded_rows(path)[1:]
     attempts, lines = _story(path, rows)
     stamp = store.stamps.get("09")

@@ -6,9 +6,9 @@ import os
 import sys
 from shlex import quote
 
+from pipeline.base.errors import PipelineError, UsageError
 from pipeline.cli.assembly import is_task, near
-from pipeline.errors import PipelineError, UsageError
-from pipeline.settings import Settings
+from pipeline.engine.settings import Settings
 
 _MOST = 3
 
@@ -18,8 +18,8 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
     if not os.path.lexists(source):
         raise UsageError(f"{near(source)} is not there{_similar(source)}{_task(source, settings)}")
     if os.path.isdir(source):
-        from phases.paper.reading import SeveralPapers
-        from phases.paper.sources import source_on_disk
+        from phases.readers.reading import SeveralPapers
+        from phases.readers.sources import source_on_disk
 
         try:
             source_on_disk(source, sys.maxsize)

@@ -10,10 +10,10 @@ from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
 from pipeline.cli.console import paint, put, say, say_json, table, wrap
 from pipeline.cli.vouched import in_force
-from pipeline.lock import holder
-from pipeline.request import Run, stale_phases
-from pipeline.stamps import RUNNING, Stamp
-from pipeline.store import TaskStore
+from pipeline.engine.lock import holder
+from pipeline.engine.run_request import Run, stale_phases
+from pipeline.engine.stamps import RUNNING, Stamp
+from pipeline.engine.store import TaskStore
 
 
 @click.command("status")

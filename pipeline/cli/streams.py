@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from pipeline.base.files import failure
 from pipeline.cli.console import complain
-from pipeline.files import failure
 
 
 class _BestEffort(io.FileIO):

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import ContractError, UsageError
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, near, open_task, settings_from
 from pipeline.cli.console import advise, complain, say, say_json, warn
 from pipeline.cli.pages import may_write_page, write_page
-from pipeline.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
-    from phases.agent.supervision_view.files import Check
-    from phases.agent.supervision_view.view import View
-    from pipeline.store import TaskStore
+    from phases.pages.supervisor.files import Check
+    from phases.pages.supervisor.view import View
+    from pipeline.engine.store import TaskStore
 
 _MOST_TOLD = 5
 
@@ -73,7 +73,7 @@ def _show(store: TaskStore, view: View, html: str | None, *, as_json: bool) -> i
             + (" (a takeover is asked for)" if view.take_over_asked else "")
         )
     else:
-        from phases.agent.supervision_view.text import text_of
+        from phases.pages.supervisor.text import text_of
 
         for line in text_of(view):
             say(line)
@@ -89,8 +89,8 @@ def _tell_damage(view: View) -> int:
 
 
 def _as_json(view: View) -> dict[str, Any]:
-    from phases.agent.supervision.records import to_json
-    from phases.agent.supervision_view.rows import rows_of
+    from phases.pages.supervisor.rows import rows_of
+    from phases.supervision.records import to_json
 
     return {
         "task": view.task,
@@ -110,8 +110,8 @@ def _as_json(view: View) -> dict[str, Any]:
 
 
 def _view(store: TaskStore) -> View:
-    from phases.agent.supervision_view.view import read_view
-    from pipeline.lock import holder
+    from phases.pages.supervisor.view import read_view
+    from pipeline.engine.lock import holder
 
     return read_view(store.root, store.id, _check(store), running=holder(store.root) is not None)
 
@@ -123,8 +123,8 @@ def _check(store: TaskStore) -> Check:
 
 def _show_config(store: TaskStore) -> int:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
-    from phases.agent.supervision.records import to_json
-    from phases.agent.supervision_view.view import read_config
+    from phases.pages.supervisor.view import read_config
+    from phases.supervision.records import to_json
 
     config, wrong = read_config(store.root, _check(store))
     if wrong:
@@ -135,10 +135,10 @@ def _show_config(store: TaskStore) -> int:
 
 def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
     """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
-    from phases.agent.supervision_view.files import FOLDER, TAKE_OVER
-    from pipeline.files import make_folder, write_durable
-    from pipeline.formats import dump_json
-    from pipeline.logs import timestamp
+    from phases.pages.supervisor.files import FOLDER, TAKE_OVER
+    from pipeline.base.files import make_folder, write_durable
+    from pipeline.base.formats import dump_json
+    from pipeline.base.logs import timestamp
 
     asked = {"at": timestamp()}
     make_folder(store.path(FOLDER))
@@ -206,7 +206,7 @@ def _replayed(store: TaskStore) -> tuple[list[str], int]:
 
 
 def _write_page(view: View, out: str) -> None:
-    from phases.agent.supervision_view.page import PAGE_START, page_of
+    from phases.pages.supervisor.page import PAGE_START, page_of
 
     may_write_page(out, PAGE_START)
     write_page(out, page_of(view))

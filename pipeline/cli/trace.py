@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, newest, open_task, settings_from
 from pipeline.cli.console import say, say_json, warn
 from pipeline.cli.pages import may_write_page, write_page
-from pipeline.errors import UsageError
-from pipeline.settings import did_you_mean
+from pipeline.engine.settings import did_you_mean
 
 if TYPE_CHECKING:
-    from phases.agent.trace import Place
-    from phases.agent.workspace import Workspace
-    from pipeline.store import TaskStore
+    from phases.acceptance.checks.traceability import Place
+    from phases.workspace.workspace import Workspace
+    from pipeline.engine.store import TaskStore
 
 _STATUSES = ("implemented", "stubbed", "missing")
 _LONGEST_TEXT = 200
@@ -70,8 +70,8 @@ def _traced(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
     """The code as it is now, and what of it names a requirement."""
-    from phases.agent.trace import all_places
-    from phases.agent.workspace import Workspace
+    from phases.acceptance.checks.traceability import all_places
+    from phases.workspace.workspace import Workspace
 
     if not os.path.isdir(store.path("generate_code")):
         return None, []
@@ -81,7 +81,7 @@ def _code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, lis
 
 def _joined(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
-    from phases.agent.trace import difference
+    from phases.acceptance.checks.traceability import difference
 
     planned = {row["id"]: row for row in plan["requirements"]}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
@@ -138,7 +138,7 @@ def _show_row(row: dict[str, Any], text: str) -> None:
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
     """A requirement, and below it the lines that it is met by."""
-    from phases.agent.trace import lines_of
+    from phases.acceptance.checks.traceability import lines_of
 
     _show_row(row, row["text"])
     own = [place for place in places if place.identifier == row["id"]]
@@ -152,7 +152,7 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
 
 
 def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
-    from phases.agent.trace_page import PAGE_START, Traced, page_of
+    from phases.pages.trace_page import PAGE_START, Traced, page_of
 
     may_write_page(out, PAGE_START)
     workspace, places = code

@@ -12,16 +12,16 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pipeline.catalog import NAME as CATALOG
-from pipeline.catalog import Catalog
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.logs import timestamp
 from pipeline.cli.assembly import command_name, effective
 from pipeline.cli.own import config_folder
 from pipeline.cli.seal import SEAL, day_of_key, is_sealed
-from pipeline.errors import PipelineError, UsageError
-from pipeline.logs import timestamp
-from pipeline.phase import TYPED
-from pipeline.settings import Settings
-from pipeline.store import TaskStore
+from pipeline.engine.catalog import NAME as CATALOG
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.phase import TYPED
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 _OLD_KEY = "task-key"
 _NAMED = ("references", "mirror", "lookup")
@@ -83,8 +83,8 @@ def refuse_own_folders(values: Mapping[str, Any], code_base: str) -> None:
     """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
     if not (values["references"] or values["mirror"]):
         return
-    from phases.reference.fetch.apart import refuse_own
-    from phases.reference.fetch.values import Rules
+    from phases.references.fetch.apart import refuse_own
+    from phases.references.fetch.values import Rules
 
     refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
 
@@ -175,7 +175,7 @@ def _folder(name: str, path: str) -> str:
         why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
-        from phases.reference.fetch.folders import refuse_useless
+        from phases.references.fetch.folders import refuse_useless
 
         refuse_useless(path)
     return os.path.abspath(path) if path else ""
@@ -184,7 +184,7 @@ def _folder(name: str, path: str) -> str:
 def _lookup(setting: str) -> str:
     if not setting:
         return ""
-    from phases.reference.lookup.opening import open_lookups
+    from phases.references.lookup.opening import open_lookups
 
     parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
     absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)

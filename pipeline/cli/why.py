@@ -9,7 +9,7 @@ from pipeline.cli.assembly import mode_of, open_task, settings_from
 from pipeline.cli.console import say, say_json
 from pipeline.cli.status import plain_run
 from pipeline.cli.vouched import in_force
-from pipeline.request import stale_phases
+from pipeline.engine.run_request import stale_phases
 
 
 @click.command("why")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import NONE, kind_of_sandbox
-from pipeline.plain_yaml import dump_yaml
+from phases.sandbox.commands import NONE, kind_of_sandbox
+from pipeline.base.plain_yaml import dump_yaml
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 from tests.drills.looping import RIGHT, Turn, looping

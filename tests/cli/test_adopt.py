@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.cli.seal import is_sealed
 from pipeline.cli.vouched import in_force
-from pipeline.settings import Settings
+from pipeline.engine.settings import Settings
 from tests.papers import PAPER, ROOT, Command, paper
 
 SECRET = "aws_secret_access_key = 'sk-very-secret'\n"
@@ -127,7 +127,7 @@ def test_what_input_json_names_outside_of_the_task_is_not_read(
 def test_a_state_that_names_a_file_outside_has_it_removed_by_nobody(
     victim: Command, secret: Path, tmp_path: Path
 ) -> None:
-    from pipeline.files import sha256
+    from pipeline.base.files import sha256
 
     task = stranger_task(tmp_path)
     written = {"../../home/.aws/credentials.md": sha256(secret.read_bytes())}

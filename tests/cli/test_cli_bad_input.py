@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from phases.paper.kinds import kind_of
+from phases.readers.kinds import kind_of
 from tests.papers import SHARED, Command, good_pdf, pdf, scan
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 858165\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.settings import SECRET
+from pipeline.engine.settings import SECRET
 from tests.llm_server import LlmServer, Says, Status, always, error_body
 from tests.papers import PAPER, Command, in_terminal, paper, read
 

@@ -14,7 +14,7 @@ from tests.toys import write_toys
 
 SLEEPS = '''"""A toy that says that it runs, and then sleeps."""
 import os, time
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 def run(inputs, ctx):
     open(os.path.join(ctx.paths.root, "it_runs"), "w").close()
     time.sleep(60)

@@ -9,27 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.contract import Contracts
-from pipeline.state import read_state
+from pipeline.engine.contract import Contracts
+from pipeline.engine.state import read_state
 from tests.papers import PAPER, Command, paper
 from tests.toys import toy_name, write_toy, write_toys
 
 BUG = '''"""A toy with a bug."""
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 def run(inputs, ctx):
     raise ValueError("an unlucky number")
 PHASE = Phase(number="{number}", name="{name}", reads={reads}, writes=("{name}.json",), run=run{more})
 '''
 GIVES_UP = '''"""A toy that gives up."""
-from pipeline.errors import PhaseError
-from pipeline.phase import Phase
+from pipeline.base.errors import PhaseError
+from pipeline.engine.phase import Phase
 def run(inputs, ctx):
     raise PhaseError("the well is dry; dig another one")
 PHASE = Phase(number="{number}", name="{name}", reads={reads}, writes=("{name}.json",), run=run{more})
 '''
 SLEEPS = '''"""A toy that says that it runs, and then sleeps."""
 import os, time
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 def run(inputs, ctx):
     open(os.path.join(ctx.paths.root, "it_runs"), "w").close()
     time.sleep(60)

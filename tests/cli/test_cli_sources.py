@@ -641,5 +641,5 @@ def test_no_child_process_shows_the_password_on_its_command_line(command: Comman
                         seen.append(words)
         process.communicate()
     assert process.returncode == 5
-    assert any(b"phases.paper.child" in words for words in seen), "the child was seen"
+    assert any(b"phases.readers.reader_worker" in words for words in seen), "the child was seen"
     assert [words for words in seen if WORD.encode() in words] == []

@@ -17,8 +17,8 @@ from tests.papers import PAPER, SECONDS, Command, Ended, command_line
 from tests.toys import write_toy, write_toys
 
 GIVES_UP = '''"""A toy that gives up."""
-from pipeline.errors import PhaseError
-from pipeline.phase import Phase
+from pipeline.base.errors import PhaseError
+from pipeline.engine.phase import Phase
 def run(inputs, ctx):
     raise PhaseError("the well is dry; dig another one")
 PHASE = Phase(number="{number}", name="{name}", reads={reads}, writes=("{name}.json",), run=run{more})

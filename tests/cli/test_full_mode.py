@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from phases.reference.values import count_fetched
+from phases.references.values import count_fetched
 from tests.papers import HANGS, Command, Ended, command_line, paper
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")

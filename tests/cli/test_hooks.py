@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import probe
-from pipeline.lock import locked
+from phases.sandbox.commands import probe
+from pipeline.engine.lock import locked
 from tests.papers import HANGS, Command, Ended, in_terminal, paper
 
 HOSTILE = "\x1b]0;owned\x07\u202e"

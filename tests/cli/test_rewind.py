@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.assignment import places_in
-from phases.agent.endings import keep_ending, refusals_in
-from phases.agent.model import Reply, reply_to_json
-from pipeline.lock import locked
+from phases.llm.model import Reply, reply_to_json
+from phases.workspace.rejected_snapshots import keep_ending, refusals_in
+from phases.workspace.task_paths import task_paths
+from pipeline.engine.lock import locked
 from tests.agents import write
 from tests.papers import HANGS, Command, paper
 
@@ -37,7 +37,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for arguments, most in ((begin, 1), (("resume", "paper"), 3), (("resume", "paper"), 5), (("resume", "paper"), 99)):
         ended = command(*arguments, "--max-turns", str(most))
         codes.append(ended.code)
-        places = places_in(str(command.task("paper")))
+        places = task_paths(str(command.task("paper")))
         newest = refusals_in(places)[-1]
         assert keep_ending(places, newest.number, newest.tree), ended.err
     assert codes == [5, 5, 5, 3]

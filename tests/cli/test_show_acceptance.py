@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import NONE, kind_of_sandbox
-from pipeline.lock import locked
+from phases.sandbox.commands import NONE, kind_of_sandbox
+from pipeline.engine.lock import locked
 from tests.drills import looping, scenes
 from tests.papers import Command, paper
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.library import files_shown
+from phases.agent.reference_context import files_shown
 from tests.cli.test_accepted_runs import DONE, WRITES
 from tests.drills.ground import Ended, Ground
 from tests.drills.looping import Turn, looping

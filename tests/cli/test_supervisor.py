@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.supervision.config import Config
-from phases.agent.supervision.records import to_json
-from pipeline.contract import Contracts
+from phases.supervision.config import Config
+from phases.supervision.records import to_json
+from pipeline.engine.contract import Contracts
 from tests.papers import Command, paper
 from tests.supervised import SNAPSHOT, checkpoint, graph, report, takeover_log, write_files
 

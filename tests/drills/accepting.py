@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phases.agent.model import Reply, ToolCall, reply_to_json
+from phases.llm.model import Reply, ToolCall, reply_to_json
 from tests.drills import scenes
 from tests.drills.ground import Ground
 from tests.drills.looping import RIGHT, Turn

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from phases.agent.model import Reply, ToolCall, reply_to_json
+from phases.llm.model import Reply, ToolCall, reply_to_json
 from tests.drills import scenes
 from tests.drills.ground import Ground
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phases.agent.model import Reply, ToolCall, reply_to_json
+from phases.llm.model import Reply, ToolCall, reply_to_json
 from tests.drills.ground import Ground
 from tests.llm_server import Answer, Call, Says, Status, error_body
 from tests.toys import STEP, schema_of, toy_name, write_toy, write_toys
 
 _FOLDER = '''"""Toy phase {number}, which writes a folder."""
 
-from pipeline.phase import Phase, manifest
+from pipeline.engine.phase import Phase, manifest
 
 
 def run(inputs, ctx):
@@ -33,7 +33,7 @@ _WAITING = '''"""Toy phase {number}, which says that it began, and waits to be l
 import pathlib
 import time
 
-from pipeline.phase import Phase
+from pipeline.engine.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)
 
@@ -55,8 +55,8 @@ _COMMANDING = '''"""Toy phase {number}, whose command runs for ever, the first t
 import os
 import pathlib
 
-from phases.agent.sandbox.commands import OFF, Box, run_in
-from pipeline.phase import Phase
+from phases.sandbox.commands import OFF, Box, run_in
+from pipeline.engine.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from phases.agent.sandbox.commands import kind_of_sandbox
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills.accepting import CLAIMS, REFUSALS, Bench, refused_twice
 from tests.drills.aftermath import last_words
 from tests.drills.faults import launched

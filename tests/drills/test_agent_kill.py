@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import kind_of_sandbox
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
 from tests.drills.aftermath import last_words, shares
 from tests.drills.faults import Call, call_with, calls_of, launched, need_strace

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import BUBBLEWRAP, LANDLOCK, probe_of
+from phases.sandbox.commands import BUBBLEWRAP, LANDLOCK, probe_of
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.drills.ground import Ended, Ground, until
@@ -516,7 +516,7 @@ def assert_in_control(ground: Ground, kind: str) -> None:
 
 
 def _planned(ground: Ground) -> list[dict[str, Any]]:
-    from pipeline.contract import Contracts
+    from pipeline.engine.contract import Contracts
 
     plan = Contracts().parse("initial_plan.txt", (ground.task / "initial_plan.txt").read_bytes(), writer="the run")
     return list(plan["file_structure"])

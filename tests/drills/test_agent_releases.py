@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.sandbox.commands import kind_of_sandbox
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.llm_server import Answer, LlmServer, Says, Status
@@ -23,7 +23,7 @@ if kind_of_sandbox("required") == "none":
 RELEASE = """\
 try:
     from phases.agent import explore, prompt
-    from phases.agent.planner import prompt as planning
+    from phases.planning.model import prompt as planning
     from phases.agent.tools.toolbox import Toolbox
 except ImportError:
     pass  # another Python than the run's

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.catalog import Catalog
-from pipeline.graph import GIVEN
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.graph import GIVEN
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.contract import BUILT_IN
+from pipeline.engine.contract import BUILT_IN
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 from tests.drills.trees import differences, tree_of

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.web.addresses import refusal
-from pipeline.web.fetch import DownloadError, Limits, fetch
+from pipeline.base.http.addresses import refusal
+from pipeline.base.http.fetch import DownloadError, Limits, fetch
 from tests.strategies import QUICK
 from tests.web import Script, floods, head, says, sends, serving
 
@@ -33,8 +33,8 @@ MANY = settings(QUICK, max_examples=1500)
 
 DOWNLOAD = """\
 import json, resource, sys
-from pipeline.web.fetch import Limits, fetch
-from pipeline.errors import PipelineError
+from pipeline.base.http.fetch import Limits, fetch
+from pipeline.base.errors import PipelineError
 url, to, most, seconds = sys.argv[1:]
 try:
     fetched = fetch(url, to, Limits(int(most), float(seconds), 5), private=True, sleep=lambda pause: None)
@@ -98,7 +98,7 @@ SPELLINGS = [
 ]  # fmt: skip
 IN_A_NETWORK_OF_ITS_OWN = """\
 import json, socket, subprocess, sys, tempfile, threading
-from pipeline.web.fetch import DownloadError, Limits, fetch
+from pipeline.base.http.fetch import DownloadError, Limits, fetch
 planted, spellings = json.loads(sys.argv[1])
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 for address in planted:

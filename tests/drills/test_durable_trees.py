@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.sandbox.commands import kind_of_sandbox
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
 from tests.drills.faults import Call, calls_of
 from tests.drills.ground import Ground

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.acceptance.commands.outputs import MOST_KEPT
-from phases.agent.acceptance.commands.process import Launch, Ran, run_process
+from phases.acceptance.commands.outputs import MOST_KEPT
+from phases.acceptance.commands.process import Launch, Ran, run_process
 from tests.papers import ROOT
 
 MARK = "HOOK_UNDER_TEST"
@@ -42,8 +42,8 @@ KINDS = {
 
 INTERRUPTED = """
 import os, random, signal, sys
-from phases.agent.acceptance.commands.process import Launch, run_process
-from pipeline.errors import Interrupted
+from phases.acceptance.commands.process import Launch, run_process
+from pipeline.base.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, SYSTEM, left_behind
 
 def stop(number, frame):

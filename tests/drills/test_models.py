@@ -18,13 +18,13 @@ from types import FrameType
 
 import pytest
 
-from phases.agent.model import Message, Model, Request
-from phases.agent.models.connection import Waits
-from phases.agent.models.drafts import LARGEST_REPLY
-from phases.agent.models.opening import Access
-from phases.agent.models.providers import PROVIDERS
-from phases.agent.models.served import Timing, open_served
-from pipeline.errors import Interrupted
+from phases.llm.access import Access
+from phases.llm.adapters.connection import Waits
+from phases.llm.adapters.reply_builder import LARGEST_REPLY
+from phases.llm.model import Message, Model, Request
+from phases.llm.providers import PROVIDERS
+from phases.llm.server_model import Timing, open_served
+from pipeline.base.errors import Interrupted
 from tests.llm_server import Call, LlmServer, Raw, Says, always, anthropic_events, openai_chunks
 from tests.papers import HANGS, ROOT
 from tests.web import floods, head, sends, serving
@@ -189,10 +189,10 @@ def test_a_server_that_takes_the_connection_and_is_silent_is_no_server(wire: str
 
 PROGRAM = """
 import json, os, sys
-from phases.agent.model import Message, Request
-from phases.agent.models.opening import Access
-from phases.agent.models.providers import provider_of
-from phases.agent.models.served import open_served
+from phases.llm.model import Message, Request
+from phases.llm.access import Access
+from phases.llm.providers import provider_of
+from phases.llm.server_model import open_served
 model = open_served(sys.argv[1], provider_of(sys.argv[1]), Access(base_url=sys.argv[2], environment=os.environ))
 reply = model.ask(Request((Message("user", "hello"),)))
 sys.stdout.write(json.dumps([reply.outcome, reply.text, reply.detail]))

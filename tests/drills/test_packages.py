@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.model import Reply, reply_to_json
-from phases.agent.sandbox.commands import BUBBLEWRAP, kind_of_sandbox
+from phases.llm.model import Reply, reply_to_json
+from phases.sandbox.commands import BUBBLEWRAP, kind_of_sandbox
 from tests.agents import write
 from tests.papers import Command, Ended, paper
 from tests.wheels import wheel

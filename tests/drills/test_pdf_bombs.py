@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.paper.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK
+from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK
 from tests.bombs import BOMBS, LONGER, MEMORY_MIB, SECONDS, Bomb, explode, processes_with, scattered_letters
 from tests.papers import Command
 

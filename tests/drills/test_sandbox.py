@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.sandbox.commands import BUBBLEWRAP, LANDLOCK, Box, Limits, probe_of, run_in
+from phases.sandbox.commands import BUBBLEWRAP, LANDLOCK, Box, Limits, probe_of, run_in
 from tests.papers import HANGS
 
 pytestmark = pytest.mark.drill

@@ -12,27 +12,28 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 
 from canned import OUTPUT, TEXT, TURNS, Clock
 
-from phases.agent.accepting import acceptance_of
-from phases.agent.asking import Conversation
-from phases.agent.assignment import Assignment, places_in
+from phases.agent.acceptance_setup import acceptance_of
+from phases.agent.agent_state import Run, Todos
+from phases.agent.assignment import Assignment
 from phases.agent.begun import Begun
-from phases.agent.commands import Commands
-from phases.agent.hands import Hands, Watched
-from phases.agent.journal import Journal
 from phases.agent.kernel_setting import wanted
-from phases.agent.ledger import Ledger
 from phases.agent.loop import work
 from phases.agent.memory import Memory
-from phases.agent.model import Check, Reply, Request, ToolCall
-from phases.agent.run import Run, Todos
-from phases.agent.sandbox.commands import NONE, Box
-from phases.agent.sandbox.snapshots import Snapshot
-from phases.agent.supervising import supervise
+from phases.agent.supervisor_setup import supervise
+from phases.agent.tool_runner import Hands, Watched
 from phases.agent.tools.notes import Notes
 from phases.agent.tools.tool import Tool, closed
 from phases.agent.tools.toolbox import Toolbox
-from phases.agent.workspace import Workspace
-from pipeline.contract import Contracts
+from phases.llm.conversation import Conversation
+from phases.llm.journal import Journal
+from phases.llm.ledger import Ledger
+from phases.llm.model import Check, Reply, Request, ToolCall
+from phases.sandbox.commands import NONE, Box
+from phases.workspace.commands import Commands
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.task_paths import task_paths
+from phases.workspace.workspace import Workspace
+from pipeline.engine.contract import Contracts
 
 CLOCK = Clock()
 PLAN = {
@@ -70,7 +71,7 @@ def main() -> None:
     os.mkdir(f"{folder}/logs")
     mode = sys.argv[2] if len(sys.argv) > 2 else "off"
     work_in = Assignment(
-        PLAN, "0" * 64, places_in(folder), NONE, {"max_turns": 0}, Contracts().breach, dict, dict, 1, supervisor=mode
+        PLAN, "0" * 64, task_paths(folder), NONE, {"max_turns": 0}, Contracts().breach, dict, dict, 1, supervisor=mode
     )
     places, notes, model = work_in.places, Notes(), Canned()
     workspace, ledger = Workspace(places.workspace), Ledger(places.ledger, {})

@@ -8,8 +8,8 @@ from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
-from phases.agent.tools.shown import escaped
-from pipeline.files import sha256
+from pipeline.base.files import sha256
+from pipeline.base.text_escaping import escaped
 
 _MOST_WORK = 50_000_000
 _NEAR_LINES = 8

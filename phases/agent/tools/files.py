@@ -7,11 +7,11 @@ from typing import Any
 
 from phases.agent.tools.edit import NoEdit, Replacement, edited, text_before
 from phases.agent.tools.notes import Notes
-from phases.agent.tools.shown import LARGEST_ANSWER, escaped
-from phases.agent.tools.syntax import fault_of, may_be_empty
 from phases.agent.tools.tool import Acted, Tool, ToolError, closed
-from phases.agent.workspace import Workspace
-from pipeline.files import sha256
+from phases.workspace.syntax import fault_of, may_be_empty
+from phases.workspace.workspace import Workspace
+from pipeline.base.files import sha256
+from pipeline.base.text_escaping import LARGEST_ANSWER, escaped
 
 MOST_LINES, LONGEST_LINE = 2000, 2000
 _ROOM = LARGEST_ANSWER - 400

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 
-from phases.agent.library import Excerpt, Library
-from phases.agent.tools.shown import one_line
+from phases.agent.reference_context import Excerpt, Library
 from phases.agent.tools.tool import Acted, Tool, ToolError, closed
-from pipeline.errors import PipelineError
+from pipeline.base.errors import PipelineError
+from pipeline.base.text_escaping import one_line
 
 MOST_HITS, MOST_LINES, LONGEST_ANSWER = 10, 400, 40_000
 """Hits, lines of a file that is read on in, and characters of excerpts in one answer."""

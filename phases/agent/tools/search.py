@@ -11,7 +11,7 @@ from typing import Any
 
 from phases.agent.tools.patterns import NoPattern, matching
 from phases.agent.tools.tool import Tool, ToolError, closed
-from phases.agent.workspace import Workspace, WorkspaceError
+from phases.workspace.workspace import Workspace, WorkspaceError
 
 MOST_PATHS, MOST_MATCHES, SECONDS = 500, 300, 10
 LARGEST_SEARCH = 16 * 1024 * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from phases.agent.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES
-from phases.agent.acceptance.todo_list.todo_fields import (
+from phases.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES
+from phases.acceptance.todo_list.todo_fields import (
     EXECUTORS,
     LONGEST,
     LONGEST_ID,
@@ -16,9 +16,9 @@ from phases.agent.acceptance.todo_list.todo_fields import (
     NOT_KEPT,
     PRIORITIES,
 )
-from phases.agent.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, applied
-from phases.agent.tools.shown import one_line
+from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, applied
 from phases.agent.tools.tool import Tool, ToolError, closed
+from pipeline.base.text_escaping import one_line
 
 _MARKS = {
     "pending": "[ ]",

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phases.agent.model import ToolCall
-from phases.agent.tools.shown import bounded, escaped, one_line
 from phases.agent.tools.tool import Acted, Tool, ToolError
-from phases.agent.workspace import LARGEST_FILE, WorkspaceError
+from phases.llm.model import ToolCall
+from phases.workspace.workspace import LARGEST_FILE, WorkspaceError
+from pipeline.base.text_escaping import bounded, escaped, one_line
 
 MOST_CHARACTERS = 2 * LARGEST_FILE
 """Of all arguments together. A file as long as a file may be fits, however it is escaped."""

@@ -1,0 +1,230 @@
+"""The chain: a claim that the work is done meets the hooks, then the gate. Each step is a row of the journal, so a run that was
+cut off goes on in the middle of it, and a hook that gave its verdict on a tree is not asked again about that tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from phases.acceptance.decision import Claim, Standing, decide
+from phases.acceptance.events import Events
+from phases.acceptance.exam import BASE, PINS, Exam
+from phases.acceptance.executor import fitting
+from phases.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
+from phases.acceptance.hook import ALWAYS, INTERNAL, PASS
+from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
+from phases.acceptance.points import ACCEPT_GATE
+from phases.acceptance.todo_list.todos import summary_of
+from phases.acceptance.tool_hooks import UNGUARDED
+from phases.llm.journal import Journal
+from phases.workspace.manifest import (
+    changes,
+    manifest_from_json,
+    manifest_to_json,
+)
+from phases.workspace.workspace import CONTROL
+from pipeline.base.files import sha256
+
+_MOST_FAULTS = 3
+LOOK, HOOK, VERDICT = "look", "hook", "verdict"
+"""Kinds of journal rows: the workspace at a claim, what a hook said, and the decision."""
+
+
+@dataclass
+class Chain:
+    """The chain of one run."""
+
+    journal: Journal
+    hooks: GateHooks
+    exam: Exam
+    events: Events
+    doubt: str = ""
+    """Why nothing can be verified, or empty."""
+    _looks: dict[int, int] = field(default_factory=dict)
+    _refused_tree: str = ""
+    _last_block: LastBlock | None = None
+    same: int = 0
+    """So many refusals in a row found the tree as the one before left it."""
+
+    def begin(self) -> None:
+        """Takes down what the workspace holds before anything is done."""
+        began = not self.journal.replaying
+        row = self.journal.once(BASE, {"turn": 0}, self._base)
+        self._new = {} if began else dict(self.exam.new)
+        self._start = manifest_from_json(row["manifest"])
+
+    def took_in(self, turn: int) -> bool:
+        """Takes down files that came to be part of the exam since; False where there are none."""
+        journal = self.journal
+        if journal.next_kind != PINS and (journal.replaying or not self._new):
+            return False
+        journal.once(PINS, {"turn": turn}, lambda: {"pins": dict(self._new)})
+        self._new = {}
+        return True
+
+    def judge(self, claim: Claim) -> dict[str, Any]:
+        """The decision on a claim."""
+        while True:
+            key = self._next_look(claim.turn)
+            replayed = self.journal.replaying
+            look = self.journal.once(LOOK, key, partial(self._look, claim))
+            try:
+                outcomes = self._outcomes(claim, look, key, replayed=replayed)
+                verdict = self._verdict(claim, look, outcomes, key, replayed=replayed)
+            except Moved:
+                continue
+            self._remember(verdict)
+            return verdict
+
+    def _base(self) -> dict[str, Any]:
+        return {
+            "manifest": manifest_to_json(self.hooks.now()),
+            "pins": dict(self.exam.new),
+        }
+
+    def _next_look(self, turn: int) -> dict[str, int]:
+        self._looks[turn] = self._looks.get(turn, 0) + 1
+        return {"turn": turn, "look": self._looks[turn]}
+
+    def _look(self, claim: Claim) -> dict[str, Any]:
+        head = self.hooks.now()
+        found = changes(self._start, head, planned=self.hooks.planned)
+        rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
+        began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
+        changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
+        odd = self._tampered()
+        return {
+            "claimed": claim.claimed,
+            "changed": changed,
+            "touched": changed or any(row["touched"] or row["files"] for row in rows),
+            "base": self._start.sha256,
+            "head": head.sha256,
+            "whole": not head.truncated,
+            "files": [list(row) for row in found.files],
+            "truncated": found.truncated,
+            "hooks": [] if odd else self._due(claimed=claim.claimed, changed=changed),
+            "tampered": odd,
+            "setting": self._setting(),
+        }
+
+    def _setting(self) -> str:
+        """One digest of all hooks as they are defined, and of what the files that they rest on must be."""
+        return sha256(repr((self.hooks.hooks, sorted(self.exam.must.items()))).encode("utf-8", "surrogatepass"))
+
+    def _due(self, *, claimed: bool, changed: bool) -> list[str]:
+        """The hooks that are asked: of work that nobody claims to be done, what ships alone."""
+        hooks = fitting(self.hooks.hooks, ACCEPT_GATE)
+        return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
+
+    def _holds(self, look: Mapping[str, Any]) -> bool:
+        """Whether the same hooks are due as when the run was cut off, with the same scripts."""
+        odd = self.exam.odd()
+        due = [] if odd else self._due(claimed=look["claimed"], changed=look["changed"])
+        return (due, odd, self._setting()) == (look["hooks"], look["tampered"], look["setting"])
+
+    def _outcomes(
+        self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
+    ) -> dict[str, dict[str, Any]]:
+        """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
+        facts, tree, holds = self._facts(claim, look), look["head"], partial(self._holds, look)
+        for number in range(1, MOST_ROUNDS + 1):
+            outcomes: dict[str, dict[str, Any]] = {}
+            for name in look["hooks"]:
+                if self.journal.next_kind == LOOK:
+                    raise Moved
+                step = {**key, "hook": name, "round": number}
+                seen = tree if replayed else ""
+                row = self.journal.once(HOOK, step, partial(self._asked, step, facts, seen, holds))
+                self.hooks.commands.settled()
+                outcomes[name], tree = row, row["tree"]
+                if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
+                    break
+            if any(row["tampered"] for row in outcomes.values()):
+                break
+            if not any(row["wrote"] and row["status"] == PASS for row in outcomes.values()):
+                break
+        return outcomes
+
+    def _asked(
+        self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool]
+    ) -> dict[str, Any]:
+        """What a hook said, and which files of the exam are not what they were then: tests run code of the agent."""
+        row = self.hooks.ask(step, facts, seen, holds, rules=self._start)
+        return {**row, "tampered": self._tampered()}
+
+    def _tampered(self) -> list[str]:
+        odd = self.exam.odd()
+        if odd:
+            self.events.emit("hook_tampered", files=odd)
+        return odd
+
+    def _facts(self, claim: Claim, look: Mapping[str, Any]) -> EndingFacts:
+        return EndingFacts(
+            str(claim.turn),
+            claim.text,
+            look["changed"],
+            look["base"],
+            look["head"],
+            [FileChange(path, change) for path, change in look["files"]],
+            look["truncated"],
+            summary_of(claim.todos),
+            [RecentTool(name, failed) for name, failed in claim.recent_tools],
+            claim.continues,
+            claim.most,
+            self._last_block,
+            claim.continues + 1,
+        )
+
+    def _verdict(
+        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], key: Mapping[str, int],
+        *, replayed: bool,
+    ) -> dict[str, Any]:  # fmt: skip
+        if self.journal.next_kind == LOOK:
+            raise Moved
+        tree = next((row["tree"] for row in reversed(list(outcomes.values()))), look["head"])
+        return self.journal.once(VERDICT, key, partial(self._decided, claim, look, outcomes, tree, again=replayed))
+
+    def _decided(
+        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], tree: str, *, again: bool
+    ) -> dict[str, Any]:
+        edited = {path for row in outcomes.values() for path in row["tampered"]}
+        if again and not (self.hooks.now().sha256 == tree and (edited or self._holds(look))):
+            raise Moved
+        odd = sorted({*look["tampered"], *edited})
+        standing = Standing(tree, tree == self._refused_tree, odd, self._doubt(look))
+        decision = decide(claim, outcomes, standing)
+        if not claim.claimed:
+            return decision
+        gate = decision["gate"] or {}
+        self.events.emit(
+            "acceptance_decided",
+            attempt=claim.continues + 1,
+            status="failed" if decision["stop"] else "continued" if decision["block"] else "accepted",
+            stop_reason=decision["stop"] or ("accept_continue" if decision["block"] else "accepted"),
+            hint=decision["detail"],
+            results=gate.get("results", []),
+            workspace_digest=tree,
+            verified=decision["verification"]["verified"],
+        )
+        return decision
+
+    def _doubt(self, look: Mapping[str, Any]) -> str:
+        if not look["claimed"]:
+            return "nobody claimed that it is done"
+        if not look["whole"]:
+            return "the workspace could not be looked at as a whole"
+        results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
+        faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
+        unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
+        return "; ".join(filter(None, [self.doubt, *unguarded]))
+
+    def _remember(self, verdict: Mapping[str, Any]) -> None:
+        if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:
+            return
+        tree = verdict["verification"]["tree_sha256"]
+        self.same = self.same + 1 if tree == self._refused_tree else 0
+        self._refused_tree = tree
+        self._last_block = LastBlock(verdict["source"].removeprefix("hook:"), verdict["detail"])

@@ -1,0 +1,246 @@
+"""The one hook that ships: written files parse, imports hold, the plan's checks pass, the program answers `--help`.
+
+(acceptance chain, section 1; a project without hooks of its own still gets a real check)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.acceptance.checks.entry_script import command_for, entry_script
+from phases.acceptance.checks.imports import Modules, import_problems
+from phases.acceptance.checks.lacks import lacking, packages_lacking_in_tests
+from phases.acceptance.checks.open_requirements import open_requirements
+from phases.acceptance.checks.test_runs import (
+    ASK_FOR_PYTEST,
+    WITH_PYTEST,
+    SuiteCounts,
+    command_for_all,
+    count_tests,
+    describe_runner,
+    find_tests_not_run,
+    row_of,
+)
+from phases.acceptance.checks.written import file_problems, shadows
+from phases.sandbox.commands import NONE, probe
+from phases.workspace import syntax
+from phases.workspace.commands import Commands
+from phases.workspace.manifest import tree_digest
+from phases.workspace.packages import describe_missing
+from phases.workspace.workspace import Workspace, WorkspaceError
+
+MOST_NAMED = 20
+_SECONDS, _HELP_SECONDS = 300, 60
+_TAIL = 1500
+_OWN = "a module of Python or of a test runner"
+_STOPPED = "\nstopped by a limit: "
+_CHECKED = (".py", ".json", ".toml")
+_MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
+"""Of files that the plan does not name; what lies behind is not looked into."""
+_NOT_WRITTEN = ("node_modules", "site-packages")
+Row = dict[str, Any]
+
+
+def check_code(
+    workspace: Workspace,
+    plan: dict[str, Any],
+    commands: Commands,
+    untouched: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The verdict on the workspace as it is: `block` is None, or what must be mended, in words for the model.
+
+    `untouched`: files that this work was to change and that are as they were; `missing`: packages of the plan that are not
+    installed, so that what fails for want of one is no fault of the code. `commands.step` is set by the caller. Raises
+    StorageError.
+    """
+    planned = [row["path"] for row in plan["file_structure"]]
+    others = dict(_other_files(workspace, planned))
+    files = {**others, **dict(_texts(workspace, planned))}
+    python = {path: text for path, text in files.items() if path.endswith(".py")}
+    paths = workspace.paths()
+    problems = [
+        *file_problems(workspace, plan),
+        *(f"{path} is as it was, and the plan changed it" for path in untouched),
+        *_bounded([f"{path} does not parse: {why}" for path, text in others.items() if (why := _fault(path, text))]),
+        *import_problems(python, paths),
+        *(f"{path} stands in for {_OWN}: rename it" for path in shadows(paths) if path not in planned),
+    ]
+    if problems:
+        run = _Run([], problems, ["the files are not in order, so nothing was run"], [])
+    elif commands.box.kind == NONE:
+        run = _Run([], open_requirements(workspace, plan), [f"no sandbox on this machine: {probe().detail}"], [])
+    else:
+        run = _run_all(plan, python, paths, commands, missing)
+        still_open = open_requirements(workspace, plan)
+        run.problems.extend(still_open)
+        run.why.extend(["requirements of the plan are open"] if still_open else [])
+        run.doubts.extend(f"{path} stands in for {_OWN}" for path in shadows(paths))
+    verification = {
+        "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
+        "tree_sha256": tree_digest(workspace),
+        "sandbox": commands.box.kind,
+        "commands": run.rows,
+        "why": "; ".join([*run.doubts, *run.why]),
+        "missing_packages": list(missing),
+        "doubts": run.doubts,
+    }
+    return {"block": "\n\n".join(run.problems) or None, "verification": verification}
+
+
+class _Run(NamedTuple):
+    """What was run, what is wrong, and why nothing is verified."""
+
+    rows: list[Row]
+    problems: list[str]
+    why: list[str]
+    doubts: list[str]
+    """Why nothing is verified, whatever hooks of the user say."""
+
+
+class _Tests(NamedTuple):
+    """The commands that were run for their tests."""
+
+    rows: list[Row]
+    outputs: list[str]
+    counts: list[SuiteCounts]
+
+
+def _run_all(
+    plan: Mapping[str, Any],
+    python: Mapping[str, str],
+    there: Collection[str],
+    commands: Commands,
+    missing: Sequence[str],
+) -> _Run:
+    """Runs the plan's checks, the tests that they left out, and the program. What they leave behind is taken back."""
+    modules = Modules(python, there)
+    tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
+    failed, lacking_here = [], dict[str, None]()
+    for row, output in zip(tests.rows, tests.outputs, strict=True):
+        tops = packages_lacking_in_tests(output, missing) if row["exit_code"] else []
+        lacking_here.update(dict.fromkeys(tops))
+        failed += [row] if row["exit_code"] != 0 and not tops else []
+    problems, why, rows = list[str](), list[str](), tests.rows
+    if not failed and not lacking_here and tests.counts and not any(each.run for each in tests.counts):
+        if missing and any(each.skipped for each in tests.counts):
+            lacking_here.update(dict.fromkeys(missing))
+        else:
+            problems.append(_no_test_ran(tests))
+            why.append("no test was run")
+    if entry := entry_script(python, plan):
+        asked, _ = _run(commands, command_for(entry, python), _HELP_SECONDS)
+        rows = [*rows, asked]
+        excuse = _excuse(asked, entry, modules, commands)
+        failed += [asked] if asked["exit_code"] != 0 and not excuse else []
+        why += [f"{asked['command']} {excuse}"] if excuse else []
+    commands.take_back()
+    problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
+    why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
+    doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
+    if not rows:
+        why.append("nothing was run: the plan has no checks and there is no entry script")
+    return _Run(rows, problems, why, doubts)
+
+
+def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Commands) -> _Tests:
+    """Runs the plan's checks, and then the tests that none of them runs."""
+    tests = _Tests([], [], [])
+    for command in checks:
+        _add(tests, *_run(commands, command, _SECONDS))
+    if left := find_tests_not_run(python, tests.counts):
+        if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
+            _add(tests, *_run(commands, WITH_PYTEST, _SECONDS))
+        else:
+            row, output = _run(commands, command_for_all(left), _SECONDS)
+            _add(tests, {**row, "command": describe_runner(left)}, output)
+    return tests
+
+
+def _add(tests: _Tests, row: Row, output: str) -> None:
+    counts = count_tests(output)
+    tests.rows.append({**row, "tests": row_of(counts)} if counts else row)
+    tests.outputs.append(output)
+    tests.counts.extend([counts] if counts else [])
+
+
+def _no_test_ran(tests: _Tests) -> str:
+    """What the model is told where checks pass because they check nothing."""
+    commands = ", ".join(f"`{row['command']}`" for row in tests.rows if "tests" in row)
+    skipped = sum(each.skipped for each in tests.counts)
+    told = f"all {skipped} tests were skipped, or are expected to fail" if skipped else "no test was found"
+    return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
+
+
+def _run(commands: Commands, command: str, seconds: int) -> tuple[Row, str]:
+    finished = commands.run(command, seconds)
+    limit = f"{_STOPPED}{finished.limit}" if finished.limit else ""
+    row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
+    return row, finished.output
+
+
+def _how_it_ended(row: Row) -> str:
+    return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
+
+
+def _excuse(row: Row, entry: str, modules: Modules, commands: Commands) -> str:
+    """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
+    if row["exit_code"] is None:  # it may do its work whatever it is asked, and that takes as long as it takes
+        timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
+        return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
+    return lacking(row["tail"], entry, modules, commands) if row["exit_code"] else ""
+
+
+def _texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The files that can be read. Of those that cannot, others tell."""
+    for path in paths:
+        try:
+            yield path, workspace.read(path)
+        except WorkspaceError:
+            continue
+
+
+def _other_files(workspace: Workspace, planned: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Written files that the plan does not name, as far as they can be looked into."""
+    paths, known = workspace.paths(), frozenset(planned)
+    environments = tuple(path.removesuffix("pyvenv.cfg") for path in paths if path.endswith("/pyvenv.cfg"))
+    wanted = [path for path in paths if path.endswith(_CHECKED) and path not in known and _is_written(path)]
+    left = _MOST_CHARACTERS
+    for path, text in _texts(workspace, [path for path in wanted if not path.startswith(environments)][:_MOST_OTHERS]):
+        left -= len(text)
+        if left < 0:
+            return
+        if len(text) <= syntax.LARGEST_PYTHON or path.endswith(".json"):
+            yield path, text
+
+
+def _is_written(path: str) -> bool:
+    """Whether it is no part of what a tool put there."""
+    return not any(part.startswith(".") or part in _NOT_WRITTEN for part in path.split("/"))
+
+
+def _fault(path: str, text: str) -> str | None:
+    """Why a file that is not planned does not parse. JSON is what Python takes for it: results hold NaN, too."""
+    if not path.endswith(".json"):
+        return syntax.fault_of(path, text)
+    fault = _json_fault(text)
+    # Logs and data sets have one value on each line, whatever their name says.
+    lines = [line for line in text.split("\n") if line.strip()] if fault else []
+    return None if len(lines) > 1 and all(_json_fault(line) is None for line in lines) else fault
+
+
+def _json_fault(text: str) -> str | None:
+    try:
+        json.loads(text)
+    except RecursionError:
+        return "nested too deeply"
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _bounded(problems: list[str]) -> list[str]:
+    more = len(problems) - MOST_NAMED
+    return [*problems[:MOST_NAMED], *([f"and {more} more files that do not parse"] if more > 0 else [])]

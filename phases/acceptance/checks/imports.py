@@ -1,0 +1,225 @@
+"""Whether the imports between the files of a workspace hold: the module is there, and defines the name. Nothing is run.
+
+Only what is certainly wrong is told. Not covered: packages from elsewhere, modules of the standard library, names that a
+module gets while it runs, imports in a circle.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from phases.acceptance.checks.bindings import STAR, Bindings, Import, bindings_of
+from phases.acceptance.checks.builds import Builds
+
+MOST_PROBLEMS = 20
+_MOST_PARTS = 32
+_MOST_PLACES = 64
+_ALWAYS = frozenset(
+    {"__builtins__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__path__", "__spec__"}
+)
+_ELSEWHERE = frozenset(sys.stdlib_module_names) | {"__main__"}
+_BINARIES = (".py", ".pyi", ".pyx", ".so", ".pyd")
+
+
+def import_problems(files: Mapping[str, str], there: Collection[str] = ()) -> list[str]:
+    """What is wrong with the imports of Python files, by path and line. `there`: further files, which are not looked into."""
+    modules = Modules(files, there)
+    found = [problem for path in sorted(files) for problem in _problems_of(modules, path)]
+    told = [problem.text for problem in found if not problem.doubtful or problem.doubtful in modules.ours]
+    more = len(told) - MOST_PROBLEMS
+    return [*told[:MOST_PROBLEMS], *([f"and {more} more imports that do not hold"] if more > 0 else [])]
+
+
+class Modules:
+    """The modules and packages of a workspace. A location is a path without its ending."""
+
+    def __init__(self, files: Mapping[str, str], there: Collection[str] = ()) -> None:
+        self.bindings: dict[str, Bindings | None] = {path: bindings_of(source) for path, source in files.items()}
+        self.ours: set[str] = set()
+        """What an absolute import that holds starts with, so that it is meant, and nothing from elsewhere."""
+        paths = [*(path for path in there if path.endswith(_BINARIES)), *files]
+        self._files = {path[: path.index(".", path.rfind("/") + 1)]: path for path in paths}
+        self._folders = {"", *_folders_of(self._files)}
+        self._all_folders = _folders_of(there) | self._folders
+        """Those that hold no module, too: Python lets them be imported."""
+        self._builds = Builds(files, there)
+        self._given = frozenset[str]().union(*(each.given for each in self.bindings.values() if each))
+        self._reached: dict[str, list[str] | None] = {}
+        self._holders: dict[str, list[str]] = {}
+        """Of each name, where it is: for programs that put folders into their path."""
+        if any("sys.path" in source for source in files.values()):
+            for location in sorted({*self._files, *self._folders}):
+                folder, _, name = location.rpartition("/")
+                self._holders.setdefault(name, []).append(folder)
+
+    def targets(self, path: str) -> list[str]:
+        """The files of the workspace that a file imports."""
+        bindings = self.bindings.get(path)
+        found = [(place, each) for each in _imports(bindings) for place in self.places_of(path, each)]
+        locations = [
+            _joined(place, [*each.module.split("."), name]) for place, each in found for name in ("", *each.names)
+        ]
+        files = dict.fromkeys(self.file_of(location) for location in locations)
+        return [file for file in files if file and file != path]
+
+    def file_of(self, location: str) -> str | None:
+        """The file that is run when this is imported."""
+        return self._files.get(_joined(location, ["__init__"])) or self._files.get(location)
+
+    def is_there(self, location: str) -> bool:
+        """Whether it is a module, a package, or a folder that holds one."""
+        return location in self._folders or location in self._files
+
+    def is_package(self, location: str) -> bool:
+        """Whether it has an __init__.py."""
+        return _joined(location, ["__init__"]) in self._files
+
+    def places_of(self, path: str, found: Import) -> list[str]:
+        """The folders that an import may start from, where it is one of this workspace; the likeliest first."""
+        folder, top = path.rpartition("/")[0], found.module.partition(".")[0]
+        if found.level:
+            up = folder.split("/") if folder else []
+            return ["/".join(up[: len(up) - found.level + 1])] if found.level <= len(up) + 1 else []
+        if top in _ELSEWHERE:
+            return []
+        near = [place for place in dict.fromkeys(("", "src", folder)) if not place or not self.is_package(place)]
+        found_near = [place for place in near if self._has(place, top, path)]
+        if not found_near:
+            return []
+        # A sibling, or a folder that the program puts into its path, may be meant as well: that is no fault.
+        far = [folder, *self._holders.get(top, ())[:_MOST_PLACES]]
+        return list(dict.fromkeys([*found_near, *(place for place in far if self._has(place, top, path))]))
+
+    def may_hold(self, location: str, name: str) -> bool:
+        """Whether something may have this name there: a module inside, what its file binds, or what others bring or set."""
+        if location not in self._reached:
+            self._reached[location] = self._reach(location)
+        reached = self._reached[location]
+        if reached is None or name in _ALWAYS or name in self._given or self.may_be_made(location, name):
+            return True
+        return any(self._holds(each, name) for each in reached)
+
+    def may_be_made(self, holder: str, name: str) -> bool:
+        """Whether a folder gets a module of this name when the project is built."""
+        return holder in self._all_folders and self._builds.may_make(name)
+
+    def _holds(self, location: str, name: str) -> bool:
+        bindings = self._bindings_at(location)
+        inner = _joined(location, [name])
+        return self.is_there(inner) or inner in self._all_folders or (bindings is not None and name in bindings.names)
+
+    def _reach(self, location: str) -> list[str] | None:
+        """It, and what it takes everything from; None where that may bring any name."""
+        todo, seen = [location], dict[str, None]()
+        while todo:
+            location = todo.pop()
+            if location in seen:
+                continue
+            seen[location] = None
+            bindings, file = self._bindings_at(location), self.file_of(location)
+            if file is None:
+                continue
+            if bindings is None or bindings.opaque or len(seen) > _MOST_PLACES:
+                return None
+            for star in bindings.stars:
+                sources = [_joined(place, star.module.split(".")) for place in self.places_of(file, star)]
+                known = [source for source in sources if self.is_there(source)]
+                if not known:
+                    return None
+                todo += known
+        return list(seen)
+
+    def _bindings_at(self, location: str) -> Bindings | None:
+        return self.bindings.get(self.file_of(location) or "")
+
+    def _has(self, place: str, top: str, path: str) -> bool:
+        """Whether a name is there, as something else than the file that asks for it."""
+        location = _joined(place, [top])
+        return self.is_there(location) and (self.file_of(location) != path or self.is_package(location))
+
+
+class _Problem(NamedTuple):
+    text: str
+    doubtful: str
+    """What it hangs on being the one that is meant: a package from elsewhere may be. Empty where it is certain."""
+
+
+def _problems_of(modules: Modules, path: str) -> Iterator[_Problem]:
+    for found in _imports(modules.bindings[path]):
+        if found.optional or found.module.count(".") >= _MOST_PARTS:
+            continue
+        where = f"{path}, line {found.line}: "
+        if found.level and _leads_out(modules, path, found.level):
+            shown = "." * min(found.level, _MOST_PARTS) + found.module[:200]
+            yield _Problem(f"{where}imports from {shown!r}, which leads out of its package", "")
+            continue
+        faults = [(place, _fault_at(modules, place, found)) for place in modules.places_of(path, found)]
+        tops = [_joined(place, [found.module.partition(".")[0]]) for place, fault in faults if not fault]
+        if tops:
+            sure = not found.level and (found.names or "." in found.module)
+            modules.ours.update(tops if sure else ())
+        elif faults:
+            place, fault = faults[0]
+            top = _joined(place, [found.module.partition(".")[0]])
+            certain = found.level or (not place and modules.file_of(top))
+            yield _Problem(where + fault, "" if certain else top)
+
+
+def is_own(modules: Modules, path: str, found: Import) -> bool:
+    """Whether an import of a file is one of this workspace, and holds."""
+    return any(holds_at(modules, place, found) for place in modules.places_of(path, found))
+
+
+def holds_at(modules: Modules, place: str, found: Import) -> bool:
+    """Whether an import that starts from this folder holds."""
+    return not _fault_at(modules, place, found)
+
+
+def _imports(bindings: Bindings | None) -> tuple[Import, ...]:
+    return bindings.imports if bindings else ()
+
+
+def _leads_out(modules: Modules, path: str, level: int) -> bool:
+    """Whether so many dots lead above the outermost package. The workspace itself is one only by an __init__.py."""
+    depth = path.count("/")
+    return level > depth and not (level == depth + 1 and modules.is_package(""))
+
+
+def _fault_at(modules: Modules, place: str, found: Import) -> str:
+    """What is wrong if the import starts from this folder; empty for nothing."""
+    location = place
+    for part in filter(None, found.module.split(".")):
+        holder, location = location, _joined(location, [part])
+        if not modules.is_there(location):
+            if _may_load_others(modules, holder) or modules.may_be_made(holder, part):
+                return ""
+            shown = f"{'.' * found.level}{found.module}"[:200]
+            return f"imports from {shown!r}, and there is no module {part[:80]!r} in {holder or 'the workspace'}"
+    missing = [name for name in found.names if name != STAR and not modules.may_hold(location, name)]
+    if not missing:
+        return ""
+    names, file = ", ".join(repr(name[:80]) for name in missing[:5]), modules.file_of(location)
+    if file is None:
+        return f"imports {names} from the folder {location or '.'}, which has no such module"
+    return f"imports name {names} from {file}, which does not define it"
+
+
+def _may_load_others(modules: Modules, holder: str) -> bool:
+    """Whether a package may have modules that lie elsewhere."""
+    file = modules.file_of(holder)
+    bindings = modules.bindings.get(file or "")
+    return file is not None and (bindings is None or bindings.opaque or "__path__" in bindings.names)
+
+
+def _folders_of(paths: Iterable[str]) -> set[str]:
+    folders = set[str]()
+    for path in paths:
+        while (path := path.rpartition("/")[0]) and path not in folders:
+            folders.add(path)
+    return folders
+
+
+def _joined(folder: str, parts: list[str]) -> str:
+    return "/".join([*([folder] if folder else []), *(part for part in parts if part)])

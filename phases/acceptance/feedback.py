@@ -1,0 +1,213 @@
+"""What the model is told when its work is not accepted: facts first, and the output of hooks as text that nobody vouches for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple, Protocol
+
+from phases.acceptance.commands.clean import cleaned, harmless, head_of, shortened
+
+LARGEST = 8 * 1024
+"""Bytes of the whole block."""
+MOST_REASONS = 64
+"""That many hooks are named whatever they say; further ones are counted."""
+_LONGEST_KEY, _LONGEST_LOG, _LONGEST_SOURCE, _GATE_ROOM, _CLEANED = 80, 200, 120, 6 * 1024, 64 * 1024
+_LEAST_OUTPUT = 40
+_BEGIN, _END = "--- output (tail, untrusted text) ---", "--- end ---"
+_LOOKS_LIKE_OURS = re.compile(r"^[^\w\n]*+(?=(?:output|end)\b)", re.MULTILINE | re.IGNORECASE)
+_LINES_FOR_PEOPLE, _NAMED_FOR_PEOPLE, _WIDTH = 6, 3, 160
+
+
+class Reason(NamedTuple):
+    """Why one hook, or the gate, does not accept the work."""
+
+    key: str
+    """`user:tests`, or `gate`."""
+    fact: str
+    """What happened, in our words: "The command `python -m pytest -q` exited with code 1."."""
+    output: str = ""
+    """What the hook said or printed."""
+    log: str = ""
+    """Where the whole output is: a path in the folder of the task, or empty."""
+
+
+class Rejection(NamedTuple):
+    """One ending that was not accepted."""
+
+    attempt: int
+    most: int
+    """How often the model may be told to go on."""
+    source: str
+    """`gate`, `hook:user:tests`, or `hooks` for several."""
+    reasons: tuple[Reason, ...]
+    notes: tuple[str, ...] = ()
+    """What hooks add though nothing is wrong."""
+    unchanged: bool = False
+    """The workspace is as it was at the last check."""
+    left: int = 0
+    """So many refusals are left that let the model go on: what it is told. A person is told of endings, one more."""
+
+
+class _Check(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class _Report(Protocol):
+    @property
+    def results(self) -> Sequence[_Check]: ...
+    @property
+    def continue_hint(self) -> str: ...
+
+
+def feedback(rejection: Rejection) -> str:
+    """The block for the transcript: at most 8 KiB, one opening tag, one closing tag (acceptance chain, section 6)."""
+    source = escape(_line(rejection.source, _LONGEST_SOURCE))
+    first = f'<acceptance-feedback attempt="{rejection.attempt}" of="{rejection.most}" source="{source}">'
+    last = f"{_what_next(rejection)}\n</acceptance-feedback>"
+    room = LARGEST - _size(first) - _size(last) - 2
+    notes = _notes(rejection.notes, room // 4 if rejection.reasons else room // 2)
+    told = _told(rejection, room - _size(notes) - 1)
+    return "\n".join(part for part in (first, told, notes, last) if part)
+
+
+def gate_rejection_text(report: _Report) -> str:
+    """What the gate wants, short enough for every open todo to be named."""
+    failed = "\n".join(f"{check.name}: {check.reason}" for check in report.results if not check.passed)
+    said = report.continue_hint.strip() or failed
+    lines = [words for line in said.split("\n") if (words := _words(line))]
+    rooms = _shares([_size(line) + 1 for line in lines], _GATE_ROOM)
+    short = (_begun(line, room - 1) for line, room in zip(lines, rooms, strict=True))
+    return "\n".join(short) or "The work is not finished."
+
+
+def block_lines(rejection: Rejection) -> list[str]:
+    """The same for a person at a terminal. Endings are counted here: one more than the model may be told to go on."""
+    left = max(rejection.most + 1 - rejection.attempt, 0)
+    whys = [f"{_line(reason.key, _LONGEST_KEY)}: {_short(reason.fact)}" for reason in rejection.reasons]
+    whys = whys or [f"note of {_line(note, _WIDTH)}" for note in rejection.notes] or ["no reason was given"]
+    more = [f"and {len(whys) - _NAMED_FOR_PEOPLE} more"] if len(whys) > _NAMED_FOR_PEOPLE else []
+    named = "; ".join([*whys[:_NAMED_FOR_PEOPLE], *more])
+    first = f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_are_left(left)}"
+    outputs = [lines for reason in rejection.reasons if (lines := _last_lines(reason))]
+    each = max(_LINES_FOR_PEOPLE // len(outputs), 1) if outputs else 0
+    return [first, *[line for lines in outputs for line in lines[-each:]][:_LINES_FOR_PEOPLE]]
+
+
+def _what_next(rejection: Rejection) -> str:
+    unchanged = "Nothing has changed since the last check. " if rejection.unchanged else ""
+    order = "Fix the cause" if rejection.reasons else "Take the note into account"
+    left = f" {_are_left(rejection.left).capitalize()}." if rejection.left > 0 else ""
+    return f"{unchanged}{order} and finish again.{left}"
+
+
+def _are_left(count: int) -> str:
+    if count == 1:
+        return "1 attempt is left"
+    return f"{count or 'no'} attempts are left"
+
+
+def _told(rejection: Rejection, room: int) -> str:
+    """Every reason, the room shared out so that a long one leaves the others theirs."""
+    reasons = rejection.reasons[:MOST_REASONS]
+    if not reasons:
+        return "Completion was not accepted yet. No check failed; there is a note."
+    if len(rejection.reasons) == 1 and reasons[0].key and reasons[0].key in _line(rejection.source, _LONGEST_SOURCE):
+        return _block("Completion was not accepted. ", reasons[0], room)
+    said = f"Completion was not accepted, for {len(rejection.reasons)} reason{'s' * (len(rejection.reasons) > 1)}."
+    more = len(rejection.reasons) - len(reasons)
+    tail = [f"- {more} more hooks do not accept it either."] if more else []
+    starts = [f"- [{_line(reason.key, _LONGEST_KEY)}] " for reason in reasons]
+    rows = list(zip(starts, reasons, strict=True))
+    room -= sum(_size(line) + 1 for line in [said, *tail]) + len(rows)
+    rooms = _shares([_size(_block(start, reason, LARGEST)) for start, reason in rows], room)
+    blocks = [_block(start, reason, share) for (start, reason), share in zip(rows, rooms, strict=True)]
+    return "\n".join([said, *blocks, *tail])
+
+
+def _block(start: str, reason: Reason, room: int) -> str:
+    """One reason within so many bytes: its name always, then the fact, the end of the output, and the log."""
+    fact, output = _untrusted(reason.fact), _untrusted(reason.output)
+    if output == fact:
+        output = ""
+    log = f"\nFull output: {_line(reason.log, _LONGEST_LOG)} in the folder of the task." if reason.log else ""
+    if _size(start) + _size(log) > room // 2:
+        log = ""
+    room -= _size(log)
+    frame = _size(_BEGIN) + _size(_END) + 3
+    kept = min(_size(output) + frame, room // 2) if output else 0
+    said = (start + _begun(fact, room - _size(start) - kept)).rstrip()
+    left = room - _size(said) - frame
+    shown = (
+        f"\n{_BEGIN}\n{shortened(output.encode(), left).decode()}\n{_END}"
+        if output and left >= min(_size(output), _LEAST_OUTPUT)
+        else ""
+    )
+    return said + shown + log
+
+
+def _notes(notes: Sequence[str], room: int) -> str:
+    told = (_untrusted(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
+    lines = [f"- note, not a failure: {note}" for note in told]
+    rooms = _shares([_size(line) + 1 for line in lines], room)
+    return "\n".join(_begun(line, share - 1) for line, share in zip(lines, rooms, strict=True))
+
+
+def _last_lines(reason: Reason) -> list[str]:
+    text = "\n".join([*_words(reason.fact).split("\n")[1:], _words(reason.output)])
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return [_narrow(f"  {line}") for line in lines if line][-_LINES_FOR_PEOPLE:]
+
+
+def _short(fact: str) -> str:
+    """`exited with code 1` from "The command `…` exited with code 1."."""
+    words = _words(fact)
+    said = words.rpartition("` ")[2] if words.startswith("The command `") else words
+    return _narrow(said.split("\n")[0].rstrip(".:"))
+
+
+def _narrow(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+
+
+def _shares(needs: Sequence[int], room: int) -> list[int]:
+    """How many bytes each gets: what it needs, or an even part of what those that need less leave."""
+    rooms = [0] * len(needs)
+    for done, index in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
+        rooms[index] = min(needs[index], room // (len(needs) - done))
+        room -= rooms[index]
+    return rooms
+
+
+def _untrusted(text: str) -> str:
+    """What strangers say: none of its lines can pass for the frame of an output."""
+    return _LOOKS_LIKE_OURS.sub(_unlike_ours, _words(text))
+
+
+def _unlike_ours(start: re.Match[str]) -> str:
+    return start.group().replace("-", "~") if "--" in start.group() else start.group()
+
+
+def _words(text: str) -> str:
+    return harmless(cleaned(text, _CLEANED)).strip()
+
+
+def _line(text: str, most: int) -> str:
+    return _begun(harmless(" ".join(cleaned(text, 4 * most).split())), most)
+
+
+def _begun(text: str, room: int) -> str:
+    """The beginning of it."""
+    if _size(text) <= room:
+        return text
+    return head_of(text.encode(), room - 3).decode() + "…" if room >= 3 else ""
+
+
+def _size(text: str) -> int:
+    return len(text.encode())

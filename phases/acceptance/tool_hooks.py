@@ -1,0 +1,181 @@
+"""Hooks around the calls of tools, and at the two ends of a run. What they say of a call is part of the call's own record."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from phases.acceptance.commands.answers import HOOK_FAILED
+from phases.acceptance.events import Events
+from phases.acceptance.executor import TAMPERED, Executor, Occasion, fitting
+from phases.acceptance.hook import BLOCK, NO_VERDICT, STOP, Hook, Result, is_broken
+from phases.acceptance.payload import (
+    Response,
+    RunFacts,
+    SessionFacts,
+    SubagentFacts,
+    ToolFacts,
+    session_input,
+    subagent_input,
+    tool_input,
+)
+from phases.acceptance.points import (
+    AFTER_TOOL,
+    BEFORE_TOOL,
+    SESSION_END,
+    SESSION_START,
+    SUBAGENT_STOP,
+    TOOL_FAILED,
+)
+from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
+from phases.acceptance.subagents import SubAgents, events_of, task_id_of
+from phases.llm.model import ToolCall
+
+HOOK_BLOCKED = "hook_blocked"
+UNGUARDED = "unguarded"
+"""In the record of a call: hooks that should have watched over it, or over the calls of its sub-agent, and could not."""
+_SUBAGENT = "Task"
+_AROUND = (BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolHooks:
+    """The hooks of one run, but for those of the gate."""
+
+    hooks: tuple[Hook, ...]
+    run: RunFacts
+    executor: Executor
+    events: Events
+    subagents: Callable[[], SubAgents]
+    """As the journal tells of them."""
+    show: Callable[[str], None] = lambda text: None
+    """Tells the user something."""
+    told: dict[str, str] = field(default_factory=dict)
+    """Hooks that could not watch over a call, of which the user was told in this start of the run -> what the call went on
+    without; nothing where it did not go on.
+    """
+
+    def are_there_for(self, call: ToolCall) -> bool:
+        """Whether a call has hooks around it."""
+        return any(fitting(self.hooks, point, call.name) for point in _AROUND)
+
+    def around(self, call: ToolCall, turn: int, do: Callable[[], Row], begin: Callable[[], None]) -> Row:
+        """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
+        begin()
+        said = self._ask(BEFORE_TOOL, call, turn, None)
+        unguarded = self._unguarded(said)
+        stops = [(hook, result) for hook, result in said if result.status == STOP]
+        blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
+        if stops or blocks:
+            hook, result = (stops or blocks)[0]
+            return _with(_refused(hook, result), said, unguarded)
+        row = self._with_subagent(call, turn, do) if call.name == _SUBAGENT else do()
+        response = Response(row["text"], row["failed"])
+        said += self._ask(AFTER_TOOL, call, turn, response)
+        if row["failed"]:
+            said += self._ask(TOOL_FAILED, call, turn, response)
+        if call.name == _SUBAGENT:
+            said += self._ask(SUBAGENT_STOP, call, turn, response)
+            unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
+        return _with(row, said, unguarded)
+
+    def _unguarded(self, said: list[tuple[Hook, Result]]) -> list[str]:
+        """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
+        faults = []
+        for hook, result in said:
+            closed = NO_VERDICT in result.notes
+            if not (closed or is_broken(hook.kind, result.status, result.notes)):
+                continue
+            fault = _fault(hook, result)
+            faults += [] if closed else [fault]
+            if hook.key not in self.told:
+                self.told[hook.key] = "" if closed else fault
+                follows = (
+                    "the call is not done" if closed else "calls go on unwatched, and the work will not be verified"
+                )
+                test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
+                self.show(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
+        return faults
+
+    def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
+        task, before = task_id_of(turn, call.id), self.subagents()
+        started, _ = before.started(task)
+        self._emit(before, started)
+        row = do()
+        self._emit(started, started.ended(task, "failed" if row["failed"] else "succeeded")[0])
+        return row
+
+    def _emit(self, before: SubAgents, after: SubAgents) -> None:
+        for name, fields in events_of(before, after, {"run_id": self.run.run_id, "session_id": self.run.session_id}):
+            self.events.emit(name, **fields)
+
+    def at_start(self, *, resumed: bool) -> list[str]:
+        """What they say for the model; nothing that they say of a beginning keeps it from going on."""
+        return self._at_an_end(SESSION_START, "resume" if resumed else "startup", "")
+
+    def at_end(self, reason: str, detail: str) -> None:
+        """The same of an end."""
+        self._at_an_end(SESSION_END, reason, detail)
+
+    def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
+        contexts = []
+        for hook in fitting(self.hooks, point):
+            body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
+            result = self.executor.run(hook, Occasion(point, body))
+            self._show(hook, result)
+            contexts += [f"{hook.key}: {result.context}"] if result.context else []
+        return contexts
+
+    def _ask(self, point: str, call: ToolCall, turn: int, response: Response | None) -> list[tuple[Hook, Result]]:
+        body = partial(
+            tool_input, run=self.run, call=ToolFacts(str(turn), call.name, call.arguments, call.id, response)
+        )
+        if point == SUBAGENT_STOP and response:
+            state = "failed" if response.failed else "succeeded"
+            task = SubagentFacts(str(turn), task_id_of(turn, call.id), "explore", state, response.text)
+            body = partial(subagent_input, run=self.run, ended=task)
+        said = []
+        for hook in fitting(self.hooks, point, call.name):
+            result = self.executor.run(hook, Occasion(point, body, call.name, call.id))
+            self._show(hook, result)
+            said.append((hook, result))
+            if result.status in (BLOCK, STOP):
+                break  # the call is not done, whatever the others would say
+        return said
+
+    def _show(self, hook: Hook, result: Result) -> None:
+        if result.message:
+            self.show(f"{hook.key}: {result.message}")
+
+
+def _fault(hook: Hook, result: Result) -> str:
+    told = result.reason or "; ".join(note.partition(": ")[2] for note in result.notes if note.startswith(HOOK_FAILED))
+    return told if hook.key in told else f"hook {hook.key}: {told}"
+
+
+def _refused(hook: Hook, result: Result) -> Row:
+    text = f"{HOOK_BLOCKED}: {hook.key} does not allow this call: {result.reason}"
+    row = {"text": text, "failed": True, "skipped": True, "error_class": HOOK_BLOCKED, "touched": [], "seen": {}}
+    return {**row, "files": {}}
+
+
+def _with(row: Row, said: list[tuple[Hook, Result]], unguarded: list[str]) -> Row:
+    contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
+    stops = [
+        {
+            "stopped": f"{hook.key}: {result.reason}",
+            "stop_reason": HOOK_TAMPERED if TAMPERED in result.notes else HOOK_STOPPED,
+        }
+        for hook, result in said
+        if result.status == STOP
+    ]
+    return {
+        **row,
+        **({"hooks_say": contexts} if contexts else {}),
+        **(stops[0] if stops else {}),
+        **({UNGUARDED: unguarded} if unguarded else {}),
+    }

@@ -1,0 +1,186 @@
+"""Sets the acceptance of one run up: which hooks it has, what they are told, and where they write."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+from phases.acceptance.chain import Chain
+from phases.acceptance.checks.code_check import check_code
+from phases.acceptance.configuration.pins import control_files, tampered
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
+from phases.acceptance.events import Events
+from phases.acceptance.exam import Exam, Past, exam_of, past_of
+from phases.acceptance.executor import Executor, Outside
+from phases.acceptance.gate_hooks import GateHooks
+from phases.acceptance.mounted import Mounted, mounted
+from phases.acceptance.payload import RunFacts
+from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
+from phases.acceptance.subagents import subagents_in
+from phases.acceptance.tool_hooks import ToolHooks
+from phases.agent.agent_state import Ending
+from phases.agent.assignment import Assignment
+from phases.agent.begun import Begun
+from phases.agent.transcript import FILE, Transcript
+from phases.llm.model import Model
+from phases.llm.providers import PROVIDERS
+from phases.llm.redaction import redacted_value
+from phases.workspace.commands import Commands
+from phases.workspace.manifest import Manifests
+from phases.workspace.workspace import CONTROL, Workspace
+from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
+
+
+class Acceptance(NamedTuple):
+    """All of it."""
+
+    chain: Chain
+    tool_hooks: ToolHooks
+    events: Events
+    mounted: Mounted
+    exam: Exam
+    executor: Executor
+
+
+def acceptance_of(
+    assignment: Assignment,
+    begun: Begun,
+    workspace: Workspace,
+    commands: Commands,
+    model: Model,
+    missing: Sequence[str] = (),
+) -> Acceptance:
+    """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
+    places = assignment.places
+    root = os.path.realpath(places.workspace)
+    task = os.path.basename(os.path.dirname(places.workspace))
+    clean = partial(redacted_value, secrets=model.secrets)
+    events = Events(places.hooks, assignment.in_place, clean)
+    past = past_of(begun.journal.begun, begun.journal.all_rows())
+    try:
+        hooks = mounted(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
+        exam = exam_of(hooks, past, begun.planned, root)
+        _refuse_another_exam(exam, task, events.emit)
+    except Incomplete as error:
+        events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
+        raise
+    if assignment.hooks.trust_now and hooks.repo.state not in (TRUSTED, NO_HOOKS):
+        assignment.tell(
+            "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
+        )
+    path = os.path.join(places.hooks, FILE)
+    transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
+    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
+    secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
+    outside = Outside(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
+    executor = Executor(facts, outside, events, commands)
+    executor.exam = exam
+    check = partial(_check, workspace, assignment.plan, commands, begun, missing)
+    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
+    chain = Chain(begun.journal, gate_hooks, exam, events, hooks.doubt or _doubt(hooks, past))
+    tool_hooks = ToolHooks(
+        hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
+    )
+    return Acceptance(chain, tool_hooks, events, hooks, exam, executor)
+
+
+def _may_trust_now(assignment: Assignment, begun: Begun, past: Past, root: str) -> bool:
+    """Whether --trust-hooks can hold. It vouches for what the user put there before the agent first worked, and for nothing that
+    the agent may have put there or changed since.
+    """
+    if not assignment.hooks.trust_now or not begun.journal.begun.get("first"):
+        return False
+    if past.files is None:
+        return True
+    kept = {path: digest for path, digest in past.pins.items() if path.startswith(f"{CONTROL}/")}
+    return HOOKS_FILE in past.pins and not tampered(past.pins, root) and control_files(root).keys() == kept.keys()
+
+
+def _refuse_another_exam(exam: Exam, task: str, emit: Callable[..., None]) -> None:
+    """What was changed before this start is for the user to look at: the agent may have done it, and so may he."""
+    if odd := exam.odd():
+        emit("hook_tampered", files=odd)
+        raise Incomplete(
+            f"{HOOK_TAMPERED}: {', '.join(odd)} decides about acceptance, and is not what it was: restore it, or if you changed "
+            f"it yourself: pipeline hooks trust {shlex.quote(task)}",
+            stop_reason=HOOK_TAMPERED,
+        )
+
+
+def _doubt(hooks: Mounted, past: Past) -> str:
+    """Checks with which the work began, and which are not asked now, leave it unverified."""
+    if HOOKS_FILE not in past.pins or hooks.repo.state == TRUSTED:
+        return ""
+    return f"the hooks of the workspace with which the work began are not run now ({hooks.repo.state}: {hooks.repo.reason})"
+
+
+class Told:
+    """How a run ends, as its hooks and its event log are told."""
+
+    def __init__(self) -> None:
+        self.reason, self.detail = "fatal_error", ""
+        self.said: list[str] = []
+        """What hooks said for the model when the run began."""
+
+    def ended_by(self, ending: Ending) -> Ending:
+        """The run came to an ending of its own."""
+        self.reason, self.detail = ending.stop_reason, " ".join(ending.detail.split())[:500]
+        return ending
+
+
+@contextmanager
+def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[Told]:
+    """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
+    told, tools, emit = Told(), acceptance.tool_hooks, acceptance.events.emit
+    try:
+        _tell_of_hooks(acceptance, tell)
+        told.said = tools.at_start(resumed=resumed)
+        yield told
+    except (Interrupted, KeyboardInterrupt):
+        told.reason = "user_interrupt"
+        raise
+    except (Paused, Incomplete) as error:
+        told.reason, told.detail = error.stop_reason, str(error)
+        raise
+    except PipelineError as error:
+        told.detail = str(error)
+        raise
+    finally:
+        if told.reason in (EXHAUSTED, HOOK_TAMPERED, TODO_FAILED, ACCEPTED):
+            emit(
+                "verification_completed" if told.reason == ACCEPTED else "verification_failed", stop_reason=told.reason
+            )
+        try:
+            tools.at_end(told.reason, told.detail)
+        finally:
+            emit("stop_reason_decided", reason=told.reason, detail=told.detail)
+
+
+def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
+    """What is found in the workspace, in the event log, and to the user where it matters."""
+    repo, emit = acceptance.mounted.repo, acceptance.events.emit
+    if repo.state == "none":
+        return
+    if repo.store_fault:
+        emit("repo_hooks_trust_store_invalid", reason=repo.store_fault)
+    emit("repo_hooks_discovered", state=repo.state)
+    if repo.hooks:
+        emit("repo_hooks_loaded", count=len(repo.hooks), hooks=[hook.id for hook in repo.hooks])
+    event = {
+        "untrusted": "repo_hooks_skipped_untrusted",
+        "modified": "repo_hooks_modified",
+        "invalid": "repo_hooks_invalid",
+    }.get(repo.state)
+    if event:
+        emit(event, reason=repo.reason)
+        tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
+
+
+def _check(
+    workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, missing: Sequence[str]
+) -> dict[str, Any]:
+    return check_code(workspace, plan, commands, begun.untouched(workspace), missing)

@@ -1,0 +1,196 @@
+"""What supervision is told of a run: the calls and results of the journal, as facts. Nothing else is looked at, so a run that is
+walked again tells the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from phases.agent.check_commands import CheckCommand, check_in
+from phases.llm.model import ToolCall
+from phases.supervision.evidence import failures_of_check, passed, told_of_check
+from phases.supervision.facts import Call, GateVerdict, Result
+from phases.supervision.rules import FIRST, RULES
+from phases.supervision.signatures import Told, command_key, failures_in, signature_of, told_of
+from phases.supervision.words import ToolClass
+
+_CLASSES = {
+    "Read": ToolClass.READ,
+    "Glob": ToolClass.SEARCH,
+    "Grep": ToolClass.SEARCH,
+    "SearchReference": ToolClass.SEARCH,
+    "Write": ToolClass.WRITE,
+    "Edit": ToolClass.WRITE,
+    "Bash": ToolClass.EXEC,
+    "Task": ToolClass.DELEGATE,
+    "TodoWrite": ToolClass.NEUTRAL,
+}
+_TAKES_BACK = {"reset", "checkout", "restore", "clean", "stash", "revert"}
+_PARTS = re.compile(r"[;&|\n()]+")
+_LONGEST_ERROR = 200
+_PATHS = ("file_path", "path")
+
+
+class Observed:
+    """The facts of one run, call by call. It knows what the files held as far as the journal tells."""
+
+    def __init__(
+        self,
+        planned: Sequence[str],
+        before: Mapping[str, str],
+        done: Collection[str],
+        checks: Sequence[str],
+        *,
+        rules: int = RULES,
+    ) -> None:
+        """`before`: the sha256 of files that were there at the beginning; `done`: planned files that need not be written."""
+        self.rules = rules
+        self._digests = dict(before)
+        self._lines: dict[str, Counter[str]] = {}
+        self._open = [path for path in planned if path not in done]
+        self._written: set[str] = set()
+        self._planned = frozenset(planned)
+        self._checks = frozenset(map(command_key, checks))
+
+    @property
+    def open_files(self) -> int:
+        """Planned files that are not written, or not sound."""
+        return len(self._open)
+
+    @property
+    def written(self) -> frozenset[str]:
+        """Files that calls are known to have changed."""
+        return frozenset(self._written)
+
+    def call(self, call: ToolCall) -> Call:
+        """A call, before it is done."""
+        kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
+        path = next((_inside(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), "")
+        command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
+        check = self._check_in(command)
+        # However a check is run, it is the same call: else each other filter would begin a loop anew.
+        same = {"command": check.key} if check and self.rules != FIRST else arguments
+        return Call(
+            call.id,
+            call.name[:80],
+            kind,
+            signature_of(call.name, same),
+            path,
+            check.key if check else command,
+            kind is ToolClass.WRITE and path not in self._digests,
+            check is not None,
+            bool(command) and _takes_back(command),
+            check is None and self._holds_check(command),
+        )
+
+    def result(self, call: ToolCall, row: Mapping[str, Any]) -> Result:
+        """What the journal says came of it."""
+        if row.get("skipped"):
+            return Result(executed=False, failed=True)
+        command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
+        changed, lines = self.changed(call, row)
+        text, check = str(row["text"]), self._check_in(command)
+        ended = _ended(row, check)
+        failed = bool(row["failed"]) if ended is None else not ended
+        told = self._told(text, check is not None or self._holds_check(command), failed=failed)
+        return Result(
+            executed=True,
+            failed=failed,
+            changed=changed,
+            lines=lines,
+            digest=told.digest,
+            error=told.error,
+            failures=told.failures if check else (),
+            background=command.rstrip().endswith("&") and not command.rstrip().endswith("&&"),
+            undecided=check is not None and ended is None,
+        )
+
+    def _check_in(self, command: str) -> CheckCommand | None:
+        """Rules 1 know a check by its whole command alone."""
+        if self.rules != FIRST or not command:
+            return check_in(command, self._checks)
+        key = command_key(command.strip().removesuffix("2>&1"))
+        return CheckCommand(key, filtered=False) if key in self._checks else None
+
+    def _holds_check(self, command: str) -> bool:
+        return any(check in command_key(command) for check in self._checks)
+
+    def _told(self, text: str, check: bool, *, failed: bool) -> Told:
+        if self.rules == FIRST:
+            return told_of(text, failed=failed, check=True)
+        return told_of_check(text) if failed and check else told_of(text, failed=failed, check=False)
+
+    def changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+        """Takes a result in: which files are other than before, and how many lines were added and removed by Write and Edit."""
+        touched, lines = set(row["touched"]), 0
+        changed = [
+            path for path, state in row["files"].items() if state.get("sha256", "") != self._digests.get(path, "")
+        ]
+        for path in touched:
+            content = call.arguments.get("content") if call.name == "Write" else None
+            if content is not None and self._digests.get(path) == _digest(str(content)):
+                continue
+            changed.append(path)
+            lines += self._rewritten(path, str(content)) if content is not None else self._edited(path, call.arguments)
+        for path, state in row["files"].items():
+            self._take_in(path, state)
+        for path in touched - row["files"].keys():
+            self._digests[path] = str(row["seen"].get(path, "")) or "unknown"
+        self._written.update(changed)
+        return tuple(sorted(set(changed))), lines
+
+    def _take_in(self, path: str, state: Mapping[str, Any]) -> None:
+        if digest := str(state.get("sha256", "")):
+            self._digests[path] = digest
+        else:
+            self._digests.pop(path, None)
+        self._open = [other for other in self._open if other != path]
+        if not state["sound"] and path in self._planned:
+            self._open.append(path)
+
+    def _rewritten(self, path: str, content: str) -> int:
+        now, before = Counter(content.split("\n")), self._lines.get(path, Counter())
+        self._lines[path] = now
+        return (now - before).total() + (before - now).total()
+
+    def _edited(self, path: str, arguments: Mapping[str, Any]) -> int:
+        """Counted once, however often it was replaced: how often is not on record."""
+        old, new = (Counter(str(arguments.get(name, "")).split("\n")) for name in ("old_string", "new_string"))
+        if path in self._lines:
+            self._lines[path] = self._lines[path] - old + new
+        return (new - old).total() + (old - new).total()
+
+
+def gate_verdict(verdict: Mapping[str, Any], *, rules: int = RULES) -> GateVerdict:
+    """What the acceptance said, as a fact."""
+    if verdict["block"] is None:
+        return GateVerdict(passed=True)
+    failures = set((failures_in if rules == FIRST else failures_of_check)(verdict["block"]))
+    if not failures:
+        failures = {" ".join(line.split())[:_LONGEST_ERROR] for line in verdict["block"].split("\n\n")}
+    return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
+
+
+def _ended(row: Mapping[str, Any], check: CheckCommand | None) -> bool | None:
+    """Whether a call ended well: behind a filter, as its output says it; None where that says nothing."""
+    return passed(str(row["text"])) if check and check.filtered else not row["failed"]
+
+
+def _inside(path: str) -> str:
+    """A path as the workspace counts it, wherever the task lies."""
+    return posixpath.normpath(path.rpartition("/generate_code/")[2]).removeprefix("./")[:_LONGEST_ERROR]
+
+
+def _takes_back(command: str) -> bool:
+    """Whether a command of the line, outside of texts that it is given, is git taking work back."""
+    words = [line.split() for line in _PARTS.split(command.partition("<<")[0])]
+    return any(part[:1] == ["git"] and not _TAKES_BACK.isdisjoint(part[1:6]) for part in words)
+
+
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()

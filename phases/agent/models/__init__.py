@@ -1,1 +1,0 @@
-"""The adapters: what answers, and what of its answers may become content."""

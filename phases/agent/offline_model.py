@@ -1,0 +1,214 @@
+"""The model without a model: rules that turn a plan into an honest scaffold. No network, no key, no cost.
+
+It drives the same loop as any other model. What it writes runs, and says of itself what is only a stub.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+from phases.agent.prompt import plan_in
+from phases.llm.model import Check, Reply, Request, ToolCall
+
+_WIDTH = 100
+
+
+class OfflineModel:
+    """Writes one planned file a turn, in the plan's order, and then says what it did not do."""
+
+    name = "offline"
+    detail = "rules, no network"
+    window = 10**9
+    secrets: tuple[str, ...] = ()
+    priced = True
+    reports_cost = False
+
+    def __init__(self) -> None:
+        self._told = b""
+        self._plan: dict[str, Any] = {}
+        self._write: list[str] = []
+
+    def ask(self, request: Request) -> Reply:
+        if request.messages[1].digest != self._told:
+            self._told = request.messages[1].digest
+            self._plan, self._write = plan_in(request.messages)
+        if request.turn > len(self._write):
+            return Reply("ok", "Every planned file is written. What the plan demands beyond values is a stub.")
+        path = self._write[request.turn - 1]
+        arguments = {"file_path": path, "content": file_text(self._plan, path)}
+        return Reply("ok", "", (ToolCall(f"write-{request.turn}", "Write", arguments),))
+
+    def is_over(self, thread: str, turn: int) -> bool:
+        return turn > len(self._write) + 1
+
+    def check(self) -> Check:
+        return Check(True, self.detail)
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return 0.0
+
+
+def file_text(plan: dict[str, Any], path: str) -> str:
+    """The scaffold of one planned file."""
+    row = next(row for row in plan["file_structure"] if row["path"] == path)
+    if not path.endswith(".py"):
+        return f"{row['purpose']}\n"
+    if path.endswith("__main__.py"):
+        return _entry_script(plan)
+    if path.startswith("tests/") and "__init__" not in path:
+        return _tests(plan)
+    return _module(plan, row)
+
+
+def _module(plan: dict[str, Any], row: dict[str, Any]) -> str:
+    parts = [f'"""{_escaped(_plain(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip("."))}."""\n']
+    stubs = [pair for pair in _symbols(plan, row) if pair[1]["kind"] != "hyperparameter"]
+    values = [pair for pair in _symbols(plan, row) if pair[1]["kind"] == "hyperparameter"]
+    if stubs:
+        parts.append("from __future__ import annotations\n")
+    parts += [f"{name} = {requirement.get('value')!r}  # {_source(requirement)}" for name, requirement in values]
+    for name, requirement in stubs:
+        parts.append(
+            "\n" + (_class(name, requirement) if requirement["kind"] == "model" else _function(name, requirement))
+        )
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _symbols(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The symbols of a file, each with the requirement that it is for."""
+    requirements = {requirement["id"]: requirement for requirement in plan["requirements"]}
+    pairs = []
+    for index, identifier in enumerate(row.get("implements", [])):
+        interface = row.get("interface", [])
+        declared = interface[index] if index < len(interface) else ""
+        match = re.match(r"(?:class |def |async def )?([A-Za-z_][A-Za-z0-9_]*)", declared)
+        name = (
+            match.group(1) if match and not keyword.iskeyword(match.group(1)) else f"requirement_{identifier.lower()}"
+        )
+        if identifier in requirements:
+            pairs.append((name, requirements[identifier]))
+    return pairs
+
+
+def _function(name: str, requirement: dict[str, Any]) -> str:
+    return (
+        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring(requirement, 4)}"
+        f'    raise NotImplementedError("{requirement["id"]} is a stub")\n'
+    )
+
+
+def _class(name: str, requirement: dict[str, Any]) -> str:
+    return (
+        f"class {name}:\n{_docstring(requirement, 4)}\n    def __init__(self, **settings: object) -> None:\n"
+        f'        raise NotImplementedError("{requirement["id"]} is a stub")\n'
+    )
+
+
+def _docstring(requirement: dict[str, Any], indent: int) -> str:
+    import textwrap
+
+    pad = " " * indent
+
+    def wrapped(text: str) -> str:
+        return textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
+
+    said = _plain(requirement["text"])
+    title = said.rstrip(". ") if len(said) <= _WIDTH else f"{said[:_WIDTH].rpartition(' ')[0] or said[:_WIDTH]} …"
+    whole = f"{_escaped(wrapped(said))}\n\n" if len(said) > _WIDTH else ""
+    body = wrapped(f"{_source(requirement)}: '{_plain(requirement['source']['quote'])}'")
+    return f'{pad}"""{_escaped(title)}.\n\n{whole}{_escaped(body)}\n{pad}"""\n'
+
+
+def _source(requirement: dict[str, Any]) -> str:
+    source = requirement["source"]
+    section = f", section {_plain(source['section'])}" if source["section"] else ""
+    return f"{requirement['id']} ({requirement['kind']}){section}, page {source['page']}"
+
+
+def _plain(text: str) -> str:
+    """Text of a stranger on one line, with nothing invisible in it and no double quote."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
+
+
+def _escaped(text: str) -> str:
+    """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
+    return text.replace("\\", "\\\\")
+
+
+def _package(plan: dict[str, Any]) -> str:
+    path = next((row["path"] for row in plan["file_structure"] if row["path"].endswith("__main__.py")), "")
+    return path.rpartition("/")[0].replace("/", ".")
+
+
+def _modules(plan: dict[str, Any]) -> list[str]:
+    return [
+        row["path"][:-3].replace("/", ".")
+        for row in plan["file_structure"]
+        if row["path"].endswith(".py") and not row["path"].startswith("tests/") and "__" not in row["path"]
+    ]
+
+
+def _entry_script(plan: dict[str, Any]) -> str:
+    rows = [
+        (requirement["id"], requirement["kind"], _plain(requirement["text"])) for requirement in plan["requirements"]
+    ]
+    table = "\n".join(f"    {row!r}," for row in rows)
+    return f'''"""Lists what the paper demands, and what of it is only a stub so far."""
+
+from __future__ import annotations
+
+import argparse
+
+REQUIREMENTS = (
+{table}
+)
+
+
+def main() -> None:
+    """Prints the requirements of one kind, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", help="algorithm, model, loss, dataset, metric, baseline, hyperparameter, experiment")
+    wanted = parser.parse_args().kind
+    for identifier, kind, text in REQUIREMENTS:
+        if wanted in (None, kind):
+            state = "value" if kind == "hyperparameter" else "stub"
+            print(f"{{identifier:<5}} {{state:<6}} {{kind:<15}} {{text}}")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def _tests(plan: dict[str, Any]) -> str:
+    names = {
+        row["path"][:-3].replace("/", "."): tuple(name for name, _ in _symbols(plan, row))
+        for row in plan["file_structure"]
+        if row["path"].endswith(".py")
+    }
+    table = "\n".join(f"    {module!r}: {names.get(module, ())!r}," for module in _modules(plan))
+    return f'''"""What the scaffold promises: it imports, and every name that the plan gives it is there. Stubs are not called."""
+
+from __future__ import annotations
+
+import importlib
+import unittest
+
+PLANNED: dict[str, tuple[str, ...]] = {{
+{table}
+}}
+
+
+class Scaffold(unittest.TestCase):
+    def test_every_module_imports_and_has_its_planned_names(self) -> None:
+        for module, names in PLANNED.items():
+            with self.subTest(module):
+                found = importlib.import_module(module)
+                self.assertEqual([name for name in names if not hasattr(found, name)], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
+'''

@@ -1,0 +1,122 @@
+"""What phase 09 says of its work, read from the disk: implementation.json and implement_code_summary.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phases.acceptance.checks.written import file_problems
+from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
+from phases.acceptance.story import attempts_of
+from phases.acceptance.todo_list.todos import refused_changes
+from phases.agent.agent_state import Ending
+from phases.workspace.workspace import Workspace
+from pipeline.base.formats import Markdown, compose_markdown
+
+
+def implementation_document(
+    ending: Ending, workspace: Workspace, plan: dict[str, Any], traced: Mapping[str, Any], *, scaffold: bool = False
+) -> dict[str, Any]:
+    """implementation.json, but for the counts that only the run knows. `scaffold`: rules wrote it, which mend nothing."""
+    planned = [row["path"] for row in plan["file_structure"]]
+    missing = [path for path in planned if not workspace.exists(path)]
+    faults = _faults(ending, workspace, plan, requirement_counts(traced), scaffold=scaffold)
+    status, doubt = _status(ending, faults)
+    verification = verification_of(ending, status, faults)
+    written = f"{len(planned) - len(missing)} of {len(planned)} files written"
+    return {
+        "version": 1,
+        "status": status,
+        "reason": "; ".join([written, *(faults or [doubt or "every requirement implemented, checks passed"])]),
+        "stop_reason": ending.stop_reason,
+        "turns": ending.turns,
+        "planned": planned,
+        "missing": missing,
+        "verification": verification,
+        "files": [
+            {"path": f"generate_code/{row.path}", "bytes": row.bytes, "sha256": row.sha256}
+            for row in workspace.digests()
+            if row.sha256
+        ],
+    }
+
+
+def verification_of(ending: Ending, status: str, faults: Sequence[str]) -> dict[str, Any]:
+    """What the checks said, as documents tell it: only what is completed is verified, whatever passed."""
+    if status == COMPLETED or not ending.verification["verified"]:
+        return ending.verification
+    return {**ending.verification, "verified": False, "why": "; ".join(faults)}
+
+
+def acceptance_document(
+    ending: Ending, verification: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], most: int
+) -> dict[str, Any]:
+    """acceptance.json: every attempt, from the journal. `verification` is that of implementation.json."""
+    return {
+        "version": 1,
+        "stop_reason": ending.stop_reason,
+        "verified": verification["verified"],
+        "why_not": verification["why"],
+        "tree_sha256": verification["tree_sha256"],
+        "max_continues": most,
+        "attempts": attempts_of(rows),
+        "refused_todo_changes": refused_changes(rows),
+    }
+
+
+def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
+    """The `requirements` of report.json."""
+    rows = traced["requirements"]
+    open_rows = [
+        {"id": row["id"], "text": row["text"], "status": row["status"]}
+        for row in rows
+        if row["status"] != "implemented"
+    ]
+    return {
+        "total": len(rows),
+        "implemented": len(rows) - len(open_rows),
+        "stubbed": sum(row["status"] == "stubbed" for row in rows),
+        "missing": open_rows,
+    }
+
+
+def summary_document(
+    interfaces: Mapping[str, str], workspace: Workspace, plan: Mapping[str, Any], plan_sha256: str
+) -> Markdown:
+    """implement_code_summary.md: what the model is shown of each file that is written, in the plan's order."""
+    planned = [row["path"] for row in plan["file_structure"]]
+    lines = ["# What is written", ""]
+    for row in plan["file_structure"]:
+        state = "" if workspace.exists(row["path"]) else " (not written)"
+        lines += [f"## {row['path']}{state}", "", row["purpose"], ""]
+        if row["path"] in interfaces:
+            lines += [*(f"    {line}" for line in interfaces[row["path"]].split("\n")), ""]
+    written = sum(workspace.exists(path) for path in planned)
+    return compose_markdown({"written": written, "plan_sha256": plan_sha256}, "\n".join(lines))
+
+
+def _faults(
+    ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any], *, scaffold: bool
+) -> list[str]:
+    """Why the work is not done: it is not accepted, a file is not there, or a requirement is open."""
+    faults = []
+    if problems := file_problems(workspace, plan):
+        faults.append("; ".join(problems[:3]))
+    if counts["missing"]:
+        gone = len(counts["missing"]) - counts["stubbed"]
+        stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
+        faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
+    if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
+        faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
+    return faults
+
+
+def _status(ending: Ending, faults: list[str]) -> tuple[str, str]:
+    """The status, and what is doubtful about work that has no fault. (acceptance chain, section 10)"""
+    if ending.stop_reason != ACCEPTED:
+        return STATUS[ending.stop_reason], ""
+    if faults:
+        return INCOMPLETE, ""
+    if not ending.verification["verified"]:
+        return WARNING, f"accepted, and not verified: {ending.verification['why']}"
+    return COMPLETED, ""

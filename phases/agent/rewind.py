@@ -1,0 +1,218 @@
+"""Going back to an ending that was not accepted: its files, and the journal up to it, take the place of what came after.
+
+All that is to be is made ready first, in a folder of its own, and its last file says so. From then on the way back is a row of
+renames, of which any may be done already: whoever comes next, after a kill, does the rest. What was there is kept as `.prev`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from shlex import quote
+from typing import Any, NamedTuple
+
+from phases.agent.kernel_files import OWN
+from phases.llm.journal import PAID, journals_of, recorded_rows, run_of
+from phases.llm.ledger_rows import read_ledger
+from phases.workspace.backup_tree import bring_along, keep_a_copy
+from phases.workspace.rejected_snapshots import Refusal, journal_lines, refusals_in, tidy, tree_of
+from phases.workspace.task_paths import TaskPaths
+from phases.workspace.workspace import CONTROL
+from pipeline.base.append import repair_tail
+from pipeline.base.errors import FormatError, PhaseError, PipelineError, StorageError
+from pipeline.base.files import failure, make_folder, read_bytes, set_aside, sync_folder, sync_tree, write_durable
+from pipeline.base.formats import parse_json
+from pipeline.base.jsonl import row_line
+
+STAGE, DECIDED = "rewinding", "decided.json"
+_DECIDED_KEYS = {"number", "turn", "last", "suffix", "aside"}
+
+
+class Rewound(NamedTuple):
+    """A rewind that was carried out."""
+
+    number: int
+    turn: int
+    last: bool
+    """The ending ended the run, and is judged anew."""
+    suffix: str
+    """What was set aside has this behind its name."""
+    aside: tuple[str, ...]
+    """What was set aside, as paths in the folder of the task."""
+    names: tuple[str, ...]
+    """All that a rewind is about, whether it was there or not."""
+
+
+def rewound(places: TaskPaths, number: int, in_place: Callable[[], None]) -> Rewound:
+    """Goes back to that ending; or carries that out, where it was cut off. Raises PipelineError where there is no such ending,
+    or no copy of it, and then has changed nothing.
+    """
+    if cut_off(places) != number:
+        repair_tail(places.journal)
+        refusal = refusal_of(places, number)
+        in_place()
+        _make_ready(places, refusal)
+    return _carried_out(places, in_place)
+
+
+def finish_rewind(places: TaskPaths, in_place: Callable[[], None]) -> Rewound | None:
+    """Carries out a rewind that was decided and cut off; None where there is none."""
+    return None if cut_off(places) is None else _carried_out(places, in_place)
+
+
+def cut_off(places: TaskPaths) -> int | None:
+    """The ending that a rewind, which was cut off, is to lead to; None where there is none."""
+    decided = _decided(places)
+    return int(decided["number"]) if decided else None
+
+
+def refusal_of(places: TaskPaths, number: int) -> Refusal:
+    """The ending of that number. Raises PipelineError, in words, where it cannot be gone back to."""
+    task = quote(os.path.basename(os.path.dirname(places.journal)))
+    if (unfinished := cut_off(places)) is not None:
+        raise PipelineError(
+            f"going back to ending {unfinished} was cut off; finish it first: pipeline rewind {task} {unfinished}"
+        )
+    if os.path.lexists(f"{places.journal}.next"):
+        raise PipelineError(
+            f"{places.journal}.next: the work was about to begin anew and was cut off there; go on with that first: "
+            f"pipeline resume {task}"
+        )
+    refusals = refusals_in(places)
+    if not 1 <= number <= len(refusals):
+        there = {0: "there is none", 1: "there is only 1"}.get(len(refusals), f"there are 1 to {len(refusals)}")
+        raise PipelineError(f"there is no ending {number} that was not accepted: {there}")
+    refusal = refusals[number - 1]
+    if not refusal.copy:
+        others = ", ".join(str(other.number) for other in refusals if other.copy)
+        raise PipelineError(
+            f"of ending {number} (turn {refusal.turn}) no copy of the code is kept; "
+            + (f"there is one of {others}" if others else "nor is there one of any other")
+        )
+    return refusal
+
+
+def _make_ready(places: TaskPaths, refusal: Refusal) -> None:
+    """Puts all that is to be in one folder, and notes there what is to be done with it."""
+    stage = os.path.join(places.endings, STAGE)
+    tidy(places.endings)
+    make_folder(stage)
+    _copy_code(refusal, places.workspace, os.path.join(stage, os.path.basename(places.workspace)))
+    rows = journal_lines(places.journal)[: refusal.rows]
+    _copy_logs(places, [row for _, row in rows], stage)
+    header = row_line(_header(places, rows[0][1], refusal.turn))
+    data = b"\n".join([header, *(line for line, _ in rows[1:]), b""])
+    write_durable(os.path.join(stage, os.path.basename(places.journal)), data)
+    decided = {
+        "number": refusal.number,
+        "turn": refusal.turn,
+        "last": refusal.last,
+        "suffix": _free_suffix(places),
+        "aside": [name for name in _names(places) if os.path.lexists(_path(places, name))],
+    }
+    write_durable(os.path.join(stage, DECIDED), row_line(decided) + b"\n")
+
+
+def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
+    """The code as it was, with the hooks of the user as they are: those are no work to go back to."""
+    if not keep_a_copy(refusal.copy, target):
+        raise StorageError(f"cannot copy {refusal.copy}: something in it cannot be read, or the disk is full")
+    os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a folder moves it
+    if tree_of(target) != refusal.tree:
+        raise PhaseError(
+            f"{refusal.copy} is no longer what it was when ending {refusal.number} was judged; it cannot be gone back to"
+        )
+    shutil.rmtree(os.path.join(target, CONTROL), ignore_errors=True)
+    bring_along(CONTROL, workspace, target)
+    sync_tree(target)
+
+
+def _copy_logs(places: TaskPaths, rows: list[dict[str, Any]], stage: str) -> None:
+    """The logs that the story up to there names."""
+    logs = [str(row.get("result", {}).get("log") or "") for row in rows if row["kind"] == "hook"]
+    folder = os.path.join(stage, os.path.basename(places.hooks))
+    for name in {os.path.basename(log) for log in logs if log}:
+        make_folder(folder)
+        with contextlib.suppress(StorageError):  # somebody removed it: nothing but a person ever reads it
+            write_durable(os.path.join(folder, name), read_bytes(os.path.join(places.hooks, name)))
+
+
+def _header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, Any]:
+    """The header, as one of another run: else what is asked from here on would count as paid for already."""
+    begun = header.get("begun", {})
+    earlier = [[last, run] for last, run in begun.get(PAID, []) if last < turn]
+    paid = [*earlier, [turn, run_of(header, turn)]]
+    return {**header, "run": 1 + _newest_run(places, header), "begun": {**begun, PAID: paid}}
+
+
+def _newest_run(places: TaskPaths, header: dict[str, Any]) -> int:
+    repair_tail(places.ledger)
+    runs: list[int] = [row["run"] for row in read_ledger(places.ledger) if row["thread"] == "implement"]
+    for path in journals_of(os.path.dirname(places.journal)):
+        with contextlib.suppress(PipelineError):  # a damaged one is named by who works with it
+            runs += [row.get("run", 1) for row in recorded_rows(path)[:1] if row.get("thread") == "implement"]
+    return max([int(header.get("run", 1)), *runs])
+
+
+def _carried_out(places: TaskPaths, in_place: Callable[[], None]) -> Rewound:
+    decided = _decided(places)
+    if decided is None:
+        raise StorageError(f"{places.endings} was changed while it was worked in")
+    in_place()
+    stage, suffix, names = os.path.join(places.endings, STAGE), decided["suffix"], _names(places)
+    aside = tuple(name for name in names if name in decided["aside"])
+    if os.path.lexists(os.path.join(stage, names[0])):  # the journal is the last to come: where it has, all is done
+        for name in aside:
+            path = _path(places, name)
+            if os.path.lexists(path) and not os.path.lexists(path + suffix):
+                _move(path, path + suffix)
+        for name in reversed(names):
+            staged, path = os.path.join(stage, name), _path(places, name)
+            if os.path.lexists(staged):
+                set_aside(path)
+                _move(staged, path)
+    tidy(places.endings)
+    return Rewound(decided["number"], decided["turn"], decided["last"], suffix, aside, names)
+
+
+def _move(path: str, target: str) -> None:
+    try:
+        os.rename(path, target)
+        sync_folder(os.path.dirname(target))
+    except OSError as error:
+        raise failure("move", path, error) from error
+
+
+def _decided(places: TaskPaths) -> dict[str, Any] | None:
+    path = os.path.join(places.endings, STAGE, DECIDED)
+    if not os.path.lexists(path):
+        return None
+    with contextlib.suppress(FormatError):
+        decided = parse_json(read_bytes(path))
+        if isinstance(decided, dict) and decided.keys() == _DECIDED_KEYS:
+            return decided
+    raise StorageError(f"{path} is damaged; look at what lies in that folder, then delete it")
+
+
+def _names(places: TaskPaths) -> tuple[str, ...]:
+    """All that is of one course of the work, as paths in the folder of the task; the journal first."""
+    task = os.path.dirname(places.journal)
+    own = (os.path.join(places.kernel, name) for name in OWN)
+    paths = (places.journal, places.workspace, places.explorations, places.hooks, places.snapshot, places.kernel_report)
+    return tuple(os.path.relpath(path, task) for path in (*paths, *own))
+
+
+def _path(places: TaskPaths, name: str) -> str:
+    return os.path.join(os.path.dirname(places.journal), name)
+
+
+def _free_suffix(places: TaskPaths) -> str:
+    """One for all of it, so that what belongs together can be told, and moved back."""
+    number, suffix = 1, ".prev"
+    while any(os.path.lexists(_path(places, name) + suffix) for name in _names(places)):
+        number += 1
+        suffix = f".prev{number}"
+    return suffix

@@ -1,0 +1,235 @@
+"""Joins one run with the kernel that supervises it: facts in, texts and stops out, its files kept. What the kernel is told is in
+the journal, so a run that is walked again is supervised in just the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from phases.agent.journal_facts import Observed, gate_verdict
+from phases.agent.kernel_files import KernelFiles
+from phases.agent.kernel_setting import OFF, setting_from
+from phases.agent.memory import Memory
+from phases.llm.journal import Journal
+from phases.llm.model import Reply, ToolCall
+from phases.supervision.bridge import SupervisorBridge
+from phases.supervision.checkpoint import checkpoint
+from phases.supervision.facts import Call, Round
+from phases.supervision.outbox import Outbox, Stop
+from phases.supervision.records import from_json, to_json
+from phases.supervision.report import kernel_report
+from phases.supervision.rules import FIRST
+from phases.supervision.state import Setting
+from phases.supervision.workspace import DiskFacts
+from pipeline.base.errors import Paused
+
+FACTS, SNAPSHOT, STOP = "facts", "snapshot", "stop"
+"""Kinds of journal rows: what is told from outside, what a takeover found, and that it stopped the run."""
+_NOTICES = (10, 25, 50)
+"""At so many percent left of a limit, the model is told."""
+_TIMES = ("budget_time", "budget_minutes")
+_NAMES = {"max_turns": "turns", "max_tokens": "tokens", "max_usd": "money", "batch_usd": "money", "max_minutes": "time"}
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a run brings along that is not in its journal."""
+
+    wanted: Mapping[str, Any]
+    """How this start of the run should be supervised."""
+    warning: str
+    """What is wrong with the file of settings."""
+    limits: Callable[[int], Mapping[str, tuple[float, float]]]
+    """Before a turn: of each limit that is set, how much is used, and how much there is."""
+    disk: Callable[[], DiskFacts]
+
+
+@dataclass
+class Supervised:
+    """One run, with its supervisor."""
+
+    plan: Mapping[str, Any]
+    task: str
+    observed: Observed
+    files: KernelFiles
+    journal: Journal
+    memory: Memory
+    outside: Outside
+    turn: int = 0
+    _left: int = 100
+    """Percent of a limit that the model was last told of."""
+    _tail: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rules = self.observed.rules
+        self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
+        self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
+        self._resumes = any(row["kind"] == "reply" for row in self.journal.rows())
+
+    @property
+    def acts(self) -> bool:
+        """Whether supervision may do something about a run that goes wrong."""
+        layers = self.bridge.setting.config.layers
+        return self.bridge.on and not self.bridge.setting.policy.shadow and all(vars(layers).values())
+
+    def took_in(self, turn: int) -> bool:
+        """Takes in what came from outside since the turn before; False where there is nothing of the kind."""
+        self.turn = turn
+        recorded = self.journal.next_kind == FACTS
+        if not recorded and (self.journal.replaying or not self._news()):
+            return False
+        self._take_in(self.journal.once(FACTS, {"turn": turn}, self._news), now=not recorded)
+        return True
+
+    def before(self) -> str:
+        """What the model is told for its next turn alone."""
+        return self.bridge.begin() if self.bridge.on else ""
+
+    def refusal(self, call: ToolCall) -> tuple[Call | None, str]:
+        """A call as the kernel sees it, and the answer to one that must not be done; empty where it may."""
+        if not self.bridge.on:
+            return None, ""
+        fact = self.observed.call(call)
+        return fact, self.bridge.gate(fact)
+
+    def saw(self, fact: Call | None, call: ToolCall, row: Mapping[str, Any]) -> None:
+        """Takes in what came of a call."""
+        if fact is None:
+            self.observed.changed(call, row)
+        else:
+            self.bridge.record(fact, self.observed.result(call, row))
+
+    def after(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> str:
+        """Ends a turn that was of use, and says what a person should know of it. Raises Paused where supervision stops the run:
+        its work is kept.
+        """
+        if not self.bridge.on:
+            return ""
+        before = self.bridge.state.phase
+        ratio = reply.tokens_in / max(self.memory.window, 1)
+        turn = Round(0, (), reply.text, ratio, self.observed.open_files)
+        out = self.bridge.end(turn, gate_verdict(verdict, rules=self.rules) if verdict else None)
+        self._say(out)
+        self._keep(out, failed=bool(verdict and verdict["block"]))
+        if out.stop:
+            self._stop(out.stop)
+        now = self.bridge.state.phase
+        if now.takeovers > before.takeovers:
+            return "the supervisor leads from here"
+        return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
+
+    def close(self, stop_reason: str, detail: str) -> None:
+        """Writes down how the run ended, so far."""
+        if self.bridge.on:
+            self._write_down("ended")
+        if self.bridge.on or self.outside.warning:
+            setting, warning = self.bridge.setting, self.outside.warning
+            self.files.report(
+                kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
+            )
+
+    def _setting(self, pinned: Mapping[str, Any]) -> Setting:
+        return setting_from(pinned, self.plan, there=len(self.journal.begun["before"]), rules=self.rules)
+
+    def _news(self) -> dict[str, Any]:
+        """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
+        news: dict[str, Any] = {}
+        if self._unlike:
+            news["supervisor"] = dict(self.outside.wanted)
+        if self.outside.wanted["mode"] == OFF:
+            return news
+        if self._resumes:
+            news["resumed"] = True
+            if (last := self.files.last_stop()) in _TIMES:
+                news["timed_out"] = last
+        if self.files.request():
+            news["take_over"] = True
+        if left := self._notice():
+            news["left"] = left
+        return news
+
+    def _take_in(self, news: Mapping[str, Any], *, now: bool) -> None:
+        """`now`: it comes from this very start of the run, and not from an earlier one."""
+        if "supervisor" in news:
+            self._say(self.bridge.set_to(self._setting(news["supervisor"])))
+            self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
+        if "timed_out" in news:
+            self.bridge.timed_out(news["timed_out"])
+        if "resumed" in news:
+            self._resumes = self._resumes and not now
+            self._say(self.bridge.resumed())
+        if "take_over" in news:
+            self.bridge.take_over()
+            if now or not self.journal.replaying:
+                self.files.request_is_met()
+        if "left" in news:
+            self._left = int(news["left"]["percent"])
+            if told := news["left"]["text"]:
+                self.memory.told(told)
+
+    def _notice(self) -> dict[str, Any] | None:
+        """How much is left of the limit that is nearest, where that was not said yet. A limit that was raised is said anew."""
+        shares = {
+            name: 100 * (1 - used / most) for name, (used, most) in self.outside.limits(self.turn).items() if most
+        }
+        name = min(shares, key=lambda name: shares[name], default="")
+        step = next((step for step in _NOTICES if name and shares[name] <= step), 100)
+        if step == self._left:
+            return None
+        if step > self._left:
+            return {"percent": step, "text": ""}
+        used, most = self.outside.limits(self.turn)[name]
+        told = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
+        return {"percent": step, "text": f"[Budget] {told}. Do what matters most first."}
+
+    def _disk(self) -> DiskFacts:
+        row = self.journal.once(SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.outside.disk())})
+        return from_json(DiskFacts, row["disk"])
+
+    def _say(self, out: Outbox) -> None:
+        for name in out.unpinned:
+            self.memory.unpin(name)
+        for said in out.injections:
+            if said.pin:
+                self.memory.pin(said.pin, said.text)
+            else:
+                self.memory.told(said.text)
+
+    def _keep(self, out: Outbox, *, failed: bool) -> None:
+        """The event log always; the other files at the moments of section 9, and not while a run is only walked again."""
+        self._log()
+        if out.snapshot:
+            self.files.snapshot(to_json(out.snapshot))
+        triggers = [*out.triggers, *(["verification_failed"] if failed else [])]
+        if triggers and not self.journal.replaying:
+            self._write_down(",".join(dict.fromkeys(triggers)))
+
+    def _log(self) -> None:
+        first = {"schemaVersion": 1, "taskId": self.task, "turn": self.turn}
+        if self.rules != FIRST:  # the lines of rules 1 name none
+            first["rules"] = self.rules
+        lines = [{**first, **line} for line in self.bridge.lines()]
+        most = self.bridge.setting.config.event_timeline.max_events_in_checkpoint
+        self._tail = [*self._tail, *lines][-most:] if most else []
+        self.files.note(lines)
+
+    def _write_down(self, trigger: str) -> None:
+        state = self.bridge.state
+        if state.graph.graph:
+            self.files.graph(to_json(state.graph.graph))
+        kept = checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
+        self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
+
+    def _stop(self, stop: Stop) -> None:
+        was_stopped = self.journal.replaying
+        row = self.journal.once(
+            STOP, {"turn": self.turn}, lambda: {"stop_reason": stop.reason.value, "detail": stop.detail}
+        )
+        if not was_stopped:
+            raise Paused(
+                f"supervision stopped the run ({row['stop_reason']}): {row['detail']}; all work is kept; look at it with: "
+                f"pipeline supervisor {self.task}, then go on with: pipeline resume {self.task}",
+                stop_reason=row["stop_reason"],
+            )

@@ -1,0 +1,1 @@
+"""One module for each way that a model is reached."""

@@ -1,0 +1,170 @@
+"""The HTTP connection under an SDK: no redirects, and limits on silence, on time and on bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from phases.llm.error_classification import ReplyError, Server, verdict_on_connection, verdict_on_status
+from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
+
+MOST_BYTES = 512 * 1024 * 1024
+"""Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
+MOST_ERROR_BYTES = 64 * 1024
+"""Few, because a body may be packed, though that is not asked for."""
+NO_KEY = "none"
+"""In place of a key, where a server wants none: the SDK wants one all the same."""
+_WITH_SDK = ("openai", "anthropic")
+"""Whose the SDKs are."""
+_PLAIN_HEADERS = (
+    *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
+    "x-stainless-raw-response",  # by this one the SDK knows again what it was asked for
+)
+
+
+class Waits(NamedTuple):
+    """How long a server is waited for, in seconds."""
+
+    connect: float = 10.0
+    first: float = 300.0
+    """Until it begins to answer: a machine of one's own reads a long prompt for minutes."""
+    silence: float = 60.0
+    """Between two pieces of an answer."""
+    whole: float = 1200.0
+    """Until the answer is over."""
+
+
+QUICK = Waits(connect=4.0, first=6.0, silence=6.0, whole=8.0)
+"""For a question that takes a server no time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Everything that a connection needs."""
+
+    server: Server
+    base_url: str
+    key: str = field(repr=False)
+    waits: Waits
+
+
+def line_for(line: Line, most_tokens: int) -> Line:
+    """The line for a reply of that length: one that may be longer may take longer."""
+    longer = max(1.0, most_tokens / MOST_TOKENS)
+    return replace(line, waits=line.waits._replace(whole=line.waits.whole * longer))
+
+
+def http_client(line: Line) -> Any:
+    """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
+
+    Raises ReplyError where the environment's own words about proxies and certificates make no sense.
+    """
+    import httpx2
+
+    waits, server = line.waits, line.server
+
+    class Bounded(httpx2.SyncByteStream):
+        """A body that ends with an error once it is too long in time or bytes."""
+
+        def __init__(self, stream: httpx2.SyncByteStream, most: int) -> None:
+            self._stream, self._left, self._end = stream, most, time.monotonic() + waits.whole
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._stream:
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise ReplyError(MALFORMED, f"{server.host} sent a reply without an end")
+                if time.monotonic() > self._end:
+                    raise ReplyError(
+                        TRANSIENT, f"{server.host} took longer than {waits.whole:.0f} seconds for one reply"
+                    )
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def bind(response: httpx2.Response) -> None:
+        # The body is read by the same dictionary that the head was: from here on, silence is judged more strictly.
+        response.request.extensions["timeout"]["read"] = waits.silence
+        if isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = Bounded(response.stream, MOST_BYTES if response.is_success else MOST_ERROR_BYTES)
+
+    # A redirect would carry the key to wherever a server says; the SDKs would follow.
+    timeout = httpx2.Timeout(waits.connect, read=waits.first)
+    plain = {"Accept-Encoding": "identity"}
+    hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(line)], "response": [bind]}
+    with _environment_blamed(server):
+        return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
+
+
+def _strip_for(line: Line) -> Callable[[Any], None]:
+    """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
+
+    def strip(request: Any) -> None:
+        if line.server.provider in _WITH_SDK:
+            return
+        for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
+            del request.headers[name]
+        request.headers["authorization"] = f"Bearer {line.key or NO_KEY}"
+
+    return strip
+
+
+def timeout_of(line: Line) -> Any:
+    """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
+    import httpx2
+
+    return httpx2.Timeout(line.waits.connect, read=line.waits.first)
+
+
+@contextmanager
+def _environment_blamed(server: Server) -> Iterator[None]:
+    """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
+    import httpx2
+
+    told = f"{server.host} cannot be asked"
+    try:
+        yield
+    except ImportError as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: a proxy is SOCKS, and the socksio package is not installed: pip install socksio, or name an http:// "
+            "proxy in ALL_PROXY, HTTPS_PROXY and HTTP_PROXY",
+        ) from error
+    except OSError as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: the certificates to trust cannot be read ({error.strerror or 'they are none'}); look at SSL_CERT_FILE and "
+            "SSL_CERT_DIR",
+        ) from error
+    except (ValueError, httpx2.InvalidURL) as error:
+        raise ReplyError(
+            FATAL,
+            f"{told}: a proxy has no usable address, like http://proxy.example:3128; look at ALL_PROXY, HTTPS_PROXY, HTTP_PROXY "
+            "and NO_PROXY",
+        ) from error
+
+
+@contextmanager
+def faults_named(sdk: Any, server: Server) -> Iterator[None]:
+    """Turns whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
+    import httpx2
+
+    try:
+        yield
+    except sdk.APIStatusError as error:
+        response = error.response
+        raise verdict_on_status(server, response.status_code, response.headers, response.text) from error
+    except (sdk.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        raise verdict_on_connection(server, error) from error
+    except UnicodeError as error:  # the SDKs take headers from variables of their own
+        raise ReplyError(
+            FATAL,
+            f"a question to {server.host} cannot be sent: a header is not ASCII; look at OPENAI_ORG_ID, OPENAI_PROJECT_ID and "
+            "OPENAI_CUSTOM_HEADERS",
+        ) from error
+    except sdk.APIError as error:
+        raise ReplyError(MALFORMED, f"{server.host} sent no answer of its kind ({server.quote(str(error))})") from error

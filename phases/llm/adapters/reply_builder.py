@@ -1,0 +1,211 @@
+"""A reply while it arrives: what has come so far, within limits, and what may be made of it in the end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from phases.llm.depth import is_deep
+from phases.llm.error_classification import ReplyError, Server, malformed
+from phases.llm.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, tokens_of
+from phases.llm.prices import Tariff, Usage
+from phases.llm.reasoning import Thoughts
+from pipeline.base.errors import FormatError
+from pipeline.base.formats import dump_json_line, parse_json
+
+LARGEST_REPLY = 4 * 1024 * 1024
+MOST_CALLS = 500
+_AT_THE_LIMIT = ("length", "max_tokens")
+_LITTLE = 5
+"""An answer that is a fifth of what came, or less, has hardly begun."""
+_GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_GOOD_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+class Counted(NamedTuple):
+    """What a server says of the tokens; None where it does not."""
+
+    tokens_in: int | None = None
+    cached: int | None = None
+    out: int | None = None
+    written: int = 0
+    """Of tokens_in: those that went into the provider's cache, which some charge more for."""
+    usd: float | None = None
+    thought: int | None = None
+    """Of out: those that were spent on reasoning."""
+
+
+@dataclass
+class _Call:
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list)
+    extra: object = None
+    """What a server wants back with the call."""
+
+
+class Draft:
+    """What has arrived of one reply."""
+
+    def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
+        self.counted = Counted()
+        self.thoughts = Thoughts(server, self._taken_thought)
+        self._server, self._request, self._tariff = server, request, tariff
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: list[_Call] = []
+        self._open: dict[object, _Call] = {}
+        self._bytes = self._characters = self._thought_bytes = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    def add_text(self, piece: object) -> None:
+        """Takes a piece of text. Raises ReplyError for what is no text, or too much."""
+        self._text.append(self._taken(piece, "text"))
+
+    def add_refusal(self, piece: object) -> None:
+        """Takes a piece of the provider's own field for a refusal."""
+        self._refusal.append(self._taken(piece, "a refusal"))
+
+    def begin_call(self, key: object, identifier: object, name: object) -> None:
+        """Takes the head of a call; `key` is how the pieces of its arguments will name it."""
+        if len(self._calls) >= MOST_CALLS:
+            raise malformed(self._server, f"more than {MOST_CALLS} calls in one reply")
+        if not isinstance(name, str) or not _GOOD_NAME.fullmatch(name):
+            raise malformed(self._server, "a call of a tool without a name")
+        self._open[key] = _Call(identifier if isinstance(identifier, str) else "", name)
+        self._calls.append(self._open[key])
+
+    def is_begun(self, key: object, identifier: object, name: object) -> bool:
+        """Whether this is a further piece of a call: one that has another id and a name of its own is none."""
+        known = self._open.get(key)
+        return known is not None and (not name or not identifier or known.id == identifier)
+
+    def add_arguments(self, key: object, piece: object) -> None:
+        """Takes a piece of a call's arguments."""
+        if key not in self._open:
+            raise malformed(self._server, "arguments of a call that it never began")
+        self._open[key].pieces.append(self._taken(piece, "arguments"))
+
+    def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
+        """Takes what a server sends beside a call, and wants back with it."""
+        if is_deep(extra):
+            raise malformed(self._server, "something beside a call that is nested too deeply")
+        self._taken(dump_json_line(extra).decode(), "what stands beside a call")
+        self._open[key].extra = extra
+
+    def whole(self, outcome: str, detail: str = "") -> Reply:
+        """The reply, now that the end mark is there; `outcome` is what the server's reason for ending means."""
+        if outcome == REFUSED or self._refusal:
+            said = self._server.quote("".join(self._refusal) or self.text)
+            return self._reply(REFUSED, f"{self._server.host} refused to answer" + (f": {said}" if said else ""))
+        if outcome == TRUNCATED and detail in _AT_THE_LIMIT and self._still_thought():
+            cut = self._reply(TRUNCATED, f"the model was cut off while it still thought ({detail})")
+            return replace(cut, room=self._request.most_tokens)
+        if outcome == TRUNCATED:
+            return self._reply(TRUNCATED, f"the reply was cut off at the limit ({detail})")
+        calls = tuple(self._checked(call) for call in self._calls)
+        if not calls and not self.text.strip():
+            return self._reply(EMPTY, f"{self._server.host} sent a reply with nothing in it")
+        reasoning = self.thoughts.whole([call.extra for call in self._calls])
+        return replace(self._reply(OK, "", _numbered(calls, self._request.messages)), reasoning=reasoning)
+
+    def failed(self, error: ReplyError) -> Reply:
+        """What there is instead of a reply. Text that came before is kept, and counted: it was made, so it may be charged."""
+        charged = bool(self._bytes) or self.counted.tokens_in is not None
+        reply = self._reply(error.outcome, str(error)) if charged else Reply(error.outcome, detail=str(error))
+        return replace(reply, wait=error.wait)
+
+    def _still_thought(self) -> bool:
+        """Whether there is no answer, or the least part of one, in what has come."""
+        spoken = self._bytes - self._thought_bytes
+        hidden = (self.counted.thought or 0) * _LITTLE >= (self.counted.out or 0) * (_LITTLE - 1) > 0
+        return not (self.text.strip() or self._calls) or self._thought_bytes >= spoken * _LITTLE or hidden
+
+    def _taken_thought(self, piece: object) -> str:
+        before = self._bytes
+        taken = self._taken(piece, "reasoning")
+        self._thought_bytes += self._bytes - before
+        return taken
+
+    def _taken(self, piece: object, what: str) -> str:
+        if not isinstance(piece, str):
+            raise malformed(self._server, f"{what} of the wrong type ({type(piece).__name__})")
+        self._bytes += len(piece.encode("utf-8", "replace"))
+        if self._bytes > LARGEST_REPLY:
+            raise malformed(self._server, f"a reply of more than {LARGEST_REPLY // 2**20} MiB")
+        self._characters += len(piece)
+        if piece:
+            self._request.on_text(self._characters)
+        return piece
+
+    def _checked(self, call: _Call) -> ToolCall:
+        whole = "".join(call.pieces)
+        try:
+            arguments = parse_json(whole.encode("utf-8", "surrogatepass"), strict=False) if whole.strip() else {}
+        except FormatError as error:
+            raise malformed(self._server, f"broken arguments for {call.name} ({error})") from error
+        if not isinstance(arguments, dict):
+            raise malformed(self._server, f"arguments for {call.name} that are no JSON object")
+        if is_deep(arguments):
+            raise malformed(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
+        return ToolCall(call.id, call.name, arguments)
+
+    def _reply(self, outcome: str, detail: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
+        counted = self.counted
+        usage = Usage(
+            _size(self._request) if counted.tokens_in is None else counted.tokens_in,
+            counted.cached or 0,
+            self._bytes // 3 + 1 if counted.out is None else counted.out,
+            counted.written,
+        )
+        usd = self._tariff.usd(usage) if counted.usd is None else counted.usd
+        return Reply(outcome, self.text, calls, usage.tokens_in, usage.cached, usage.out, usd, detail)
+
+
+def parsed(server: Server, data: str) -> dict[str, Any]:
+    """The JSON object that an event holds. Raises ReplyError."""
+    try:
+        value = parse_json(data.encode("utf-8", "surrogatepass"), strict=False)
+    except FormatError as error:
+        raise malformed(server, f"a broken piece of a reply ({error})") from error
+    if not isinstance(value, dict):
+        raise malformed(server, "a piece of a reply that is no JSON object")
+    return value
+
+
+def whole_number(value: object) -> int | None:
+    """A count of tokens as a server tells it; None for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else None
+
+
+def clean(text: str) -> str:
+    """Text that can be sent: half a surrogate pair cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _size(request: Request) -> int:
+    said = (tokens_of(message.text) + sum(_call_size(call) for call in message.calls) for message in request.messages)
+    return sum(said) + tokens_of(json.dumps(list(map(dict, request.tools)), default=str))
+
+
+def _call_size(call: ToolCall) -> int:
+    return tokens_of(json.dumps(dict(call.arguments), default=str))
+
+
+def _numbered(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls, each with an id that no other of the transcript has: some servers send none, or the same every time."""
+    taken = {call.id for message in before for call in message.calls}
+    numbered = []
+    for call in calls:
+        identifier, number = call.id, len(taken)
+        while identifier in taken or not _GOOD_ID.fullmatch(identifier):
+            identifier, number = f"call-{number + 1}", number + 1
+        taken.add(identifier)
+        numbered.append(ToolCall(identifier, call.name, call.arguments))
+    return tuple(numbered)

@@ -1,0 +1,129 @@
+"""The rules that the streams of both wire formats share: what one is, how it ends, and what a check makes of a listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from phases.llm.adapters.connection import MOST_BYTES, faults_named
+from phases.llm.adapters.events import Event, read_events
+from phases.llm.adapters.reply_builder import Draft
+from phases.llm.error_classification import ReplyError, Server, malformed
+from phases.llm.model import EMPTY, TRANSIENT, Reply
+from pipeline.base.errors import FormatError
+from pipeline.base.formats import parse_json
+
+_WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
+"""Of vLLM and SGLang, OpenRouter and many more, Groq, LM Studio and Mistral, Anthropic."""
+_META_WINDOWS = ("n_ctx", "n_ctx_train")
+"""Of llama.cpp: what it was started with, or else what the model was trained with."""
+_LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
+_LARGEST_LISTING = 16 * 1024 * 1024
+_UNREACHABLE = (0, 401, 402, 403, 407)
+
+
+class Listed(NamedTuple):
+    """What comes of asking a server for its models."""
+
+    reachable: bool
+    detail: str
+    """The server, or what is wrong with the setting and what to type."""
+    window: int = 0
+    """What it says of the model's window; 0: nothing."""
+
+
+def pieces_of(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
+    """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte.
+
+    Faults are named in here, not around whoever reads: an error of the reader's own is none of the server's.
+    """
+    kind = str(response.headers.get("content-type", "")).lower()
+    if "text/html" in kind:
+        raise malformed(server, "a page of a website instead of a reply; look at base_url (it often ends in /v1)")
+    size = 0
+    with faults_named(sdk, server):
+        for piece in response.iter_bytes():
+            size += len(piece)
+            if size > MOST_BYTES:  # counted unpacked
+                raise malformed(server, "a reply without an end")
+            yield piece
+    if not size:
+        raise ReplyError(EMPTY, f"{server.host} sent a reply with nothing in it")
+
+
+def events_of(server: Server, pieces: Iterable[bytes]) -> Iterator[Event]:
+    """The events of a stream. Raises ReplyError where it is none."""
+    try:
+        yield from read_events(pieces)
+    except FormatError as error:
+        raise malformed(server, server.quote(str(error))) from error
+
+
+def cut_off(server: Server) -> ReplyError:
+    """A stream that is over before its end mark."""
+    return ReplyError(TRANSIENT, f"{server.host} ended its reply in the middle")
+
+
+def good_end(server: Server, draft: Draft, finish: str | None, ends: Mapping[str, str], *, calling: str) -> Reply:
+    """The reply of a stream that reached its end mark, by the reason that it gave for ending."""
+    if finish is None:
+        raise malformed(server, "a reply without a reason for its end")
+    if finish not in ends:
+        raise malformed(server, f"a reply that ended for a reason that is not known ({server.quote(finish)})")
+    reply = draft.whole(ends[finish], finish)
+    if finish == calling and reply.outcome not in ("refused", "empty") and not reply.calls:
+        raise malformed(server, "a reply that calls tools, without a call")
+    return reply
+
+
+def check_of(server: Server, error: ReplyError | None, listing: bytes) -> Listed:
+    """Whether a server that was asked for its models can be asked for more."""
+    if error is not None:
+        refused = error.status in _UNREACHABLE or error.status >= 500
+        if refused or error.status in range(300, 400):
+            return Listed(False, str(error))
+        return Listed(True, f"{server.host} answers (it lists no models)")
+    rows = _rows(listing)
+    if rows is None:
+        return Listed(
+            False, f"{server.host} answers, but not as a model's server does; look at base_url (it often ends in /v1)"
+        )
+    names = [row["id"] for row in rows]
+    own = [row for row in rows if row["id"] in (server.model, f"{server.model}:latest")]
+    if not names or own:
+        return Listed(True, f"{server.host} answers", max(map(_window, own[:1]), default=0))
+    near = get_close_matches(server.model, names, n=1)
+    meant = f"; did you mean '{server.quote(near[0])}'?" if near else ""
+    told = f"{server.host} answers; it does not list '{server.quote(server.model)}'{meant}"
+    return Listed(True, told, _window(rows[0]) if len(rows) == 1 else 0)  # a server of one model takes any name for it
+
+
+def listing_of(server: Server, response: Any) -> bytes:
+    """The body of a list of models. Raises ReplyError for one without an end."""
+    pieces, size = list[bytes](), 0
+    for piece in response.iter_bytes():
+        size += len(piece)
+        if size > _LARGEST_LISTING:
+            raise malformed(server, "a list of models without an end")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _window(row: Mapping[str, Any]) -> int:
+    """What a row of the list says of the model's window, in the words of one server or another; 0: nothing that makes sense."""
+    meta = row.get("meta")
+    told = [row.get(name) for name in _WINDOWS] + [meta.get(n) for n in _META_WINDOWS if isinstance(meta, dict)]
+    sound = (value for value in told if isinstance(value, int) and not isinstance(value, bool))
+    return next((value for value in sound if _LEAST_WINDOW <= value <= _MOST_WINDOW), 0)
+
+
+def _rows(listing: bytes) -> list[dict[str, Any]] | None:
+    try:
+        content = parse_json(listing)
+    except FormatError:
+        return None
+    rows = content.get("data") if isinstance(content, dict) else None
+    if not isinstance(rows, list):
+        return None
+    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]

@@ -1,0 +1,255 @@
+"""One conversation with a model: what is recorded is not asked again, and what is asked is paid for within the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from phases.llm.journal import QUESTION, Journal, recorded_rows
+from phases.llm.ledger import Call, Ledger
+from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
+from phases.llm.model import (
+    EMPTY,
+    FATAL,
+    MALFORMED,
+    OK,
+    OVERFLOW,
+    RATE_LIMITED,
+    REFUSED,
+    TRANSIENT,
+    TRUNCATED,
+    UNAVAILABLE,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Room,
+    Unsure,
+    message_of,
+    most_tokens,
+    reply_from_json,
+    reply_to_json,
+    room_of,
+    tokens_of,
+)
+from pipeline.base.append import repair_tail
+from pipeline.base.errors import Interrupted, Paused, PhaseError
+
+MOST_REPAIRS = 3
+"""So many replies in a row may be of no use; the next one ends the run."""
+_USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
+_LENGTH_REFUSED = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens")
+_LEAST_LIMIT = 1024
+_AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
+
+
+class Unusable(PhaseError):
+    """The model answers, and nothing that it says can be used."""
+
+
+class NoRoom(Unusable):
+    """The model thinks for longer than a reply of it may be."""
+
+
+class Conversation:
+    """One thread of questions. `turn` counts its replies, those that were of no use among them."""
+
+    def __init__(
+        self, model: Model, journal: Journal, ledger: Ledger, thread: str, *, shown_again: bool = True
+    ) -> None:
+        """`shown_again`: replies become part of later questions, so one that takes half the window is of no use."""
+        self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
+        self.turn, self._useless = 0, 0
+        self._known_limit = sys.maxsize
+        """How long a reply may be, where the server said so."""
+        self._longest = model.window // 2 if shown_again else 0
+        self.on_text: Callable[[int], None] = lambda characters: None
+        """Told how many characters of a reply have come, while it comes."""
+        self.on_wait: Callable[[str], None] = lambda what: None
+        """Told that a server is waited for, and why."""
+        ledger.recover(
+            (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
+            for row in journal.rows()
+            if row["kind"] == "reply"
+        )
+
+    def ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        schema: Mapping[str, Any] | None = None,
+        about: str = "",
+        digest: str,
+        lasting: Sequence[int] = (),
+    ) -> Reply:
+        """The next reply. Its outcome is ok, or it is of no use: truncated, empty, malformed or overflow; then its `detail`
+        says why, the caller may ask in another way, and MOST_REPAIRS in a row raise Unusable.
+
+        Raises PhaseError where the model refuses or cannot be asked, Paused where a limit is reached. `digest` is of all
+        that is asked, and stays with the reply: a strict journal takes it for no other question. `lasting` is as in a
+        Request.
+        """
+        cut: list[Reply] = []
+        while True:
+            self.turn += 1
+            key = {"thread": self.thread, "turn": self.turn, QUESTION: digest}
+            call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
+            room = most_tokens(self.model.window) if self.journal.replaying else self._room(messages, tools, cut, call)
+            request = Request(
+                *(messages, tools, schema, room, self.thread, self.turn, self.on_text),
+                lasting=lasting,
+                on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
+            )
+            row = self.journal.once("reply", key, partial(self._paid, request, call))
+            reply = reply_from_json(row)
+            self.ledger.recover([(call, row["model"], reply)])
+            if not reply.room:
+                self._useless = self._useless + 1 if reply.outcome in _USELESS else 0
+                return reply
+            cut.append(reply)
+
+    def _room(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], cut: Sequence[Reply], call: Call
+    ) -> int:
+        """How many tokens the next reply may have; `cut`: replies to this question that ended while the model still thought.
+
+        Raises NoRoom where it cannot have more than those had.
+        """
+        window, told = self.model.window, room_of(self.model)
+        least = most_tokens(window)
+        tried = max((reply.room for reply in cut), default=0)
+        wanted = min(max(told.first or least, 2 * tried), told.most, self._known_limit)
+        if wanted > least:
+            asked = sum(message.tokens for message in messages) + tokens_of(json.dumps(list(map(dict, tools))))
+            wanted = min(wanted, max(least, window - asked))
+        if wanted > tried and (told.first > tried or not _cut_elsewhere(cut)):
+            return wanted
+        where = f"{self.model.name}, turn {call.turn - 1} of {call.thread}"
+        raise NoRoom(
+            f"{where}: the model used up {tried:,} tokens in thinking and gave no answer, and a reply may have no more "
+            f"({_why_no_more(cut, told, window)}); give it more with: pipeline resume {self.ledger.task} "
+            f"--max-output-tokens {2 * tried}, or choose another model with --plan-model or --code-model"
+        )
+
+    def _paid(self, request: Request, call: Call) -> dict[str, Any]:
+        tokens, usd = self._least(request)
+        reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
+        self.ledger.check(self.model, self.thread, usd + reply_usd)
+        self._note_begun(call, tokens, usd)
+        before = has_answered(self.ledger.rows(), self.model.name)
+        try:
+            request = replace(request, answered_before=before)
+            reply = self.model.ask(request)
+            if limit := _limit_in(reply, request.most_tokens):
+                self._known_limit = limit
+                reply = self.model.ask(replace(request, most_tokens=limit))
+            reply = _usable(reply, self._longest)
+        except Interrupted:
+            self._note_interrupted(call, tokens, usd)
+            raise
+        if reply.outcome == OK or reply.room or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
+            return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
+        self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
+        raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
+
+    def _note_begun(self, call: Call, tokens: int, usd: float) -> None:
+        """A run may be killed in a call, or end beside it: then this counts."""
+        if usd or not self.model.priced:
+            self.ledger.begin(call, self.model.name, tokens, usd)
+
+    def _least(self, request: Request) -> tuple[int, float]:
+        """About what a question costs, without its answer: tokens, dollars."""
+        tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
+        tokens = tools + sum(message.tokens for message in request.messages)
+        known = self.model.priced
+        return tokens, self.model.price(tokens, 0) if known else tokens * usd_a_token(
+            self.ledger.rows(), self.model.name
+        )
+
+    def _note_interrupted(self, call: Call, tokens: int, usd: float) -> None:
+        """A call that was cut off from this side is paid for, too, as far as it came."""
+        self.ledger.release(self.thread)
+        if usd or not self.model.priced:
+            told = "interrupted; what it cost is an estimate"
+            self.ledger.record(
+                call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
+            )
+
+    def _ending(self, reply: Reply, call: Call, *, answered: bool) -> PhaseError | Paused:
+        where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
+        wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
+        if reply.outcome == RATE_LIMITED:
+            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {again}")
+        if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
+            return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {again}")
+        if reply.outcome == REFUSED:
+            return Unusable(
+                f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
+                "--plan-model or --code-model"
+            )
+        if reply.outcome in _USELESS:
+            return Unusable(
+                f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
+                f"{again}"
+            )
+        return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {again}")
+
+
+def _limit_in(reply: Reply, most_tokens: int) -> int:
+    """The limit that a server names where it refuses a reply of that length; 0: it was refused for another reason."""
+    if reply.outcome != FATAL or not _LENGTH_REFUSED.search(reply.detail):
+        return 0
+    told = (int(number.replace(",", "")) for number in re.findall(r"\b[0-9][0-9,]{3,9}\b", reply.detail))
+    return max((number for number in told if _LEAST_LIMIT <= number < most_tokens), default=0)
+
+
+def _cut_elsewhere(cut: Sequence[Reply]) -> bool:
+    """Whether more room did not help, because the server has a limit of its own."""
+    return len(cut) > 1 and cut[-1].tokens_out * 2 < cut[-1].room and cut[-1].tokens_out <= cut[-2].tokens_out
+
+
+def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
+    if _cut_elsewhere(cut):
+        return f"the server cuts it off after {cut[-1].tokens_out:,}: raise the limit there"
+    if cut[-1].room >= room.most:
+        return "that is the limit of max_output_tokens, or the model's own"
+    return f"its window is {window:,} tokens: if it is larger, say so with context_tokens"
+
+
+def keep_window(model: Model, path: str) -> None:
+    """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
+    may change, and with another window it would be asked all again."""
+    if not isinstance(model, Unsure):
+        return
+    repair_tail(path)
+    with contextlib.suppress(PhaseError):  # a damaged one is named by who works with it
+        header = next(iter(recorded_rows(path)), {})
+        window = header.get("window")
+        if header.get("model") == model.name and isinstance(window, int) and window > 0:
+            model.take_window(window)
+
+
+def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> Call:
+    turn = row["key"]["turn"]
+    return Call(thread, journal.run_of(turn), turn, row["result"]["about"])
+
+
+def _usable(reply: Reply, longest: int) -> Reply:
+    """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
+    if len({call.id for call in reply.calls}) != len(reply.calls):
+        return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
+    size = Message("assistant", reply.text, reply.calls).tokens
+    if reply.outcome == OK and longest and size > longest:
+        told = f"about {size:,} tokens, and there is room for {longest:,}"
+        told = f"it is longer than is allowed ({told})"
+        return replace(reply, outcome=TRUNCATED, text="", calls=(), reasoning={}, detail=told)
+    if longest and message_of(reply).tokens > longest:
+        return replace(reply, reasoning={})  # it can be shown again without what the model thought
+    return reply

@@ -1,0 +1,207 @@
+"""From what a server did instead of answering to one of the outcomes, with words for a person."""
+
+from __future__ import annotations
+
+import math
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from phases.llm.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, UNAVAILABLE
+from phases.llm.redaction import redacted
+from pipeline.base.errors import FormatError, PipelineError
+from pipeline.base.formats import parse_json
+
+_TRANSIENT_STATUS = (408, 409, 425)
+_DOWN_STATUS = (502, 503, 504)
+_FIRST_OF_GATEWAYS = 520
+"""From here on: 529 of Anthropic's, and what gateways say of a server behind them that is down."""
+_LONGEST = 300
+_OVERFLOW = re.compile(
+    r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
+    r"|maximum prompt length|too many input tokens|reduce the length of the (messages|prompt|input)|request_too_large"
+)
+_NO_CREDIT = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low|insufficient credits")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who was asked, as far as a message needs it."""
+
+    provider: str
+    host: str
+    model: str
+    key_variable: str | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def quote(self, text: str) -> str:
+        """Words of a stranger as part of one line: our keys taken out first, then on one line, then cut."""
+        line = " ".join("".join(c if c.isprintable() else " " for c in redacted(text, self.secrets)).split())
+        return line if len(line) <= _LONGEST else line[:_LONGEST].rstrip() + "…"
+
+
+class ReplyError(PipelineError):
+    """There is no reply to use. It never leaves the adapters: it becomes a Reply with its outcome."""
+
+    def __init__(
+        self, outcome: str, detail: str, *, wait: float | None = None, status: int = 0, said: str = ""
+    ) -> None:
+        super().__init__(detail)
+        self.outcome, self.wait, self.status = outcome, wait, status
+        self.said = said
+        """The server's own words, for the adapter to look into."""
+
+
+def malformed(server: Server, what: str) -> ReplyError:
+    """A reply that arrived, and is none."""
+    return ReplyError(MALFORMED, f"{server.host} sent {what}")
+
+
+def verdict_on_status(
+    server: Server, status: int, headers: Mapping[str, str], body: str, *, now: datetime | None = None
+) -> ReplyError:
+    """What an HTTP status that is no success means."""
+    code, said = _complaint(body)
+    wait = _wait(headers, now or datetime.now(UTC))
+    outcome, advice = _meaning(server, status, f"{code} {said}".lower())
+    detail = f"{server.host} answered {status}"
+    if quoted := server.quote(said):
+        detail += f": {quoted}"
+    if outcome == OVERFLOW:
+        detail = f"the request is too long for {server.quote(server.model)} ({detail})"
+    return ReplyError(
+        outcome,
+        detail + (f"; {advice}" if advice else ""),
+        wait=wait if outcome in (RATE_LIMITED, UNAVAILABLE, TRANSIENT) else None,
+        status=status,
+        said=f"{code} {said}".lower(),
+    )
+
+
+def verdict_on_event(server: Server, error: object) -> ReplyError:
+    """What an error in the middle of a stream means."""
+    code, said = _named(error)
+    number = re.search(r"\b[45][0-9]{2}\b", code)
+    status = int(number.group()) if number else 0
+    words = f"{code} {said}".lower()
+    if status < 400 and ("rate_limit" in words or "rate limit" in words):
+        status = 429
+    outcome, advice = _meaning(server, status or 500, words)
+    told = f"{server.host} broke its reply off: {server.quote(said or code) or 'it did not say why'}"
+    return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status)
+
+
+def verdict_on_connection(server: Server, error: BaseException) -> ReplyError:
+    """What a connection that failed means."""
+    reasons = list(_causes(error))
+    for reason in reasons:
+        if isinstance(reason, ReplyError):
+            return reason
+    outcome, words = TRANSIENT, f"the connection to {server.host} broke"
+    for reason in reasons:
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            why = server.quote(reason.verify_message)
+            return ReplyError(
+                FATAL,
+                f"{server.host} cannot be trusted: its TLS certificate is refused ({why}); look at base_url and the clock",
+            )
+        if isinstance(reason, ssl.SSLError):
+            return ReplyError(
+                FATAL, f"{server.host} does not speak TLS as it should ({server.quote(str(reason))}); look at base_url"
+            )
+        if isinstance(reason, socket.gaierror):
+            words = f"the name {server.host} is not found (DNS); is there a network?"
+        elif isinstance(reason, ConnectionRefusedError):
+            advice = "is the server started?" if _is_here(server.host) else "look at base_url and HTTPS_PROXY"
+            words = f"nothing listens at {server.host} (connection refused); {advice}"
+    names = {type(reason).__name__ for reason in reasons}
+    if "ProxyError" in names:
+        words = f"the proxy on the way to {server.host} refused; look at HTTPS_PROXY and NO_PROXY"
+    elif "ConnectTimeout" in names:
+        words = f"{server.host} did not take the connection in time"
+    elif "ReadTimeout" in names or "APITimeoutError" in names:
+        words = f"{server.host} fell silent"
+    told = server.quote(str(reasons[-1]))
+    return ReplyError(outcome, words if "(" in words or not told else f"{words} ({told})")
+
+
+def _meaning(server: Server, status: int, words: str) -> tuple[str, str]:
+    """The outcome of a status, and what to type next."""
+    if status == 402 or _NO_CREDIT.search(words):
+        return FATAL, "the account has no credit left"
+    if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(words)):
+        return OVERFLOW, ""
+    if status == 429:
+        return RATE_LIMITED, ""
+    if status in _DOWN_STATUS or status >= _FIRST_OF_GATEWAYS or (status >= 500 and "overloaded" in words):
+        return UNAVAILABLE, ""
+    if status in _TRANSIENT_STATUS or status >= 500:
+        return TRANSIENT, ""
+    if status in (401, 403):
+        where = (
+            f"{server.key_variable}, or {server.key_variable.lower()} in the settings file"
+            if server.key_variable
+            else "the setting api_key"
+        )
+        return FATAL, f"look at the key in {where}"
+    if status == 404:
+        return FATAL, f"is '{server.quote(server.model)}' a model there? see: pipeline models"
+    if status == 407:
+        return FATAL, "the proxy wants a name and password; look at HTTPS_PROXY"
+    if 300 <= status < 400:
+        return FATAL, "it sends elsewhere, and no key goes along; set base_url to the place itself"
+    return FATAL, "see: pipeline models"
+
+
+def _complaint(body: str) -> tuple[str, str]:
+    """The code and the words of an error's body; the body itself where it is no JSON."""
+    try:
+        content = parse_json(body.encode("utf-8", "replace"))
+    except FormatError:
+        return "", body
+    if isinstance(content, dict):
+        return _named(content.get("error") or content)
+    return "", body
+
+
+def _named(error: object) -> tuple[str, str]:
+    if not isinstance(error, Mapping):
+        return "", error if isinstance(error, str) else ""
+    inner: Any = error.get("error") if isinstance(error.get("error"), Mapping) else error
+    code = " ".join(str(inner[key]) for key in ("code", "type") if isinstance(inner.get(key), (str, int)))
+    said = next((inner[key] for key in ("message", "detail", "error") if isinstance(inner.get(key), str)), "")
+    return code, said
+
+
+def _wait(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that the server wants to be left alone; None where it says nothing that makes sense."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        told = headers.get(name, "").strip()
+        if not told:
+            continue
+        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,9})?", told):
+            seconds = float(told) / unit
+            return seconds if math.isfinite(seconds) else None
+        try:
+            at = parsedate_to_datetime(told)
+        except (ValueError, IndexError, TypeError, OverflowError):
+            continue
+        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(12):  # a chain is short; a ring of causes must not hold us
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_here(host: str) -> bool:
+    return host.startswith(("localhost", "127.", "[::1]"))

@@ -1,0 +1,27 @@
+"""Builds the adapter for a model by its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phases.llm.access import Access
+from phases.llm.model import Model
+from phases.llm.providers import provider_of
+
+
+def open_model(name: str, access: Access | None = None) -> Model:
+    """The adapter for the name of a recording, or of a model behind a server; the offline model is the agent's own.
+
+    Raises UsageError for a name, an address or a price that makes no sense.
+    A vendor is asked at its own address, whatever the settings say: its key goes nowhere else.
+    A key or a package that is missing is no reason to fail here: the model says so when it is asked.
+    """
+    if name.startswith("replay:"):
+        from phases.llm.adapters.replay import ReplayModel
+
+        return ReplayModel(name.removeprefix("replay:"))
+    provider = provider_of(name)
+    from phases.llm.server_model import open_served
+
+    access = access or Access()
+    return open_served(name, provider, access if provider.takes_address else replace(access, base_url=""))

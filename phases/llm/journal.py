@@ -1,0 +1,248 @@
+"""Journals: everything that was paid for or done, on the disk before it is acted on.
+
+The work is walked again from its beginning on resume; as long as the journal has an answer, that answer is taken and
+nothing is asked or done a second time. So a resumed run is the same program, not another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pipeline.base.append import repair_tail
+from pipeline.base.errors import PhaseError, StorageError
+from pipeline.base.jsonl import append_row, read_rows
+
+PAID = "paid"
+"""In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
+QUESTION = "request"
+"""In the key of a reply: the digest of its question."""
+_APART = ("run", "begun")
+"""Keys of the header that say how the work was begun. They are no part of what the work is."""
+
+
+class Journal:
+    """The record of one conversation with a model. `header` says what it is a record of; another header is another run."""
+
+    def __init__(
+        self,
+        path: str,
+        header: Mapping[str, Any],
+        run: int = 1,
+        in_place: Callable[[], None] = lambda: None,
+        *,
+        begun: Mapping[str, Any] | None = None,
+        clean: Callable[[Any], Any] = lambda result: result,
+        strict: bool = False,
+    ) -> None:
+        """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay.
+
+        `clean` takes out of every result what may be in no file. `strict` wants every recorded reply to be one to the very
+        question that is asked now; else its thread and turn are enough, because a release may say a question otherwise.
+        """
+        self._path, self._in_place, self._clean, self._strict = path, in_place, clean, strict
+        self.on_other_question: Callable[[str], None] = lambda what: None
+        """Told once, where a recorded reply is one to a question that is said otherwise by now."""
+        self._told = False
+        repair_tail(path)
+        self._rows = _read(path)
+        self._next = 1
+        if not self._rows:
+            self._rows = [header_row(header, run, begun or {})]
+            in_place()
+            append_row(path, self._rows[0])
+        elif not is_header_of(self._rows[0], header):
+            raise StorageError(f"{path} is the record of another run; it must be moved aside first")
+        self._recorded = len(self._rows)
+
+    @property
+    def run(self) -> int:
+        """How often this work was begun, this time included."""
+        return int(self._rows[0].get("run", 1))
+
+    def run_of(self, turn: int) -> int:
+        """In which run the reply of a turn was paid for."""
+        return run_of(self._rows[0], turn)
+
+    @property
+    def begun(self) -> dict[str, Any]:
+        """What the header says of how the work was begun."""
+        return dict(self._rows[0].get("begun", {}))
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next step is answered from the disk."""
+        return self._next < self._recorded
+
+    @property
+    def next_kind(self) -> str:
+        """Of the record that answers the next step; empty when that is not on the disk."""
+        return str(self._rows[self._next]["kind"]) if self.replaying else ""
+
+    @property
+    def next_key(self) -> dict[str, Any]:
+        """Of the record that answers the next step; empty when that is not on the disk."""
+        return dict(self._rows[self._next]["key"]) if self.replaying else {}
+
+    @property
+    def cut_here(self) -> bool:
+        """Whether the next step is the one that an earlier run may have been cut off in: done in part, and not recorded."""
+        return self._next == self._recorded > 1
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What was recorded before this run, in order."""
+        return self._rows[1 : self._recorded]
+
+    def all_rows(self) -> list[dict[str, Any]]:
+        """What is recorded by now, in order."""
+        return self._rows[1:]
+
+    def once(
+        self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]], *, durable: bool = True
+    ) -> dict[str, Any]:
+        """The recorded result of this step, or the result of doing it now, recorded before it is returned.
+
+        `durable` is False for what changed nothing: a power cut may take its record until the next step is recorded.
+        `key` names the step; a record that names another one means that the journal and the program have parted ways.
+        """
+        if self.replaying:
+            row = self._rows[self._next]
+            if row["kind"] != kind or not self._is_key_of(row, key):
+                raise PhaseError(
+                    f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
+                    f"{kind} {dict(key)}; {_afresh(self._path)}"
+                )
+            result = row["result"]
+        else:
+            self._in_place()  # what is done now writes into the task folder, and so does the record of it
+            result = self._clean(do())
+            self._in_place()
+            self._rows.append({"kind": kind, "key": dict(key), "result": result})
+            append_row(self._path, self._rows[-1], durable=durable)
+        self._next += 1
+        return dict(result)
+
+    def _is_key_of(self, row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
+        if row["key"] == dict(key):
+            return True
+        if self._strict or {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
+            return False
+        if not self._told:
+            self._told, replies = True, sum(row["kind"] == "reply" for row in self.rows())
+            self.on_other_question(
+                f"the prompts have changed since this work began; the {replies} recorded replies are used as they are"
+            )
+        return True
+
+
+def recorded_rows(path: str) -> list[dict[str, Any]]:
+    """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
+    return _read(path)
+
+
+def run_of(header: Mapping[str, Any], turn: int) -> int:
+    """In which run the reply of a turn was paid for: a journal that was cut back holds replies of runs before."""
+    paid = header.get("begun", {}).get(PAID, [])
+    return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
+
+
+def journals_of(task: str) -> list[str]:
+    """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
+    found = []
+    for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
+        path = os.path.join(task, name)
+        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(
+            ".corrupt"
+        ):
+            found.append(path)
+        elif name.startswith("explorations") and os.path.isdir(path):
+            found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]
+    return found
+
+
+def goes_on(
+    path: str, header: Mapping[str, Any], same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True
+) -> bool:
+    """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
+    repair_tail(path)
+    rows = _read(path)
+    return not rows or (is_header_of(rows[0], header) and same(rows))
+
+
+def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) -> dict[str, Any]:
+    """The first row of a journal."""
+    return {"kind": "header", **header, "run": run, "begun": dict(begun)}
+
+
+def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
+    """Whether a row begins the journal of this work, however it was begun."""
+    return _identity(row) == {"kind": "header", **header}
+
+
+def digest_of(part: str | bytes) -> bytes:
+    """The digest of one part of a request."""
+    return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
+
+
+def _identity(header: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in header.items() if name not in _APART}
+
+
+def _afresh(path: str) -> str:
+    name = os.path.basename(path)
+    phase = next((phase for phase in ("plan", "references") if name.startswith(phase)), "implement")
+    return f"start afresh with --redo {phase}"
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    return read_rows(path, _is_record, "a record of a run", _afresh(path))
+
+
+def _is_record(row: dict[str, Any]) -> bool:
+    if row.get("kind") == "header":
+        return isinstance(row.get("run", 1), int) and isinstance(row.get("begun", {}), dict)
+    key, result = row.get("key"), row.get("result")
+    if not (isinstance(key, dict) and isinstance(result, dict) and row.get("kind") in _WANTED):
+        return False
+    both = {**key, **result}
+    wanted: Mapping[str, type | tuple[type, ...]] = _WANTED[str(row["kind"])]
+    return all(name in both and isinstance(both[name], kind) for name, kind in wanted.items())
+
+
+_WANTED: dict[str, dict[str, Any]] = {
+    "reply": {
+        "thread": str,
+        "turn": int,
+        "request": str,
+        "calls": list,
+        "model": str,
+        "about": str,
+        "outcome": str,
+        "tokens_in": int,
+        "tokens_out": int,
+        "usd": (int, float),
+    },
+    "result": {"turn": int, "call": str, "failed": bool, "text": str, "touched": list, "seen": dict},
+    "base": {"turn": int, "manifest": dict, "pins": dict},
+    "look": {
+        "turn": int, "look": int, "base": str, "head": str, "claimed": bool, "whole": bool, "hooks": list, "tampered": list,
+        "changed": bool, "touched": bool, "files": list, "truncated": bool, "setting": str,
+    },
+    "hook": {
+        "turn": int, "look": int, "hook": str, "status": str, "tree": str, "source": str, "policy": str, "ran": bool, "kind": str,
+        "fact": str, "reason": str, "context": str, "notes": list, "log": str, "wrote": list, "tampered": list,
+    },
+    "verdict": {
+        "turn": int, "look": int, "verification": dict, "stop": str, "source": str, "detail": str, "most": int, "feedback": str,
+        "lines": list, "tampered": bool, "messages": list,
+    },
+    "ending": {"turn": int, "stop_reason": str},
+    "pins": {"turn": int, "pins": dict},
+    "said": {"turn": int, "texts": list},
+    "window": {"turn": int, "window": int},
+    "facts": {"turn": int},
+    "snapshot": {"turn": int, "disk": dict},
+    "stop": {"turn": int, "stop_reason": str, "detail": str},
+}  # fmt: skip

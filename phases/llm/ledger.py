@@ -1,0 +1,248 @@
+"""logs/llm.jsonl: what every call to a model cost, and the limits that stop the next one.
+
+The file is never moved aside: what was spent stays spent, whatever is done again. A call that gave no content is in it too.
+Two phases of one run may write it side by side, each with a Ledger of its own: all of them count what any of them spent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shlex
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from phases.llm.journal import journals_of, recorded_rows, run_of
+from phases.llm.ledger_rows import ZERO, is_noted, is_row, paid_call, read_ledger, sums, tokens
+from phases.llm.model import OK, TRANSIENT, Model, Reply, reply_from_json
+from phases.llm.open_calls import forget_call, note_call, noted_calls
+from pipeline.base.append import repair_tail
+from pipeline.base.errors import Paused, PhaseError, PipelineError
+from pipeline.base.jsonl import append_row
+
+_CUT_OFF = "the run ended in this call; what it cost is an estimate"
+_LONGEST_PARTIAL = 4000
+_RAISED_BY = {"max_usd": "add_usd"}
+_RESERVED: dict[str, dict[str, float]] = {}
+"""Of each ledger, what the calls under way cost at least, by thread."""
+_CENT, _ROUNDING = 100, 1e-9
+_LOCKS: dict[str, threading.RLock] = {}
+"""One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
+
+
+class Call(NamedTuple):
+    """Which call of a task a row is about."""
+
+    thread: str
+    """plan, references, implement, or explore-… for a sub-agent."""
+    run: int
+    """Counts how often that thread was begun anew."""
+    turn: int
+    about: str = ""
+    """What the call was for: the file that was to be written, say."""
+
+
+class Ledger:
+    """What one task has spent. Two threads may have one each."""
+
+    def __init__(
+        self, path: str, limits: Mapping[str, Any], in_place: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._path, self._limits, self._in_place, self._clock = path, limits, in_place, clock
+        self._since = time.monotonic()
+        self._others: dict[str, tuple[int, float]] = {}
+        self._lock, self._size = _LOCKS.setdefault(os.path.realpath(path), threading.RLock()), -1
+        self._reserved = _RESERVED.setdefault(os.path.realpath(path), {})
+        self._rows: list[dict[str, Any]] = []
+        self._known: set[tuple[Any, ...]] = set()
+        self._begun: dict[str, str] = {}
+        self.spent: dict[str, Any] = dict(ZERO)
+        with self._lock:  # what looks torn may be a line that another phase is just adding
+            repair_tail(path)
+            self._catch_up()
+        self._recover_all()
+        self._take_over()
+
+    @property
+    def task(self) -> str:
+        """The name of the task, as it is typed in a shell."""
+        return shlex.quote(os.path.basename(os.path.dirname(os.path.dirname(self._path))))
+
+    def next_run(self, thread: str) -> int:
+        """The number for a thread that begins anew."""
+        self._catch_up()
+        return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
+
+    def check(self, model: Model, thread: str = "", usd: float = 0.0) -> None:
+        """Reserves what the next call of a thread costs at least, until its row is there.
+
+        Raises Paused where a limit is reached or has no room for that: the call must not be made. Raises PhaseError for a
+        limit that cannot be kept.
+        """
+        limits = self._limits
+        if (limits.get("max_usd") or limits.get("batch_usd")) and not (model.priced or model.reports_cost):
+            raise PhaseError(
+                f"what {model.name} costs is not known, and its server does not say it, so a limit in dollars cannot be kept: "
+                "give its price in prices.yaml beside the settings file, or limit tokens instead with --max-tokens"
+            )
+        with self._lock:
+            under_way = sum(other for name, other in self._reserved.items() if name != thread)
+            for name, used in self.used().items():
+                over = used + usd + under_way - limits[name] if name.endswith("_usd") else 0.0
+                if used >= limits[name] or over > _ROUNDING:
+                    raise self._no_room(name, used, usd, under_way)
+            self._reserved[thread] = usd
+
+    def _no_room(self, name: str, used: float, usd: float, under_way: float) -> Paused:
+        limit, spent, more = self._limits[name], self.spent, "N"
+        told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
+        what = f"the limit {name} = {limit} is reached ({told})"
+        if name.endswith("_usd") and usd:
+            call = f"the next call costs about ${usd:.4f}"
+            beside = f", and calls under way ${under_way:.4f}" if under_way else ""
+            over = math.ceil((used + usd + under_way - limit) * _CENT) / _CENT
+            more = f"{over if name in _RAISED_BY else limit + over:.2f}"
+            what = (
+                f"{what}; {call}"
+                if used >= limit
+                else f"the limit {name} = {limit} would be passed: {call}{beside} ({told})"
+            )
+        return Paused(
+            f"{what}; what is done is kept; go on with: pipeline resume {self.task} "
+            f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}",
+            stop_reason=f"budget_{name.partition('_')[2]}",
+        )
+
+    def release(self, thread: str) -> None:
+        """Takes back what was reserved for a call."""
+        with self._lock:
+            self._reserved.pop(thread, None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is known by now, by any ledger of this task."""
+        self._catch_up()
+        return self._rows
+
+    def used(self) -> dict[str, float]:
+        """Of every limit that is set, how much is used up."""
+        self._catch_up()
+        spent = self.spent
+        amounts: dict[str, Callable[[], float]] = {
+            "max_usd": lambda: float(spent["usd"]),
+            "batch_usd": self._batch,
+            "max_tokens": lambda: tokens(spent),
+            "max_minutes": lambda: float(spent["seconds"]) / 60,
+        }
+        return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
+
+    def begin(self, call: Call, model: str, tokens_in: int, usd: float) -> None:
+        """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        self._in_place()
+        row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
+        self._begun[call.thread] = row["at"]
+        note_call(self._path, row)
+
+    def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
+        """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
+        begun = {"begun": at} if (at := self._begun.pop(call.thread, None)) else {}
+        row = {**self._row(call, model, reply), "used": used, **begun}
+        if reply.outcome != OK and reply.text:
+            row["partial"] = reply.text[:_LONGEST_PARTIAL]
+        self._since += row["seconds"]
+        self._add(row)
+        forget_call(self._path, call.thread)
+        self.release(call.thread)
+
+    def _row(self, call: Call, model: str, reply: Reply) -> dict[str, Any]:
+        return {
+            "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            **call._asdict(),
+            "model": model,
+            "outcome": reply.outcome,
+            "detail": reply.detail,
+            "used": False,
+            **{name: getattr(reply, name) for name in ("tokens_in", "tokens_cached", "tokens_out", "usd")},
+            "seconds": round(time.monotonic() - self._since, 3),
+        }
+
+    def _recover_all(self) -> None:
+        """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
+        for path in journals_of(os.path.dirname(os.path.dirname(self._path))):
+            with contextlib.suppress(
+                PipelineError, KeyError, TypeError, ValueError
+            ):  # a damaged one is named by who works with it
+                header, *rows = recorded_rows(path)
+                self.recover(
+                    (
+                        Call(
+                            header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]
+                        ),
+                        row["result"]["model"],
+                        reply_from_json(row["result"]),
+                    )
+                    for row in rows
+                    if row["kind"] == "reply"
+                )
+
+    def _take_over(self) -> None:
+        """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
+        for path, row in noted_calls(self._path, left=True).items():
+            with self._lock:
+                self._catch_up()
+                if not is_row(row):
+                    continue
+                if not is_noted(row, self._rows):
+                    self._add({**row, "used": False, "seconds": 0.0, "begun": row["at"]})
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+    def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
+        """Adds what a journal says was paid for and a crash kept from being noted here."""
+        for call, model, reply in calls:
+            with self._lock:
+                self._catch_up()
+                if (call.thread, call.run, call.turn) not in self._known:
+                    self.record(call, model, reply, used=True)
+
+    def _batch(self) -> float:
+        """What this task and all beside it have spent. A ledger that did not change is not read again."""
+        folder, total = os.path.dirname(os.path.dirname(os.path.dirname(self._path))), float(self.spent["usd"])
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name, "logs", os.path.basename(self._path))
+            if path == self._path or not os.path.exists(path):
+                continue
+            with contextlib.suppress(
+                PipelineError, OSError
+            ):  # one that goes away or is damaged is not this task's trouble
+                size = os.path.getsize(path)
+                if self._others.get(path, (0, 0.0))[0] != size:
+                    self._others[path] = size, sums(read_ledger(path))["usd"]
+            total += self._others.get(path, (0, 0.0))[1]
+        return total
+
+    def _add(self, row: dict[str, Any]) -> None:
+        with self._lock:
+            self._in_place()
+            self._catch_up()
+            # A journal holds what was used, and recover() looks there.
+            append_row(self._path, row, durable=not row["used"])
+            self._size = os.path.getsize(self._path)
+            self._rows.append(row)
+            if row["used"]:
+                self._known.add(paid_call(row))
+            for name in ZERO:
+                self.spent[name] += 1 if name == "calls" else row[name]
+
+    def _catch_up(self) -> None:
+        """Reads the file where it has grown by rows of others. One that went away takes back nothing that was spent."""
+        with self._lock:
+            size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+            if size > self._size:
+                self._rows, self._size = read_ledger(self._path), size
+                self.spent = sums(self._rows)
+                self._known = {paid_call(row) for row in self._rows if row["used"]}

@@ -1,0 +1,252 @@
+"""What a model is to the agent: a request in, one reply out. The adapters are in models/."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from pipeline.base.errors import PhaseError
+
+OK = "ok"
+TRUNCATED, REFUSED, EMPTY, MALFORMED = "truncated", "refused", "empty", "malformed"
+OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL = "overflow", "rate_limited", "unavailable", "transient", "fatal"
+OUTCOMES = (OK, TRUNCATED, REFUSED, EMPTY, MALFORMED, OVERFLOW, RATE_LIMITED, UNAVAILABLE, TRANSIENT, FATAL)
+"""Architecture, section 6: every reply is one of these, and only ok becomes content."""
+MOST_TOKENS = 16_384
+UNKNOWN_WINDOW = 32_768
+_BYTES_A_TOKEN = 3
+_LONGEST_REPLY = 131_072
+_told: set[str] = set()
+"""The models whose window this process said to be assumed."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call that a model asks for."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One entry of the transcript. `role` is system, user, assistant or tool; a tool message answers the call `call_id`."""
+
+    role: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What came before the text, as the reply holds it."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The sha256 of all of it."""
+        calls = [[call.id, call.name, dict(call.arguments)] for call in self.calls]
+        parts = [self.role, self.text, calls, self.call_id, *([dict(self.reasoning)] if self.reasoning else [])]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it takes."""
+        calls = sum(tokens_of(json.dumps(dict(call.arguments))) + 10 for call in self.calls)
+        reasoning = tokens_of(json.dumps(dict(self.reasoning))) if self.reasoning else 0
+        return tokens_of(self.text) + calls + reasoning + 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model."""
+
+    messages: Sequence[Message]
+    tools: Sequence[Mapping[str, Any]] = ()
+    """name, description, parameters (a JSON schema) each."""
+    schema: Mapping[str, Any] | None = None
+    """The reply should be one JSON value that fits this schema; a server that cannot be told so is asked without it."""
+    most_tokens: int = MOST_TOKENS
+    """A longer reply is cut off, and then it is no content."""
+    thread: str = ""
+    """Which conversation this is: plan, implement, or explore-… for a sub-agent. Not sent."""
+    turn: int = 1
+    """Which turn of it. Not sent."""
+    on_text: Callable[[int], None] = lambda characters: None
+    """Called while the reply arrives, with the number of its characters so far."""
+    lasting: Sequence[int] = ()
+    """The places of messages up to which later questions will be the same: where a provider's cache is worth marking."""
+    answered_before: bool = False
+    """Whether the model answered a call of this task: a lost connection is then an outage, and no wrong address. Not sent."""
+    on_wait: Callable[[float, str], None] = lambda seconds, detail: None
+    """Called before a wait, with its seconds and why the server could not answer."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said. `outcome` is one of OUTCOMES; `detail` says what was wrong, in one line for a person."""
+
+    outcome: str
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    tokens_in: int = 0
+    """All tokens of the request, those from the provider's cache among them."""
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    detail: str = ""
+    wait: float | None = None
+    """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
+    room: int = 0
+    """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+
+
+class Room(NamedTuple):
+    """How many tokens a reply may have, what the model thinks among them."""
+
+    first: int = 0
+    """0: as most_tokens says."""
+    most: int = _LONGEST_REPLY
+    """Where the first was used up in thinking."""
+
+
+class Check(NamedTuple):
+    """Whether a model can be asked now."""
+
+    reachable: bool
+    detail: str
+    """The server, or what is wrong with the setting and what to type."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that answers."""
+
+    name: str
+    """As in the setting `model`."""
+    detail: str
+    """For a person: what answers, and where."""
+    secrets: tuple[str, ...]
+    """What must be in no file: its key. Replies have lost it already; other texts have not."""
+    priced: bool
+    """Whether what a call costs is known beforehand."""
+    reports_cost: bool
+    """Whether its server says of each reply what it cost. Without that and without a price, no budget in money can be kept."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that request and reply may have together."""
+        ...
+
+    def ask(self, request: Request) -> Reply:
+        """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
+        ...
+
+    def check(self) -> Check:
+        """Whether it can be asked: tried without cost, within seconds."""
+        ...
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost, in US dollars; 0.0 where that is not known."""
+        ...
+
+
+@runtime_checkable
+class Finite(Protocol):
+    """A model that has only so much to say: rules that write a scaffold, or a recording."""
+
+    def is_over(self, thread: str, turn: int) -> bool:
+        """Whether it has nothing to say at this turn, so that what is refused cannot be mended."""
+        ...
+
+
+@runtime_checkable
+class Unsure(Protocol):
+    """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
+
+    @property
+    def window_is_assumed(self) -> bool:
+        """Whether the server did not say it either."""
+        ...
+
+    def take_window(self, window: int) -> None:
+        """Takes the window that recorded work was begun with, where neither the user nor the table says one."""
+        ...
+
+
+def tell_of_window(model: Model, tell: Callable[[str], None]) -> None:
+    """Says once that a window is assumed, and how to set it."""
+    if isinstance(model, Unsure) and model.window_is_assumed and model.name not in _told:
+        _told.add(model.name)
+        tell(f"{model.name}: {window_assumed(model.window)}")
+
+
+def window_assumed(window: int) -> str:
+    """In words, that a window is assumed."""
+    return (
+        f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
+        "PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+    )
+
+
+def room_of(model: Model) -> Room:
+    """How long its replies may be, where it says so."""
+    room = getattr(model, "room", None)
+    return room if isinstance(room, Room) else Room()
+
+
+class _Opens(Protocol):
+    """The part of a phase's context that is needed here."""
+
+    @property
+    def open_model(self) -> Any: ...
+
+
+def opened(ctx: _Opens) -> Model:
+    """The model of a phase's context."""
+    model = ctx.open_model()
+    if not isinstance(model, Model):
+        raise PhaseError("this phase needs a model, and the run was started without one")
+    return model
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has: on the high side, because the tokenizers differ and none is at hand."""
+    return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
+
+
+def most_tokens(window: int) -> int:
+    """How long a reply may be, where request and reply share a window."""
+    return min(MOST_TOKENS, window // 4)
+
+
+def message_of(reply: Reply) -> Message:
+    """A reply as part of the next question."""
+    return Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning)
+
+
+def reply_to_json(reply: Reply) -> dict[str, Any]:
+    """A reply as the journal and recordings keep it; what few replies have stands there only where they have it."""
+    calls = [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in reply.calls]
+    row = {**vars(reply), "calls": calls}
+    return {name: value for name, value in row.items() if value or name not in _RARE}
+
+
+_RARE = ("reasoning", "room")
+OWNER = "model"
+"""The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
+BESIDE = ("model", "about")
+"""What a journal notes beside a reply: who gave it, and what for."""
+
+
+def reply_from_json(row: Mapping[str, Any]) -> Reply:
+    """A reply from the journal or a recording."""
+    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in row["calls"])
+    told = row.get("reasoning")
+    reasoning = told if isinstance(told, dict) else {}
+    kept = {name: value for name, value in row.items() if name not in BESIDE}
+    return Reply(**{**kept, "calls": calls, "reasoning": reasoning})

@@ -1,0 +1,138 @@
+"""Who answers under which name: the providers, their addresses, and the variables that hold their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pipeline.base.errors import UsageError
+
+OPENAI_WIRE, ANTHROPIC_WIRE = "OpenAI chat completions", "Anthropic messages"
+SMALLEST_SECRET = 8
+
+
+class Provider(NamedTuple):
+    """One provider. A model of it is named `PROVIDER:NAME`."""
+
+    name: str
+    wire: str
+    base_url: str
+    """Empty: the setting base_url must say where."""
+    key_variable: str | None
+    """None: a server of the user's own, asked at the setting base_url, and sent the setting api_key where there is one."""
+    silence: float = 60.0
+    """Seconds without a byte of a reply, after which the connection counts as dead."""
+    limit: str = "max_tokens"
+    """The name of the parameter that bounds a reply; the other name is tried where a server refuses this one."""
+    reports_cost: bool = False
+    """Whether it tells what a call cost, when it is asked to."""
+
+    @property
+    def takes_address(self) -> bool:
+        """Whether the settings may say where it answers: a vendor answers at its own address alone."""
+        return self.key_variable is None
+
+    @property
+    def key_setting(self) -> str:
+        """The setting that holds its key."""
+        return self.key_variable.lower() if self.key_variable else "api_key"
+
+
+_ROWS = (
+    # OpenAI's reasoning models think for minutes without a byte on the wire.
+    Provider(
+        "openai", OPENAI_WIRE, "https://api.openai.com/v1", "OPENAI_API_KEY", silence=300, limit="max_completion_tokens"
+    ),
+    Provider("openrouter", OPENAI_WIRE, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_cost=True),
+    Provider("anthropic", ANTHROPIC_WIRE, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    Provider("ollama", OPENAI_WIRE, "http://localhost:11434/v1", None),
+    Provider("vllm", OPENAI_WIRE, "http://localhost:8000/v1", None),
+    Provider("llamacpp", OPENAI_WIRE, "http://localhost:8080/v1", None),
+    Provider("compatible", OPENAI_WIRE, "", None),
+)
+PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _ROWS}
+WITHOUT_PROVIDER = ("offline", "replay:PATH")
+
+
+def provider_of(name: str) -> Provider:
+    """The provider that a model's name begins with. Raises UsageError for one that is not known, or names no model."""
+    head, colon, model = name.partition(":")
+    if head not in PROVIDERS or not colon:
+        known = ", ".join([*WITHOUT_PROVIDER, *(f"{provider}:NAME" for provider in PROVIDERS)])
+        raise UsageError(f"there is no model '{name}'{_near(head)}; known: {known}")
+    if not model.strip() or model != model.strip() or not model.isprintable():
+        raise UsageError(f"the model '{name}' needs a name after '{head}:', like {head}:NAME; see: pipeline models")
+    return PROVIDERS[head]
+
+
+def address_of(provider: Provider, base_url: str) -> str:
+    """Where a provider is asked: where the settings say, else at its own address. Raises UsageError for no web address."""
+    address = (base_url or provider.base_url).rstrip("/")
+    if provider.wire == ANTHROPIC_WIRE:
+        address = address.removesuffix("/v1")  # the SDK adds it
+    if not address:
+        raise UsageError(
+            f"the provider '{provider.name}' has no address of its own; set base_url, like --base-url http://localhost:9000/v1"
+        )
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        usable = False
+    if (
+        not usable
+        or "@" in parts.netloc
+        or parts.query
+        or parts.fragment
+        or not address.isprintable()
+        or " " in address
+    ):
+        raise UsageError(
+            "the setting base_url is no address of a server; it looks like https://server.example/v1, "
+            "with no name, key or question mark in it"
+        )
+    return address
+
+
+def key_of(provider: Provider, own: str, environment: Mapping[str, str]) -> str:
+    """The key to send: of a vendor its own variable, of any other server the setting api_key; empty where there is none."""
+    return (environment.get(provider.key_variable, "") if provider.key_variable else own).strip()
+
+
+def key_fault(provider: Provider, key: str) -> str:
+    """What is wrong with a key, with what to do; empty where it can be sent."""
+    where = f"set {provider.key_variable}, or {provider.key_setting} in the settings file"
+    if provider.key_variable and not key:
+        return f"no key for {provider.name}: {where}"
+    if not (key.isascii() and key.isprintable()):
+        named = f"{provider.key_variable} or {provider.key_setting}" if provider.key_variable else "the setting api_key"
+        return f"the key for {provider.name} holds a letter or sign that no key has; copy it anew into {named}"
+    return ""
+
+
+def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The environment, with a vendor's key from the settings where its variable is not set."""
+    keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
+    return {
+        **environment,
+        **{name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()},
+    }
+
+
+def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every key that the settings hold, whoever it is for."""
+    return tuple(str(settings[name]) for name in dict.fromkeys(provider.key_setting for provider in _ROWS))
+
+
+def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Every key of ours that may never be written down: the one that is sent, and all the others."""
+    values = [*own, *(environment.get(provider.key_variable or "", "") for provider in _ROWS)]
+    return tuple(dict.fromkeys(value.strip() for value in values if len(value.strip()) >= SMALLEST_SECRET))
+
+
+def _near(head: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(head, [*PROVIDERS, "offline", "replay"], n=1)
+    return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?" if near else ""

@@ -1,0 +1,139 @@
+"""What a model thought before it answered: taken from a stream, and given back to that model as it came.
+
+Vendors sign it, and refuse the next question of a tool loop where it is missing or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from phases.llm.depth import is_deep
+from phases.llm.error_classification import Server, malformed
+from phases.llm.model import OWNER, Message
+
+TEXTS = ("reasoning_content", "reasoning")
+DETAILS, EXTRAS, BLOCKS = "reasoning_details", "extra_content", "blocks"
+THINKING = ("thinking", "redacted_thinking")
+_WORDS = ("reasoning", "thinking", "signature")
+_GROWING = ("text", "summary")
+"""The parts of a detail that come piece by piece."""
+_SIGNED = ("text", "summary", "data", "signature")
+
+
+class Thoughts:
+    """What has arrived of the reasoning in one reply. `take` counts a piece, and refuses what is no text or too much."""
+
+    def __init__(self, server: Server, take: Callable[[object], str]) -> None:
+        self._server, self._take = server, take
+        self._texts: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
+        self._grown: list[dict[str, list[str]]] = []
+        self._blocks: list[dict[str, Any]] = []
+        self._open: dict[int, tuple[dict[str, Any], list[str]]] = {}
+
+    def add_text(self, name: str, piece: object) -> None:
+        """Takes a piece of a plain text."""
+        if taken := self._take(piece):
+            self._texts.setdefault(name, []).append(taken)
+
+    def add_details(self, rows: object) -> None:
+        """Takes pieces of OpenRouter's list; a piece goes on with the one before it where both say the same place."""
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise malformed(self._server, "reasoning_details of the wrong type")
+        for row in rows:
+            for name in _SIGNED:
+                self._take(row.get(name) or "")
+            if self._details and _goes_on(self._details[-1], row):
+                self._details[-1] |= {name: value for name, value in row.items() if value is not None}
+            else:
+                self._take("\n")  # each costs room, an empty one too
+                self._details.append(dict(row))
+                self._grown.append({name: [] for name in _GROWING})
+            for name in _GROWING:
+                if row.get(name):
+                    self._grown[-1][name].append(row[name])
+
+    def begin_block(self, index: int, block: Mapping[str, Any]) -> None:
+        """Takes the beginning of one of Anthropic's blocks, whatever its kind: their order must stay."""
+        kind = block.get("type")
+        row = dict(block) if kind in THINKING else {"type": kind, **({"characters": 0} if kind == "text" else {})}
+        for name in ("thinking", "data", "signature"):
+            self._take(row.get(name) or "")
+        self._open[index] = row, []
+        self._blocks.append(row)
+
+    def add_to_block(self, index: int, delta: Mapping[str, Any]) -> None:
+        """Takes a piece of such a block."""
+        row, pieces = self._open[index]
+        if delta.get("type") == "text_delta":
+            row["characters"] = row.get("characters", 0) + len(str(delta.get("text")))
+        elif delta.get("type") == "thinking_delta":
+            pieces.append(self._take(delta.get("thinking")))
+        elif delta.get("type") == "signature_delta":
+            row["signature"] = self._take(delta.get("signature"))
+
+    def end_block(self, index: int) -> None:
+        """Takes the end of such a block."""
+        row, pieces = self._open.pop(index, ({}, []))
+        if pieces:
+            row["thinking"] = "".join([row.get("thinking") or "", *pieces])
+
+    def whole(self, extras: Sequence[object]) -> dict[str, Any]:
+        """All of it, with what came beside each call; empty where nothing came. Raises ReplyError for what nobody can walk."""
+        found: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()}
+        if self._details:
+            found[DETAILS] = [
+                {**row, **{name: "".join(pieces) for name, pieces in grown.items() if pieces}}
+                for row, grown in zip(self._details, self._grown, strict=True)
+            ]
+        if any(extras):
+            found[EXTRAS] = [extra if isinstance(extra, dict) else None for extra in extras]
+        if any(row["type"] in THINKING for row in self._blocks):
+            found[BLOCKS] = self._blocks
+        if is_deep(found):
+            raise malformed(self._server, "reasoning that is nested too deeply")
+        return {OWNER: owner_of(self._server), **found} if found else {}
+
+
+def owner_of(server: Server) -> str:
+    """Whose reasoning a server's is: the model as the setting names it."""
+    return f"{server.provider}:{server.model}"
+
+
+def given_back(message: Message, server: Server) -> Mapping[str, Any]:
+    """The reasoning of a message, for the model that it came from; empty for any other."""
+    return message.reasoning if message.reasoning.get(OWNER) == owner_of(server) else {}
+
+
+def refuses_reasoning(said: str, messages: Sequence[Message]) -> bool:
+    """Whether a server that says this does not take the reasoning in these messages: it may be of other days there."""
+    return any(word in said for word in _WORDS) and any(message.reasoning for message in messages)
+
+
+def in_their_order(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) -> Iterator[Any]:
+    """Anthropic's blocks of a message as they came: thinking blocks, parts of the text, and `calls`, blocks too."""
+    rows = [dict(row) for row in reasoning.get(BLOCKS, ()) if isinstance(row, dict)]
+    rest = list(calls)
+    sizes = [row.get("characters") for row in rows if row.get("type") == "text"]
+    told = all(isinstance(size, int) and size >= 0 for size in sizes) and sum(filter(None, sizes)) == len(text)
+    if not told or sum(row.get("type") == "tool_use" for row in rows) != len(rest):
+        # A key was taken out of the text, or somebody wrote the row: what must come first does.
+        rows = [row for row in rows if row.get("type") in THINKING] + [{"type": "text", "characters": len(text)}]
+    for row in rows:
+        if row.get("type") in THINKING:
+            yield row
+        elif row.get("type") == "text":
+            piece, text = text[: row["characters"]], text[row["characters"] :]
+            if piece.strip():
+                yield {"type": "text", "text": piece}
+        elif row.get("type") == "tool_use":
+            yield rest.pop(0)
+    yield from rest
+
+
+def _goes_on(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether a detail is a further piece of the one before: one that is encrypted, or signed already, is whole."""
+    same = all(before.get(name) == row.get(name) for name in ("type", "index"))
+    ended = before.get("signature") or before.get("data") or row.get("data")
+    return same and row.get("id") in (None, before.get("id")) and not ended

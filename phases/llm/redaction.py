@@ -1,0 +1,95 @@
+"""Takes keys out of text before anybody sees or keeps it."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from phases.llm.model import OWNER, Reply, ToolCall
+
+REDACTED = "[redacted]"
+_SHORTEST = 8
+"""Shorter secrets are left alone: taking them out would tear holes in ordinary words."""
+_DEEPEST = 128
+"""Levels of lists and objects that are looked into: twice what a call's arguments may have."""
+_SHAPES = (
+    # Every part that repeats either cannot fail once it began or is bounded, so the time is linear in the text.
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^-]*+(?:-(?!----)[^-]*+)*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}",
+    r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}",
+    r"(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{20,}",
+    r"(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}",
+    r"(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}",
+    # Names in code have an underscore or no digit where these have neither: hf_model_name, npm_config_cache, sk_test_loader.
+    r"(?<![A-Za-z0-9_])(?:hf|r8|npm)_[A-Za-z0-9]{30,}",
+    r"(?<![A-Za-z0-9_])gsk_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{20,}",
+    r"(?<![A-Za-z0-9_])[sr]k_(?:live|test)_(?=[A-Za-z0-9]{0,60}[0-9])[A-Za-z0-9]{10,}",
+    r"(?<![A-Za-z0-9_-])(?:glpat|nvapi|pypi)-(?=[A-Za-z0-9_.-]{0,60}[0-9])(?=[A-Za-z0-9_.-]{0,60}[A-Z])[A-Za-z0-9_.-]{20,}",
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}",  # a JWT
+)
+
+
+def redacted(text: str, secrets: Sequence[str] = ()) -> str:
+    """The text without our keys, in whatever spelling, and without anything that looks like somebody's key."""
+    return _pattern(tuple(secrets)).sub(REDACTED, text)
+
+
+def redacted_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
+    """A reply without keys: in its text, its detail, and the calls at any depth."""
+    calls = tuple(
+        ToolCall(
+            redacted(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
+            redacted(call.name, secrets),
+            {redacted(key, secrets): redacted_value(value, secrets) for key, value in call.arguments.items()},
+        )
+        for call in reply.calls
+    )
+    reasoning = _redacted_reasoning(reply.reasoning, secrets)
+    text, detail = redacted(reply.text, secrets), redacted(reply.detail, secrets)
+    return replace(reply, text=text, detail=detail, calls=calls, reasoning=reasoning)
+
+
+def redacted_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
+    """A JSON value without keys, at any depth; what lies deeper than `levels` is taken out whole."""
+    if isinstance(value, str):
+        return redacted(value, secrets)
+    if not levels and isinstance(value, (list, dict)):
+        return REDACTED
+    if isinstance(value, list):
+        return [redacted_value(child, secrets, levels=levels - 1) for child in value]
+    if isinstance(value, dict):
+        return {
+            redacted(key, secrets): redacted_value(child, secrets, levels=levels - 1) for key, child in value.items()
+        }
+    return value
+
+
+def _redacted_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> dict[str, Any]:
+    """Plain text is kept without keys; what may be signed is kept whole or not at all: a vendor refuses it when it was
+    changed, and takes the message without it."""
+    clean = {name: redacted_value(value, secrets) for name, value in reasoning.items()}
+    kept = {name: value for name, value in clean.items() if isinstance(value, str) or value == reasoning[name]}
+    return kept if kept.keys() - {OWNER} else {}
+
+
+@lru_cache(maxsize=16)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    own = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings(secret)}
+    longest_first = sorted(own, key=lambda spelling: (-len(spelling), spelling))
+    return re.compile("|".join([*map(re.escape, longest_first), *_SHAPES]))
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield from (secret, quote(secret, safe=""), quote_plus(secret), quote(secret))
+    data = secret.encode("utf-8", "replace")
+    for before in range(3):  # base64 cuts a text in threes: a key looks different at each distance from a cut
+        coded = b64encode(b"\0" * before + data).decode()
+        whole = coded[(before * 8 + 5) // 6 : (before + len(data)) * 8 // 6]
+        if len(whole) >= _SHORTEST:
+            yield from (whole, whole.replace("+", "-").replace("/", "_"))

@@ -1,0 +1,1 @@
+"""The plan: by rules, by a model, and what changed in it."""

@@ -1,0 +1,124 @@
+"""What a planning model is given of a paper: all of it, cut to what the model can read at once, and marked as data.
+
+Characters that are never seen (of Unicode's category Cf) are taken out on the way: nobody who reads the paper can see what
+they say.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from phases.llm.model import tokens_of
+from pipeline.base.files import sha256
+
+_MOST_LINKS = 60
+_BYTES_A_TOKEN = 2
+"""On the low side: what is cut by this measure fits by every other."""
+
+
+class Segment(NamedTuple):
+    """A stretch of the paper."""
+
+    id: str
+    place: str
+    """Section, page and kind, in words."""
+    relevance: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper as plain values. References are in no segment; `left_out` names their sections."""
+
+    title: str
+    abstract: str
+    outline: tuple[str, ...]
+    """A line a section, indented by its level."""
+    segments: tuple[Segment, ...]
+    pages: tuple[tuple[int, str], ...]
+    """Number and text of each page; quotes are looked up in them."""
+    left_out: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    hidden: int = 0
+    """How many stretches of text the paper holds and does not show. They are in no segment."""
+
+
+def overview(paper: Paper) -> str:
+    """What stands before the segments in every request: title, abstract, outline, links."""
+    parts = [f"Title: {paper.title or 'none'}", f"Abstract: {paper.abstract or 'none'}", "Outline:", *paper.outline]
+    if paper.links:
+        parts += ["Links:", *paper.links[:_MOST_LINKS]]
+        more = len(paper.links) - _MOST_LINKS
+        parts += [f"({more} more links are left out of this list)"] if more > 0 else []
+    return seen("\n".join(parts))
+
+
+def left_out(paper: Paper) -> str:
+    """What the model is not given, in words; empty where it is given all."""
+    said = [f"the list of references ({', '.join(map(repr, paper.left_out))})"] if paper.left_out else []
+    said += [f"{paper.hidden} stretches of text that the paper holds and does not show"] if paper.hidden else []
+    return f"Left out of what you are given: {'; '.join(said)}." if said else ""
+
+
+def batches(paper: Paper, room: int) -> list[str]:
+    """All segments, in as many texts of at most `room` tokens as that takes. What counts most for a plan comes first."""
+    pieces = [piece for number, segment in enumerate(paper.segments) for piece in _pieces(number, segment, room)]
+    packed: list[list[_Piece]] = []
+    left = 0
+    for piece in sorted(pieces, key=lambda piece: (-piece.relevance, piece.number)):
+        if not packed or piece.tokens > left:
+            packed.append([])
+            left = room
+        packed[-1].append(piece)
+        left -= piece.tokens
+    # Inside a text the paper's own order: a model reads it as it was written.
+    return ["\n\n".join(piece.text for piece in sorted(pack, key=lambda piece: piece.number)) for pack in packed]
+
+
+def as_data(name: str, text: str) -> str:
+    """The text between two lines that cannot occur in it: whatever it says, it stays inside."""
+    mark = sha256(text.encode("utf-8", "replace"))[:16]
+    while mark in text:
+        mark = sha256(mark.encode())[:16]
+    return f"<<<{name} {mark}>>>\n{text}\n<<<END OF {name} {mark}>>>"
+
+
+def seen(text: str) -> str:
+    """The text without characters that are never seen."""
+    if text.isascii():
+        return text
+    return "".join(c for c in text if unicodedata.category(c) != "Cf")
+
+
+class _Piece(NamedTuple):
+    number: int
+    relevance: float
+    text: str
+    tokens: int
+
+
+def _pieces(number: int, segment: Segment, room: int) -> Iterator[_Piece]:
+    """The segment under its heading; in several pieces where it alone is more than fits."""
+    heading = f"[segment {segment.id}: {' '.join(seen(segment.place).split())}]\n"
+    most = max(room - tokens_of(heading) - 2, 1) * _BYTES_A_TOKEN
+    whole = seen(segment.text)
+    fits = tokens_of(heading + whole) + 2 <= room
+    for text in [whole] if fits else _cut(whole, most):
+        yield _Piece(number, segment.relevance, heading + text, tokens_of(heading + text) + 2)
+
+
+def _cut(text: str, most: int) -> Sequence[str]:
+    """Stretches of at most `most` bytes, cut at line ends where there are any; together they are the text."""
+    data, start, cut = text.encode("utf-8", "replace"), 0, []
+    while start < len(data):
+        end = min(start + most, len(data))
+        line_end = data.rfind(b"\n", start + most // 2, end) + 1
+        end = line_end if end < len(data) and line_end else end
+        while end < len(data) and end > start + 1 and data[end] & 0xC0 == 0x80:
+            end -= 1  # never inside a character
+        cut.append(data[start:end].decode("utf-8", "replace"))
+        start = end
+    return cut

@@ -1,0 +1,269 @@
+"""Asks a model for a plan until it is one: the whole paper at once, or in parts where it is too long for that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from phases.llm.conversation import MOST_REPAIRS, Conversation
+from phases.llm.journal import QUESTION, digest_of
+from phases.llm.model import EMPTY, OK, OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
+from phases.planning.model.bounds import bounded
+from phases.planning.model.checks import Cited, misquotes_of, problems_of, without_quote
+from phases.planning.model.material import Paper, batches
+from phases.planning.model.prompt import Wanted, again, misquoted, planning_messages, reading_messages, refusal
+from phases.planning.model.replies import PLAN, Contracts, NoPlan, plan_in_reply, rows_in_reply
+from pipeline.base.errors import PhaseError
+
+_LEAST_NOTES = 150
+"""Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
+_TYPICAL_PLAN = 7_000
+_Accepted = TypeVar("_Accepted")
+
+
+class PlanRefused(PhaseError):
+    """The model was told what is wrong with its replies as often as it may be, and none of them is a plan."""
+
+
+@dataclass(frozen=True)
+class PlanningTask:
+    """What is to be planned."""
+
+    paper: Paper
+    wanted: Wanted
+    told: Callable[[int, int, str], None] = lambda done, turns, what: None
+    """Called with the turns that are behind, those there are, and what goes on."""
+    warn: Callable[[str], None] = lambda text: None
+    """Called with what a person should know of the plan."""
+    before_turn: Callable[[], None] = lambda: None
+    """Raises where no further turn may begin."""
+
+
+class _TooLong(Exception):
+    """The model cannot read as much as its window promised."""
+
+
+@dataclass(frozen=True)
+class _Route:
+    """How the paper is read: in one part, with the plan at once, or part by part into notes of bounded length."""
+
+    parts: list[str]
+    notes: int = 0
+    """Tokens for the notes on each part; 0: no notes are made."""
+
+    @property
+    def turns(self) -> int:
+        return len(self.parts) + 1 if self.notes else 1
+
+
+def plan_with_model(task: PlanningTask, conversation: Conversation, contracts: Contracts) -> dict[str, Any]:
+    """A plan that keeps its schema, hangs together, and quotes what is in the paper.
+
+    Raises PlanRefused when the model gives none, and PhaseError when it cannot read enough at once.
+    """
+    window = conversation.model.window
+    room = window - 2 * most_tokens(window)  # for the reply, and for one that is sent back to be mended
+    while True:
+        try:
+            return _Planning(task, conversation, contracts, room).plan()
+        except _TooLong:
+            room //= 2
+
+
+class _Planning:
+    """One way through the paper, with so much room in each request."""
+
+    def __init__(self, task: PlanningTask, conversation: Conversation, contracts: Contracts, room: int) -> None:
+        self._task, self._conversation, self._contracts, self._room = task, conversation, contracts, room
+        self._name, self._window = conversation.model.name, conversation.model.window
+        self._most = most_tokens(self._window)
+        self._cited = Cited(task.paper.pages, task.wanted.requests)
+
+    def plan(self) -> dict[str, Any]:
+        """Reads, then plans."""
+        route = self._route()
+        self._task.told(0, route.turns, self._estimate(route))
+        body = self._notes(route) if route.notes else "".join(route.parts)
+        messages = self._planning_messages(body, notes=bool(route.notes))
+        plan = self._plan(messages, bounded(self._contracts.schema(PLAN)))
+        files, requirements = len(plan["file_structure"]), len(plan["requirements"])
+        self._task.told(route.turns, route.turns, f"{files} files for {requirements} requirements")
+        return plan
+
+    def _route(self) -> _Route:
+        paper = self._task.paper
+        planning = self._room - _tokens(self._planning_messages(""))
+        whole = batches(paper, 2**40)
+        if sum(map(tokens_of, whole)) <= planning:
+            return _Route(whole)
+        reading = self._room - _tokens(reading_messages(paper, "", 1, 1, self._most))
+        parts = batches(paper, reading) if reading > _LEAST_NOTES else []
+        notes = min(planning // max(len(parts), 1) - 2, self._most)
+        if notes < _LEAST_NOTES or not parts:
+            raise PhaseError(
+                f"{self._name} is said to read {self._window:,} tokens at once{self._in_truth()}, which is too little to plan "
+                f"from this paper of about {sum(map(tokens_of, whole)):,}; choose another with --plan-model, or set "
+                "context_tokens to what it can read"
+            )
+        return _Route(parts, notes)
+
+    def _in_truth(self) -> str:
+        promised = self._window - 2 * self._most
+        return f" and refused {2 * self._room:,}" if self._room < promised else ""
+
+    def _planning_messages(self, body: str, *, notes: bool = False) -> list[Message]:
+        return planning_messages(self._task.paper, self._task.wanted, body, self._most, notes=notes)
+
+    def _estimate(self, route: _Route) -> str:
+        model, paper = self._conversation.model, self._task.paper
+        plan = min(_TYPICAL_PLAN, self._most)
+        out = plan + len(route.parts) * min(route.notes, plan)
+        read = sum(map(tokens_of, route.parts)) + _tokens(self._planning_messages(""))
+        if route.notes:
+            read += out + len(route.parts) * _tokens(reading_messages(paper, "", 1, 1, 0))
+        cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "(price not known)"
+        times = "once" if route.turns == 1 else f"about {route.turns} times"
+        kept = len(self._conversation.journal.rows())
+        goes_on = f"goes on after {kept} replies; in all it " if kept else ""
+        return f"{goes_on}asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
+
+    def _notes(self, route: _Route) -> str:
+        """The notes on every part, in their order."""
+        notes = []
+        for number, part in enumerate(route.parts, 1):
+            messages = reading_messages(self._task.paper, part, number, len(route.parts), route.notes * 3 // 4)
+
+            def short_enough(reply: Reply) -> tuple[str, list[str]]:
+                count = tokens_of(reply.text)
+                too_long = f"these notes have about {count:,} tokens; write them in at most {route.notes * 3 // 4:,}"
+                return reply.text.strip(), [too_long] if count > route.notes else []
+
+            notes.append(self._ask(messages, short_enough, f"notes on part {number} of {len(route.parts)}"))
+            self._task.told(number, route.turns, f"read {number} of {len(route.parts)} parts")
+        return "\n".join(notes)
+
+    def _plan(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan, its misquotes mended row by row."""
+
+        def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
+            plan, problems = self._read(reply.text)
+            # A conversation that was recorded before rows were asked for goes on as it did.
+            whole_again = _digest(self._repair(messages, reply, refusal(problems)), schema)
+            recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
+            only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
+            return (reply, plan), problems if recorded or not only_misquotes else []
+
+        reply, plan = self._ask(messages, accept, "the plan", schema)
+        return self._mended(messages, reply, plan, schema)
+
+    def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
+        """The plan in a reply, and what is wrong with it."""
+        try:
+            plan = plan_in_reply(text, self._contracts, self._name)
+        except NoPlan as error:
+            return {}, [str(error)]
+        return plan, problems_of(plan, self._cited, self._task.wanted.present)
+
+    def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
+        return misquotes_of(plan, self._cited, self._task.wanted.present)
+
+    def _mended(
+        self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Asks for the rows that misquote, and for nothing else; those that stay so lose their quote, and are told of."""
+        wanted = {**schema, "properties": {"requirements": schema["properties"]["requirements"]}}
+        wanted["required"] = ["requirements"]
+        problem = ""
+        for _ in range(MOST_REPAIRS):
+            wrong = self._misquotes(plan)
+            if not wrong:
+                return plan
+            rows = [row for row in plan["requirements"] if row["id"] in wrong]
+            asked = self._repair(messages, first, misquoted(rows, wrong, problem))
+            self._task.before_turn()
+            about = f"the quotes of {len(rows)} requirements"
+            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_digest(asked, wanted))
+            plan, problem = self._with_rows(plan, wrong, reply)
+        return self._unquoted(plan)
+
+    def _with_rows(self, plan: dict[str, Any], wrong: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], str]:
+        """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
+        if reply.outcome != OK:
+            return plan, _useless(reply)
+        whole, problems = self._read(reply.text)
+        if whole and len(problems) == len(self._misquotes(whole)):
+            return whole, ""  # models send all of it again, and recordings do
+        try:
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._contracts)}
+        except NoPlan as error:
+            return plan, str(error)
+        rows = [said.get(row["id"], row) if row["id"] in wrong else row for row in plan["requirements"]]
+        return {**plan, "requirements": rows}, ""
+
+    def _unquoted(self, plan: dict[str, Any]) -> dict[str, Any]:
+        wrong = self._misquotes(plan)
+        for name, fault in wrong.items():
+            told = fault.partition(";")[0]
+            self._task.warn(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
+        rows = [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan["requirements"]]
+        return {**plan, "requirements": rows}
+
+    def _ask(
+        self,
+        messages: Sequence[Message],
+        accept: Callable[[Reply], tuple[_Accepted, list[str]]],
+        about: str,
+        schema: Mapping[str, Any] | None = None,
+    ) -> _Accepted:
+        """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong."""
+        asked, problems = list(messages), [""]
+        for _ in range(MOST_REPAIRS + 1):
+            self._task.before_turn()
+            reply = self._conversation.ask(asked, schema=schema, about=about, digest=_digest(asked, schema))
+            if reply.outcome == OVERFLOW:
+                raise _TooLong
+            if reply.outcome == OK:
+                accepted, problems = accept(reply)
+                if not problems:
+                    return accepted
+                asked = self._repair(messages, reply, refusal(problems))
+            else:
+                problems = [_useless(reply)]
+                asked = again(messages, None, f"Your reply could not be used: {problems[0]}.")
+        more = f" (and {len(problems) - 1} more faults)" if len(problems) > 1 else ""
+        raise PlanRefused(
+            f"{self._name} gave no {about.removeprefix('the ')} that can be used; it was told {MOST_REPAIRS} times what is "
+            f"wrong, and the last reply still has this fault: {problems[0]}{more}; ask again with: pipeline resume (or choose "
+            "another model with --plan-model)"
+        )
+
+    def _repair(self, messages: Sequence[Message], reply: Reply, problem: str) -> list[Message]:
+        """The question with the last reply and its faults; without what it thought, or without the reply, where all is too
+        long together."""
+        for shown in (reply, replace(reply, reasoning={})):
+            whole = again(messages, shown, problem)
+            if _tokens(whole) <= min(self._window - self._most, 2 * self._room):
+                return whole
+        told = f"You replied already, at a length that leaves no room to show it here. {problem}"
+        return again(messages, None, told)
+
+
+def _useless(reply: Reply) -> str:
+    if reply.outcome == TRUNCATED:
+        return f"it was cut off after {reply.tokens_out or tokens_of(reply.text):,} tokens; be shorter"
+    return "it was empty" if reply.outcome == EMPTY else f"it was {reply.outcome} ({reply.detail[:300]})"
+
+
+def _tokens(messages: Sequence[Message]) -> int:
+    return sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)
+
+
+def _digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+    """Of all that is sent."""
+    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
+    parts += [message.digest for message in messages if message.reasoning]
+    parts.append(json.dumps(schema, sort_keys=True))
+    return sha256(b"".join(map(digest_of, parts))).hexdigest()

@@ -1,0 +1,148 @@
+"""The plan by rules: from requirements to files, components, order and checks. Deterministic, and without a model."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from typing import Any
+
+from phases.planning.rules.names import LONGEST_NAME, symbols_of, telling_words
+from phases.planning.rules.requirements import shorten
+from phases.planning.rules.sentences import sentences_of
+
+PYTHON = ">=3.11"
+VERIFY = "python -m unittest discover -s tests -t ."
+_MODULES = (  # file name, kinds of requirement, purpose; in the order of writing
+    ("config", ("hyperparameter",), "every hyper-parameter that the paper states, with its source"),
+    ("data", ("dataset",), "the data sets"),
+    ("losses", ("loss",), "the losses and objectives"),
+    ("model", ("model", "equation", "artifact"), "the parts of the method"),
+    ("algorithms", ("algorithm",), "the algorithms"),
+    ("metrics", ("metric",), "the metrics"),
+    ("baselines", ("baseline",), "what the method is compared with"),
+    ("experiments", ("experiment",), "the experiments"),
+)
+_LONGEST_CONTRIBUTION, _LONGEST_EQUATION = 360, 200
+_NEW = re.compile(
+    r"\b(?:we|this (?:paper|work)) (?:\w+ )?(?:propos|introduc|present|develop|design|study|investigat)"
+    r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
+    re.IGNORECASE,
+)
+
+
+def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
+    """initial_plan.txt as a value. What people asked for becomes a requirement of its own."""
+    rows = [*requirements, *_requested(requests, len(requirements))]
+    package = package_name(outline["title"] or "paper")
+    files = _files(package, rows, symbols_of(rows, outline))
+    return {
+        "plan_version": 1,
+        "paper": {
+            "title": outline["title"] or "untitled",
+            "core_contribution": _contribution(outline["abstract"] or outline["title"] or ""),
+        },
+        "requirements": rows,
+        "file_structure": files,
+        "implementation_components": _components(rows, outline),
+        "validation_approach": {
+            "verify_commands": [VERIFY],
+            "experiments": [
+                f"{row['id']}: {next(sentences_of(row['text']))}" for row in rows if row["kind"] == "experiment"
+            ],
+        },
+        "environment_setup": {"python": PYTHON, "packages": []},
+        "implementation_strategy": [file["path"] for file in files],
+    }
+
+
+def package_name(title: str) -> str:
+    """A Python package name from the first telling words of a title."""
+    name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
+    taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
+    return f"paper_{name}" if name[0].isdigit() or taken else name
+
+
+def _contribution(abstract: str) -> str:
+    """The sentences of an abstract that say what is new, else its first ones."""
+    sentences = list(sentences_of(" ".join(abstract.split())))
+    kept = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
+    return shorten(" ".join(kept), _LONGEST_CONTRIBUTION)
+
+
+def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"R{before + index}",
+            "kind": "artifact",
+            "text": " ".join(text.split()),
+            "status": "stated",
+            "source": {"section": "review", "page": 0, "quote": shorten(text)},
+        }
+        for index, text in enumerate(requests, 1)
+    ]
+
+
+def _files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
+    files = [_file(f"{package}/__init__.py", "the package", [], [], [])]
+    config = f"{package}/config.py"
+    for module, kinds, purpose in _MODULES:
+        met = [row for row in rows if row["kind"] in kinds]
+        if met or module == "config":
+            needs = [config] if module != "config" else []
+            needs += [file["path"] for file in files[2:]] if module == "experiments" else []
+            interface = [_declaration(row, named[row["id"]]) for row in met]
+            files.append(_file(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
+    modules = [file["path"] for file in files]
+    files.append(
+        _file(
+            f"{package}/__main__.py",
+            "the entry script: lists what is implemented and what is not",
+            [],
+            modules,
+            ["def main"],
+        )
+    )
+    files.append(_file("tests/__init__.py", "the tests", [], [], []))
+    files.append(_file("tests/test_scaffold.py", "imports, values and stubs are what the plan says", [], modules, []))
+    return files
+
+
+def _file(
+    path: str, purpose: str, implements: list[str], depends_on: list[str], interface: list[str]
+) -> dict[str, Any]:
+    return {
+        "path": path,
+        "purpose": purpose,
+        "implements": implements,
+        "depends_on": depends_on,
+        "interface": interface,
+    }
+
+
+def _declaration(row: dict[str, Any], name: str) -> str:
+    return {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}.get(
+        row["kind"], f"def {name}"
+    )
+
+
+def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
+    values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
+    said = [row for row in outline["equations"] if shorten(row["text"])]  # an outline of before may hold empty ones
+    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
+    components = []
+    for module, kinds, _ in _MODULES:
+        met = [row["id"] for row in rows if row["kind"] in kinds]
+        if met and module != "config":
+            central = module in ("model", "algorithms", "losses")
+            components.append(
+                {
+                    "name": module,
+                    "requirements": met,
+                    "equations": equations[:20] if central else [],
+                    "hyperparameters": values if central else [],
+                }
+            )
+    return components or [
+        {"name": "config", "requirements": values or [rows[0]["id"]], "equations": [], "hyperparameters": values}
+    ]

@@ -1,0 +1,146 @@
+"""What the styles and lists of a Word document mean: headings, captions, hidden text, bullets and numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from phases.readers.docx.look import PLAIN, Look, is_shade, look_of
+from phases.readers.docx.xml import Node, descend
+
+TITLE, AUTHOR, ABSTRACT_TITLE, CAPTION, CODE, REFERENCE, SKIPPED, BODY = (
+    "title", "author", "abstract title", "caption", "code", "reference", "skipped", "",
+)  # fmt: skip
+_ROLES = {
+    "title": TITLE, "titel": TITLE, "author": AUTHOR, "authors": AUTHOR, "autor": AUTHOR, "abstract title": ABSTRACT_TITLE,
+    "caption": CAPTION, "beschriftung": CAPTION, "image caption": CAPTION, "table caption": CAPTION, "figure caption": CAPTION,
+    "题注": CAPTION, "캡션": CAPTION, "source code": CODE, "html preformatted": CODE, "code": CODE, "macro": CODE,
+    "plain text": CODE, "bibliography": REFERENCE, "literaturverzeichnis": REFERENCE, "references": REFERENCE,
+    "toc heading": SKIPPED, "header": SKIPPED, "footer": SKIPPED, "subtitle": BODY, "date": BODY, "abstract": BODY,
+}  # fmt: skip
+_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|제목)[ _]*([1-9])$")
+_ENDINGS = (  # the styles of templates: "MDPI_1.2_title", "paper title"
+    (re.compile(r"(?:^|[ _])(?:paper ?)?title$"), TITLE),
+    (re.compile(r"(?:^|[ _])author(?:s|names?| names?)?$"), AUTHOR),
+    (re.compile(r"(?:^|[ _])references?$"), REFERENCE),
+    (re.compile(r"_(?:figure|table)_caption$"), CAPTION),
+)
+_CONTENTS = re.compile(r"(?:toc|table of figures|index|verzeichnis)\s*[0-9]*")
+_LONGEST_CHAIN, _MOST_LEVELS = 20, 9
+_BULLETS = ("bullet", "none")
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a paragraph or a run of a style is."""
+
+    role: str = BODY
+    level: int = 0
+    """Of a heading, from 1; 0 for all else."""
+    numbering: tuple[str, int] | None = None
+    look: Look = PLAIN
+    shaded: bool = False
+    """It is a table's, and gives its cells a colour."""
+
+
+class Styles:
+    """The styles of a document by their id."""
+
+    def __init__(self, part: Node | None) -> None:
+        nodes = (one for one in part.children if one.name == "w:style") if part else iter(())
+        self._nodes = {one.attributes.get("w:styleId", ""): one for one in nodes}
+        self._known: dict[str, Style] = {}
+        default = (key for key, one in self._nodes.items() if one.attributes.get("w:default") in ("1", "true"))
+        self._default = next((key for key in default if self._nodes[key].attributes.get("w:type") == "paragraph"), "")
+
+    def style(self, identity: str | None) -> Style:
+        """The style of that id; the default one for none."""
+        key = identity or self._default
+        if key not in self._known:
+            self._known[key] = self._resolved(key)
+        return self._known[key]
+
+    def _resolved(self, key: str) -> Style:
+        chain: list[Node] = []
+        role, level = None, 0
+        while key in self._nodes and len(chain) < _LONGEST_CHAIN:
+            node = self._nodes[key]
+            chain.append(node)
+            if role is None:
+                role, level = _role(node, key)
+            key = node.value("w:basedOn") or ""
+        if not chain and role is None:
+            role, level = _named(key)
+        numbering = next((found for one in chain if (found := numbering_of(one.find("w:pPr")))), None)
+        look = PLAIN
+        for one in reversed(chain):
+            look = look_of(one.find("w:rPr"), look)
+        shaded = any(is_shade(one) for node in chain for one in descend(node) if one.name == "w:shd")
+        return Style(role or BODY, level, numbering, look, shaded)
+
+
+class Numbering:
+    """The lists of a document, and how far each has been counted."""
+
+    def __init__(self, part: Node | None) -> None:
+        children = part.children if part else []
+        abstract = {one.attributes.get("w:abstractNumId", ""): one for one in children if one.name == "w:abstractNum"}
+        self._lists = {
+            one.attributes.get("w:numId", ""): _levels(abstract.get(one.value("w:abstractNumId") or ""))
+            for one in children
+            if one.name == "w:num"
+        }
+        self._counts: dict[str, list[int]] = {}
+
+    def label(self, numbering: tuple[str, int]) -> str:
+        """The mark of the next item of a list: `-`, or its number with a dot; empty where the list is none."""
+        identity, level = numbering
+        if identity not in self._lists or identity == "0":
+            return ""
+        kind, start = self._lists[identity].get(str(level), ("bullet", 1))
+        if kind in _BULLETS:
+            return "-"
+        counts = self._counts.setdefault(identity, [0] * 10)
+        counts[level] = counts[level] + 1 if counts[level] else start
+        counts[level + 1 :] = [0] * (9 - level)
+        return f"{counts[level]}."
+
+
+def numbering_of(properties: Node | None) -> tuple[str, int] | None:
+    """The list and the level in it that paragraph properties tell."""
+    number = properties.find("w:numPr") if properties else None
+    identity = number.value("w:numId") if number else None
+    level = (number.value("w:ilvl") if number else None) or "0"
+    return (identity, int(level) if re.fullmatch("[0-8]", level) else 0) if identity else None
+
+
+def _levels(abstract: Node | None) -> dict[str, tuple[str, int]]:
+    """Kind and first number of each level of a list."""
+    found: dict[str, tuple[str, int]] = {}
+    for level in abstract.children if abstract else ():
+        if level.name == "w:lvl" and len(found) < _MOST_LEVELS:
+            start = level.value("w:start") or "1"
+            first = int(start) if re.fullmatch("[0-9]{1,6}", start) else 1
+            found[level.attributes.get("w:ilvl", "0")] = (level.value("w:numFmt") or "bullet", first)
+    return found
+
+
+def _role(node: Node, key: str) -> tuple[str | None, int]:
+    role, level = _named((node.value("w:name") or key).lower())
+    outline = node.value("w:pPr", "w:outlineLvl")
+    if role is None and outline and re.fullmatch("[0-8]", outline):
+        return BODY, int(outline) + 1
+    return role, level
+
+
+def _named(name: str) -> tuple[str | None, int]:
+    name = name.lower().strip()
+    if name in _ROLES:
+        return _ROLES[name], 0
+    for pattern, role in _ENDINGS:
+        if pattern.search(name):
+            return role, 0
+    heading = _HEADING.search(name)
+    if heading:
+        return BODY, int(heading.group(1))
+    return (SKIPPED, 0) if _CONTENTS.fullmatch(name) else (None, 0)

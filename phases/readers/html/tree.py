@@ -1,0 +1,232 @@
+"""The tree of what a reader of an HTML page can see, built tag by tag.
+
+Style sheets are not applied: what only they hide or show is taken as visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import unescape
+
+from phases.readers.dialect.blocks import visible
+from phases.readers.html.sight import NOT_PART, PLAIN, Sight, names, sight_of
+from phases.readers.reading import BROKEN, Hidden, Unreadable
+
+VOID = names("area base br col embed hr img input link meta param source track wbr")
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_INLINE = names("a abbr b bdi bdo big cite code em font i kbd mark q s samp small span strong sub sup tt u var")
+RAW = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
+_CELLS = ("td", "th", "caption")
+_TABLE_PARTS = frozenset(("table", "tr", "tbody", "thead", "tfoot", *_CELLS))
+_BLOCKS = names(
+    "address article aside blockquote div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre "
+    "section table ul"
+)
+_SCOPE = ("table", *_CELLS, "li", "dd", "div", "section", "article", "blockquote", "button", "figure", "main", "object")
+_FOREIGN, _HOSTS = ("math", "svg"), ("mtext", "annotation-xml", "foreignobject", "desc")
+_BREAKS_OUT = _BLOCKS | names("b big br center code em embed font i img li s small span strong sub sup tt u var")
+_CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "li": (("li",), ("ul", "ol", "table")),
+    "dt": (("dt", "dd"), ("dl", "table")),
+    "dd": (("dt", "dd"), ("dl", "table")),
+    "td": (("td", "th"), ("tr", "table")),
+    "th": (("td", "th"), ("tr", "table")),
+    "tr": (("tr",), ("table",)),
+    "tbody": (("tbody", "thead", "tfoot"), ("table",)),
+    "thead": (("tbody", "thead", "tfoot"), ("table",)),
+    "tfoot": (("tbody", "thead", "tfoot"), ("table",)),
+    "option": (("option",), ("select",)),
+    "a": (("a",), _SCOPE),
+}
+KEPT = names(
+    "class id href alttext display colspan rowspan alt type role name property content encoding start value src open close"
+)
+_NUMBER_TOO_LONG = re.compile(r"&#(?=[0-9]{8}|[xX][0-9a-fA-F]{8})")
+_DEEPEST, _MOST_OPEN, _MOST_ELEMENTS, _MOST_TAGS = 80, 150_000, 300_000, 1_500_000
+_MOST_HIDDEN, _LONGEST_HIDDEN = 200, 2000
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An element of the page, with what is visible in it."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str] = field(default_factory=list)
+    holds: frozenset[str] = frozenset()
+    """Which of table, heading and pre stand somewhere below it."""
+
+    @property
+    def classes(self) -> list[str]:
+        return self.attributes.get("class", "").split()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A parsed page: its tree, and what its head says."""
+
+    root: Element
+    metas: list[tuple[str, str]]
+    title: str
+    base: str
+    hidden: tuple[Hidden, ...]
+    math_in_text: bool
+    """A script is loaded that typesets `$...$` in the text."""
+
+
+def descend(element: Element) -> Iterator[Element]:
+    """The element with all elements below it, in order."""
+    waiting = [element]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(child for child in reversed(one.children) if isinstance(child, Element))
+
+
+def text_of(element: Element) -> str:
+    """All text of an element as it stands."""
+    parts: list[str] = []
+    waiting: list[Element | str] = [element]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            parts.append(one)
+        else:
+            parts += ["\n"] if one.tag == "br" else []
+            waiting.extend(reversed(one.children))
+    return "".join(parts)
+
+
+def characters(text: str) -> str:
+    """The text with its character references resolved, without characters that are not seen."""
+    if "&" in text:
+        text = unescape(_NUMBER_TOO_LONG.sub("&amp;#", text))
+    return visible(text)
+
+
+@dataclass(slots=True)
+class _Open:
+    tag: str
+    sight: Sight
+    element: Element
+
+
+class Builder:
+    """The elements that are open, and the tree so far. An element too deep in it is laid flat, but never seen again."""
+
+    def __init__(self) -> None:
+        self._root = Element("html", {})
+        self._stack = [_Open("", PLAIN, self._root)]
+        self._places: dict[str, list[int]] = {}
+        self._metas: list[tuple[str, str]] = []
+        self._title, self._base = "", ""
+        self._hidden: list[tuple[Sight, list[str], list[int]]] = []
+        self._math_in_text = False
+        self._elements, self._tags = 0, 0
+
+    def page(self) -> Page:
+        hidden = ((sight.how, " ".join("".join(parts).split())) for sight, parts, _ in self._hidden)
+        told = tuple(Hidden(text, 1, how) for how, text in hidden if text)
+        return Page(self._root, self._metas, self._title, self._base, told, self._math_in_text)
+
+    def text(self, text: str) -> None:
+        top = self._stack[-1]
+        if top.sight.dropped:
+            return
+        text = characters(text)
+        if not top.sight.how:
+            top.element.children.append(text)
+        elif text.strip():
+            self._hide(text, top.sight)
+
+    def raw(self, tag: str, text: str) -> None:
+        """The content of an element in which `<` means nothing."""
+        kind = self._stack[-1].element.attributes.get("type", "") if self._stack[-1].tag == tag else ""
+        if tag == "title" and not self._title:
+            self._title = " ".join(characters(text[:2000]).split())
+        elif tag == "script" and kind.startswith("math/tex"):
+            self._stack[-1].element.children.append(text)
+        self._math_in_text |= tag == "script" and ("MathJax" in text or "renderMathInElement" in text)
+
+    def open(self, tag: str, attributes: dict[str, str], *, empty: bool) -> None:
+        self._tags += 1
+        if len(self._stack) > _MOST_OPEN or self._elements > _MOST_ELEMENTS or self._tags > _MOST_TAGS:
+            raise Unreadable(BROKEN, "is an HTML page with far more elements than a paper has")
+        self._imply(tag)
+        parent = self._stack[-1]
+        if tag in ("meta", "base", "script", "link"):
+            self._head(tag, attributes)
+        sight = sight_of(tag, attributes, parent.sight)
+        element = parent.element
+        if not sight.dropped and not sight.how and len(self._stack) < _DEEPEST:
+            element = Element(tag, {name: value for name, value in attributes.items() if name in KEPT})
+            parent.element.children.append(element)
+            self._elements += 1
+            self._tell_ancestors(tag)
+        if tag not in VOID and not (empty and tag not in _BLOCKS | _INLINE | set(RAW)):
+            told = tag == "math" and attributes.get("alttext", "").strip()
+            self._places.setdefault(tag, []).append(len(self._stack))
+            self._stack.append(_Open(tag, NOT_PART if told else sight, element))
+
+    def close(self, tag: str) -> None:
+        place = self._place((tag,))
+        if not place or (tag not in _TABLE_PARTS and place < self._place(_CELLS)):
+            return
+        if tag in _INLINE and place < self._place(_SCOPE):
+            return
+        self._pop_to(place)
+
+    def _imply(self, tag: str) -> None:
+        """Ends what the start of an element ends without a word."""
+        foreign = self._place(_FOREIGN) if tag in _BREAKS_OUT else 0
+        if foreign > self._place(_HOSTS):
+            self._pop_to(foreign)
+        if tag in _BLOCKS and self._place(("p",)) > self._place(_SCOPE):
+            self._pop_to(self._place(("p",)))
+        if tag in _CLOSES:
+            ended, within = _CLOSES[tag]
+            place = self._place(ended)
+            if place > self._place(within):
+                self._pop_to(place)
+
+    def _place(self, tags: tuple[str, ...]) -> int:
+        """Where in the stack the innermost open element of these stands; 0 for nowhere."""
+        place = 0
+        for tag in tags:
+            places = self._places.get(tag)
+            if places and places[-1] > place:
+                place = places[-1]
+        return place
+
+    def _pop_to(self, place: int) -> None:
+        while len(self._stack) > place:
+            self._places[self._stack.pop().tag].pop()
+
+    def _tell_ancestors(self, tag: str) -> None:
+        kind = "heading" if tag in HEADINGS else tag
+        if kind in ("heading", "table", "pre"):
+            for one in reversed(self._stack):
+                if kind in one.element.holds:
+                    break
+                one.element.holds |= {kind}
+
+    def _head(self, tag: str, attributes: dict[str, str]) -> None:
+        address = attributes.get("src", "") + attributes.get("href", "")
+        self._math_in_text |= tag == "script" and ("mathjax" in address.lower() or "auto-render" in address)
+        if tag == "base" and not self._base:
+            self._base = address
+        name = attributes.get("name") or attributes.get("property") or ""
+        if tag == "meta" and name and len(self._metas) < 1000:
+            self._metas.append((name.lower(), " ".join(attributes.get("content", "")[:2000].split())))
+
+    def _hide(self, text: str, sight: Sight) -> None:
+        if not self._hidden or self._hidden[-1][0] is not sight:
+            if len(self._hidden) >= _MOST_HIDDEN:
+                return
+            self._hidden.append((sight, [], [0]))
+        _, parts, size = self._hidden[-1]
+        if size[0] < _LONGEST_HIDDEN:
+            parts.append(text[: _LONGEST_HIDDEN - size[0]])
+            size[0] += len(text)

@@ -1,0 +1,80 @@
+"""Finds out what a source names, a file, an address, a paper on arXiv, and takes it in with where it came from."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from phases.readers.arxiv import ArxivId, arxiv_id
+from phases.readers.kinds import LATEX, PDF
+from phases.readers.reading import Unreadable
+from phases.readers.sources import Source, source_of, source_on_disk
+from pipeline.base.files import read_bytes
+
+_SECONDS_TO_CONNECT = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a source may take, and where downloads may come from."""
+
+    bytes: int
+    seconds: int
+    arxiv: str
+    """The server that papers named by an arXiv id come from."""
+    private: bool
+    """Whether addresses inside a private network are allowed."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Where a download came from in the end, and which arXiv paper it is, with its version if one was asked for."""
+
+    url: str
+    content_type: str
+    arxiv: str | None
+
+
+def take_in(origin: str, limits: Limits, progress: Callable[[str], None]) -> tuple[Source, Fetched | None]:
+    """The paper that `origin` names. What lies on the disk comes first: a file may be called like an arXiv id.
+
+    Raises StorageError, DownloadError, or Unreadable for what is no paper.
+    """
+    if not os.path.lexists(origin):
+        paper = arxiv_id(origin)
+        if paper:
+            return _from_arxiv(paper, limits, progress)
+        if "://" in origin:
+            return _download(origin, limits, progress)
+    return source_on_disk(origin, limits.bytes), None
+
+
+def _from_arxiv(paper: ArxivId, limits: Limits, progress: Callable[[str], None]) -> tuple[Source, Fetched]:
+    """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
+    from pipeline.base.http.fetch import DownloadError
+
+    base = limits.arxiv.rstrip("/")
+    try:
+        source, fetched = _download(paper.source_url(base), limits, progress, paper.spelling)
+        if source.kind in (LATEX, PDF):  # not a page that says why there is no source
+            return source, fetched
+    except (DownloadError, Unreadable) as error:
+        if isinstance(error, DownloadError) and error.transient:
+            raise
+    return _download(paper.pdf_url(base), limits, progress, paper.spelling)
+
+
+def _download(
+    url: str, limits: Limits, progress: Callable[[str], None], paper: str | None = None
+) -> tuple[Source, Fetched]:
+    from pipeline.base.http import fetch  # late: TLS costs 45 ms
+
+    progress(f"downloading {url}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "download")
+        allowed = fetch.Limits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
+        fetched = fetch.fetch(url, path, allowed, private=limits.private)
+        content = read_bytes(path, limit=limits.bytes)
+    return source_of(content), Fetched(fetched.url, fetched.content_type, paper)

@@ -1,0 +1,162 @@
+"""The title of a paper, its authors, and how it cites: what stands before the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from phases.readers.latex.tokens import PARAGRAPH, pairs, plain_of
+
+Inline = Callable[[list[str]], str]
+_TITLES = ("\\icmltitle", "\\title", "\\aistatstitle", "\\Title", "\\mlsystitle", "\\jmlrtitle", "\\papertitle")
+_AUTHORS = ("\\author", "\\icmlauthor", "\\mlsysauthor", "\\Author", "\\aistatsauthor", "\\name")
+_BREAKS = {
+    "\\and",
+    "\\And",
+    "\\AND",
+    "\\quad",
+    "\\qquad",
+    "\\IEEEauthorblockN",
+    "\\hspace",
+    "\\hfill",
+    "\\enspace",
+    PARAGRAPH,
+}
+_WITH_NOTE = {
+    "\\thanks", "\\footnote", "\\inst", "\\textsuperscript", "\\footnotemark", "\\email", "\\IEEEauthorblockA", "\\texttt",
+    "\\affiliation", "\\orcidID", "\\orcid", "\\orcidlink", "\\IEEEmembership", "\\authornotemark", "\\corref", "\\fnref",
+    "\\hspace", "\\vspace", "\\href", "\\url", "\\addr", "\\institute", "\\includegraphics", "\\samethanks",
+}  # fmt: skip
+_NO_NAME = re.compile(
+    r"universit|institut|department|dept\b|school|college|laborator|\blabs?\b|research|google|\bmeta\b|facebook|microsoft|\binc\b|"
+    r"academy|center|centre|faculty|@|\bcorp|\bltd\b|equal|contribut|correspond|anonymous|\bai\b|group\b|team\b|technolog|hospital|"
+    r"usa\b|china\b|france\b|germany|sciences?\b|engineering|deepmind|openai|division|street|www|http|author",
+    re.IGNORECASE,
+)
+_PARTICLES = {
+    "de",
+    "van",
+    "der",
+    "den",
+    "von",
+    "la",
+    "di",
+    "da",
+    "del",
+    "bin",
+    "al",
+    "el",
+    "le",
+    "ter",
+    "dos",
+    "du",
+    "zu",
+    "y",
+    "and",
+}
+_LONGEST = 400
+_MOST_AUTHORS, _MOST_TITLES = 500, 20
+
+
+def title_of(tokens: list[str], inline: Inline) -> str | None:
+    """The title: what its command holds, wherever it stands."""
+    ends = pairs(tokens)
+    places = [index for index, lexeme in enumerate(tokens) if lexeme.rstrip("*") in _TITLES]
+    places.sort(key=lambda index: (_TITLES.index(tokens[index].rstrip("*")), index))
+    for index in places[:_MOST_TITLES]:
+        found = " ".join(inline(_argument(tokens, ends, index + 1)).split())
+        if any(letter.isalnum() for letter in found):
+            return found[:_LONGEST]
+    return None
+
+
+def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
+    """The names of the authors, as far as they can be told from their addresses."""
+    ends = pairs(tokens)
+    authors: dict[str, None] = {}
+    for index, lexeme in enumerate(tokens):
+        if lexeme in _AUTHORS:
+            for chunk in _chunks(_argument(tokens, ends, index + 1)):
+                for line in chunk:
+                    found = _names(inline(line))
+                    authors.update(dict.fromkeys(found))
+                    if not found:
+                        break  # from here on it is an address
+        if len(authors) > _MOST_AUTHORS:
+            break
+    return tuple(authors)
+
+
+def _argument(tokens: list[str], ends: list[int], at: int) -> list[str]:
+    while at < len(tokens) and (tokens[at] == " " or (tokens[at] == "[" and ends[at] > 0)):
+        at = ends[at] + 1 if tokens[at] == "[" else at + 1
+    if at < len(tokens) and tokens[at] == "{" and ends[at] > 0:
+        return tokens[at + 1 : ends[at]]
+    return []
+
+
+def _chunks(tokens: list[str]) -> list[list[list[str]]]:
+    """The tokens of each author (or of some), as lines, without notes and formulas."""
+    ends = pairs(tokens)
+    chunks: list[list[list[str]]] = [[[]]]
+    index, math = 0, False
+    while index < len(tokens):
+        lexeme = tokens[index]
+        if lexeme.rstrip("*") in _WITH_NOTE:
+            if lexeme.rstrip("*") in _BREAKS:
+                chunks.append([[]])
+            while index + 1 < len(tokens) and (tokens[index + 1] in ("{", "[") and ends[index + 1] > 0):
+                index = ends[index + 1]
+        elif lexeme in _BREAKS:
+            chunks.append([[]])
+        elif lexeme == "\\\\":
+            chunks[-1].append([])
+        elif lexeme == "$":
+            math = not math
+        elif not math and lexeme not in ("{", "}", "^", "\\textbf", "\\bf"):
+            chunks[-1][-1].append(lexeme)
+        index += 1
+    return [[line for line in chunk if "".join(line).strip()] for chunk in chunks]
+
+
+def _names(text: str) -> list[str]:
+    pieces = re.split(r"[,;&]| and |\band\b|\s{3,}", text.replace("*", " ").replace("†", " ").replace("‡", " "))
+    return [name for name in (" ".join(piece.split()).strip(" .:0123456789") for piece in pieces) if _is_name(name)]
+
+
+def _is_name(text: str) -> bool:
+    words = text.split()
+    if not 1 <= len(words) <= 6 or len(text) > 60 or _NO_NAME.search(text) or any(letter.isdigit() for letter in text):
+        return False
+    if len(words) == 1:
+        return len(text) in (2, 3, 4) and all(
+            "\u3400" <= letter <= "\u9fff" or "가" <= letter <= "힣" for letter in text
+        )
+    return all(word[:1].isupper() or not word[:1].isascii() or word.lower() in _PARTICLES for word in words)
+
+
+def packages(tokens: list[str]) -> dict[str, str]:
+    """The packages and the class of a paper, each with its options."""
+    ends = pairs(tokens)
+    found: dict[str, str] = {}
+    for index, lexeme in enumerate(tokens):
+        if lexeme in (
+            "\\usepackage",
+            "\\documentclass",
+            "\\PassOptionsToPackage",
+            "\\bibliographystyle",
+            "\\setcitestyle",
+        ):
+            at = index + 1
+            option = ""
+            if tokens[at : at + 1] == ["["] and ends[at] > 0:
+                option = plain_of(tokens[at + 1 : ends[at]])
+                at = ends[at] + 1
+            argument = plain_of(_argument(tokens, ends, at))
+            if lexeme == "\\PassOptionsToPackage":
+                option, argument = argument, plain_of(_argument(tokens, ends, ends[at] + 1 if at < len(ends) else at))
+            if lexeme in ("\\bibliographystyle", "\\setcitestyle"):
+                option, argument = argument, lexeme[1:]
+            for name in argument.split(","):
+                found[name.strip()] = f"{found.get(name.strip(), '')},{option}"
+    return found

@@ -1,0 +1,133 @@
+"""Lists and theorems: what comes in items, and what bears a name and a number."""
+
+from __future__ import annotations
+
+from phases.readers.latex.counters import Anchor
+from phases.readers.latex.state import Items
+from phases.readers.latex.walk import Act, Walk
+
+_COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
+_LISTS = (
+    "itemize",
+    "description",
+    "compactitem",
+    "inparaitem",
+    "compactdesc",
+    "list",
+    "trivlist",
+    "asparaitem",
+    *_COUNTED,
+)
+_USUAL = ("theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "assumption", "claim", "conjecture",
+          "fact", "observation", "property", "problem", "hypothesis", "condition", "note", "question", "axiom")  # fmt: skip
+_MOST_KINDS = 200
+
+
+def _open_list(walk: Walk, name: str) -> None:
+    walk.option()
+    if name == "list":
+        walk.raw()
+        walk.raw()
+    if not walk.captures:
+        walk.flush()
+    walk.lists.append(Items(name.rstrip("*")))
+
+    def close(_: str) -> None:
+        walk.lists.pop()
+        if not walk.captures:
+            walk.flush()
+            walk.flow.prefix = ""
+
+    walk.push(name, close)
+
+
+def _item(walk: Walk, lexeme: str) -> None:
+    current = walk.lists[-1] if walk.lists else Items("itemize")
+    counted = current.kind in _COUNTED and not walk.follows("[")
+    current.count += counted
+    mark = f"{current.count}. " if counted else "- "
+    if walk.captures:
+        walk.out.append(f" {mark}")
+    elif walk.flow.kind == "algorithm":
+        walk.flush()
+    else:
+        walk.flush()
+        walk.flow.prefix = "  " * (min(len(walk.lists), 6) - 1) + mark
+    if counted:
+        walk.anchor = Anchor("item", str(current.count))
+    named = current.kind in ("description", "compactdesc")
+
+    def close(text: str) -> None:
+        words = " ".join(text.split())
+        if any(letter.isalnum() for letter in words):
+            walk.out.append(f"**{words}** " if named and "**" not in words else f"{words} ")
+
+    walk.capture(close, bracket=True)
+
+
+def _new_theorem(walk: Walk, lexeme: str) -> None:
+    """\\newtheorem{lemma}[theorem]{Lemma}: a name, whose counter it shares, and what is printed."""
+    name = walk.word()
+    shared = "".join(walk.option() or [])
+    title = walk.word()
+    within = "".join(walk.option() or [])
+    known = walk.known
+    if len(known.theorems) >= _MOST_KINDS:
+        return
+    counter = known.theorems.get(shared, ("", shared))[1] if shared else name
+    known.theorems[name] = (title, "" if lexeme.endswith("*") else counter)
+    if within and within != counter:
+        known.counters.within[counter] = within
+
+
+def theorem(walk: Walk, name: str) -> None:
+    """A theorem or one of its kin: its name and number, in bold, begin its paragraph."""
+    title, counter = walk.known.theorems.get(name, (name.rstrip("*").capitalize(), "" if name.endswith("*") else name))
+    _open_theorem(walk, name, title, counter)
+
+
+def _restatable(walk: Walk, name: str) -> None:
+    option = walk.option()
+    kind = walk.word()
+    walk.raw()
+    title, counter = walk.known.theorems.get(kind, (kind.capitalize(), kind))
+    if option:
+        title = f"{title} ({''.join(lexeme for lexeme in option if lexeme[0] not in chr(92) + '{}$')})"
+    _open_theorem(walk, name, title, counter)
+
+
+def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
+    if not walk.captures:
+        walk.flush()
+    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    number = walk.known.counters.step(counter) if counter else ""
+    if number:
+        walk.anchor = Anchor(title.lower(), number)
+    head = f"{title} {number}".strip()
+    if walk.follows("["):
+        walk.capture(lambda text: walk.out.append(f"**{head} ({' '.join(text.split())}).** "), plain=True, bracket=True)
+    else:
+        walk.out.append(f"**{head}.** " if head else "")
+
+
+def _proof(walk: Walk, name: str) -> None:
+    if not walk.captures:
+        walk.flush()
+    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    if walk.follows("["):
+        walk.capture(
+            lambda text: walk.out.append(f"**{' '.join(text.split()).rstrip('.')}.** "), plain=True, bracket=True
+        )
+    else:
+        walk.out.append("**Proof.** ")
+
+
+LISTS: dict[str, Act] = {"\\item": _item}
+THEOREMS: dict[str, Act] = {"\\newtheorem": _new_theorem, "\\spnewtheorem": _new_theorem}
+LIST_ENVIRONMENTS: dict[str, Act] = {
+    **{name + star: _open_list for name in _LISTS for star in ("", "*")},
+    **{name + star: theorem for name in _USUAL for star in ("", "*")},
+    "proof": _proof,
+    "restatable": _restatable,
+    "restatable*": _restatable,
+}

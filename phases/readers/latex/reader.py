@@ -1,0 +1,192 @@
+"""Reads a paper from its LaTeX source: exact structure, numbers as printed, and nothing is ever run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from phases.readers.latex.algorithms import ALGORITHMS
+from phases.readers.latex.biblatex import biblatex_entries
+from phases.readers.latex.bibtex import bib_entries
+from phases.readers.latex.expand import expanded
+from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS
+from phases.readers.latex.front import authors_of, packages, title_of
+from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, THEOREMS
+from phases.readers.latex.marks import LABELS, Label, resolved, without_marks
+from phases.readers.latex.math import MATH, MATH_ENVIRONMENTS
+from phases.readers.latex.references import (
+    REFERENCE_ENVIRONMENTS,
+    REFERENCES,
+    cited_entries,
+    labels_of,
+    reference_blocks,
+)
+from phases.readers.latex.scopes import SCOPE_ENVIRONMENTS, SCOPES
+from phases.readers.latex.sections import COUNTERS, SECTION_ENVIRONMENTS, SECTIONS
+from phases.readers.latex.source import Sources
+from phases.readers.latex.state import Block, Known
+from phases.readers.latex.stream import Stream
+from phases.readers.latex.tables import TABLE_ENVIRONMENTS, TABLES
+from phases.readers.latex.text import TEXT
+from phases.readers.latex.tokens import tokenise
+from phases.readers.latex.walk import Rules, Walk, shielded
+from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
+
+READER = "latex 1"
+_PREAMBLE = {**COUNTERS, **THEOREMS, "\\addbibresource": REFERENCES["\\addbibresource"]}
+_STRUCTURE = {**SECTIONS, **COUNTERS, **THEOREMS, **LABELS, **LISTS, **REFERENCES, **SCOPES}
+_CORE = ("\\caption", "\\footnote", "\\href", "\\url", "\\textbf", "\\title", "\\author", "\\icmltitle", "\\icmlauthor", "\\and",
+         "\\And", "\\AND", "\\thanks", "\\maketitle", "\\multicolumn", "\\multirow", "\\usepackage", "\\item")  # fmt: skip
+_ENVIRONMENTS = {
+    **SECTION_ENVIRONMENTS, **LIST_ENVIRONMENTS, **FLOAT_ENVIRONMENTS, **TABLE_ENVIRONMENTS, **MATH_ENVIRONMENTS,
+    **REFERENCE_ENVIRONMENTS, **SCOPE_ENVIRONMENTS,
+}  # fmt: skip
+RULES = Rules({**TEXT, **TABLES, **FLOATS, **ALGORITHMS, **MATH, **_STRUCTURE}, _ENVIRONMENTS)
+PROTECTED = frozenset((*_STRUCTURE, *_CORE, *_ENVIRONMENTS)) - {"listing", "program", "promptbox"}
+_AUTHOR_AND_YEAR = (
+    "natbib",
+    "icml",
+    "iclr",
+    "neurips",
+    "nips",
+    "acl",
+    "emnlp",
+    "naacl",
+    "colm",
+    "aistats",
+    "tmlr",
+    "apacite",
+    "jmlr",
+)
+"""How packages are called that cite by author and year, where no option says otherwise."""
+_MOST_HIDDEN = 200
+_FEWEST_LETTERS = 40
+
+
+def read_latex(files: Mapping[str, bytes]) -> Reading:
+    """The paper in some files, which are named as they name each other; raises Unreadable where there is none."""
+    sources = Sources(files)
+    stream = expanded(sources, PROTECTED)
+    known = Known(code=sources.code)
+    preamble, body = _halves(stream.out)
+    for name in ("require", "ensure", "input", "output"):
+        if macro := stream.macros.get(f"\\algorithmic{name}"):
+            known.words[f"algorithmic{name}"] = _inline(known.code, macro.filled([]))
+    _learn(preamble, known)
+    blocks = Walk([*_early_abstract(preamble), *body], RULES, known).run()
+    inline = partial(_inline, known.code)
+    title = title_of(stream.out, inline) or _defined_title(stream, inline)
+    authors = authors_of(stream.out, inline)
+    text = _page(blocks, known, sources, packages(stream.out), title, authors)
+    if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
+        raise Unreadable(BROKEN, "its LaTeX source holds no text")
+    links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
+    hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
+    return Reading(OK, READER, (text,), title, authors, links, hidden)
+
+
+def _halves(tokens: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before \\begin{document}, and the rest; all is body where that is missing."""
+    for index, lexeme in enumerate(tokens):
+        if lexeme == "\\begin" and tokens[index + 2 : index + 3] == ["document"]:
+            return tokens[:index], tokens[index + 4 :]
+    return [], tokens
+
+
+def _learn(preamble: list[str], known: Known) -> None:
+    """The counters and theorems that a preamble sets up."""
+    walk = Walk(preamble, Rules(_PREAMBLE, {}), known)
+    while walk.at < len(preamble):
+        lexeme = preamble[walk.at]
+        walk.at += 1
+        if act := _PREAMBLE.get(lexeme.rstrip("*")):
+            act(walk, lexeme)
+
+
+def _early_abstract(preamble: list[str]) -> list[str]:
+    """Some templates want the abstract before the document."""
+    if "\\abstract" in preamble:
+        start = preamble.index("\\abstract")
+        walk = Walk(preamble[start + 1 :], RULES, Known())
+        content = walk.raw()
+        return ["\\abstract", "{", *content, "}"] if content else []
+    for index, lexeme in enumerate(preamble):
+        if lexeme == "\\begin" and preamble[index + 2 : index + 3] == ["abstract"]:
+            walk = Walk(preamble[index + 4 :], RULES, Known())
+            return ["\\abstract", "{", *(walk.environment("abstract") or []), "}"]
+    return []
+
+
+def _inline(code: Sequence[str], tokens: list[str] | str) -> str:
+    """A piece of the paper as one line without marks, such as its title."""
+    given = tokenise(" ".join(tokens.split())) if isinstance(tokens, str) else list(tokens)
+    walk = Walk(given, RULES, Known(code=code))
+    walk.plain = True
+    text = " ".join(text for _, text in walk.run())
+    return resolved(text, walk.known, {}, numeric=False, textual=False)
+
+
+def _defined_title(stream: Stream, inline: partial[str]) -> str | None:
+    """A title that a template hides in a command of its own, such as \\paperTitle."""
+    for name, macro in stream.macros.items():
+        if name.lower().endswith("title") and not macro.parameters and len(macro.body) < 200:
+            found = inline(macro.filled([])).strip()
+            if len(found) > 10 and " " in found:
+                return found
+    return None
+
+
+def _page(
+    blocks: list[Block],
+    known: Known,
+    sources: Sources,
+    used: Mapping[str, str],
+    title: str | None,
+    authors: tuple[str, ...],
+) -> str:
+    """The whole text: title, authors, blocks, with the references in their place and all marks resolved."""
+    numeric = _cites_by_number(used)
+    labels = labels_of(known)
+    if not known.entries:
+        labels = _from_files(known, sources, used, numeric=numeric)
+    elif not any(label.author for label in labels.values()):
+        numeric = True
+    references = reference_blocks(known, labels, numeric=numeric)
+    parts: list[str] = []
+    front = [("heading", f"# {title}")] if title else []
+    front += [("text", shielded(", ".join(authors)))] if authors else []
+    last = ""
+    for kind, text in [*front, *blocks]:
+        row = references if kind == "references" else [(kind, text)]
+        references = [] if kind == "references" else references
+        for inner, words in row:
+            tight = inner == last == "item"
+            parts.append(("\n" if tight else "\n\n") * bool(parts) + words)
+            last = inner
+    textual = not any(name.startswith(("acl", "emnlp", "naacl", "biblatex")) for name in used)
+    return resolved("".join(parts), known, labels, numeric=numeric, textual=textual).strip() + "\n"
+
+
+def _cites_by_number(used: Mapping[str, str]) -> bool:
+    """Whether references are cited as [12]: what options, class or packages say."""
+    options = (
+        used.get("natbib", "")
+        + used.get("setcitestyle", "")
+        + used.get("biblatex", "style=numeric" * ("biblatex" in used))
+    )
+    if "authoryear" in options or "style=apa" in options:
+        return False
+    if any(word in options for word in ("numbers", "super", "numeric", "ieee")) or "IEEEtran" in used or "cite" in used:
+        return True
+    return "acmart" in used or not any(name.lower().startswith(_AUTHOR_AND_YEAR) for name in used)
+
+
+def _from_files(known: Known, sources: Sources, used: Mapping[str, str], *, numeric: bool) -> dict[str, Label]:
+    """The labels of what is cited, from the .bib files that the paper names."""
+    paths = [sources.find(name.strip(), suffixes=(".bib", "")) for name in known.bibliographies]
+    entries = bib_entries(sources.text(path) for path in dict.fromkeys(paths) if path)
+    written = sources.bibliography()
+    if not entries and written:
+        entries = biblatex_entries(sources.text(written))
+    style = used.get("bibliographystyle", "") + used.get("biblatex", "")
+    return cited_entries(entries, known, style, partial(_inline, known.code), numeric=numeric)

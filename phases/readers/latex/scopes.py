@@ -1,0 +1,65 @@
+"""Environments as such: which one begins, what it is made of, and those whose inside is no text."""
+
+from __future__ import annotations
+
+from phases.readers.latex.lists import theorem
+from phases.readers.latex.tokens import plain_of
+from phases.readers.latex.walk import Act, Walk
+
+_ARGUMENTS = {"minipage": 1, "multicols": 1, "adjustbox": 1, "spacing": 1, "adjustwidth": 2, "textblock": 1, "wrapfig": 2,
+              "subequations": 0, "columns": 0, "column": 1, "mdframed": 0, "tcolorbox": 0, "threeparttable": 0, "varwidth": 1,
+              "spacing*": 1, "strip": 0, "tablenotes": 0, "CJK": 2, "CJK*": 2, "otherlanguage": 1, "footnotesize": 0}  # fmt: skip
+_NO_TEXT = ("tikzpicture", "pgfpicture", "picture", "CCSXML", "icmlauthorlist", "forest", "axis", "filecontents", "tikzcd",
+            "overpic", "asy", "pspicture", "animateinline", "scaletikzpicturetowidth")  # fmt: skip
+_INLINE = (
+    "small",
+    "footnotesize",
+    "scriptsize",
+    "bf",
+    "it",
+    "em",
+    "sloppypar",
+    "NoHyper",
+    "document",
+    "normalsize",
+    "large",
+)
+
+
+def _begin(walk: Walk, lexeme: str) -> None:
+    name = plain_of(walk.raw())
+    if act := walk.rules.environments.get(name):
+        act(walk, name)
+    elif name in walk.known.theorems:
+        theorem(walk, name)
+    else:
+        _transparent(walk, name)
+
+
+def _transparent(walk: Walk, name: str) -> None:
+    """An environment that only sets its text elsewhere."""
+    while walk.option() is not None:
+        pass
+    for _ in range(_ARGUMENTS.get(name, 0)):
+        walk.raw()
+        while walk.option() is not None:
+            pass
+    inline = name in _INLINE or walk.captures or walk.flow.kind == "algorithm" or walk.flow.prefix
+    if inline:
+        walk.push(name)
+    else:
+        walk.flush()
+        walk.push(name, lambda _: None if walk.captures else walk.flush())
+
+
+def _end(walk: Walk, lexeme: str) -> None:
+    walk.close_until(plain_of(walk.raw()))
+
+
+def _left_out(walk: Walk, name: str) -> None:
+    """A drawing, or metadata."""
+    walk.environment(name)
+
+
+SCOPES: dict[str, Act] = {"\\begin": _begin, "\\end": _end}
+SCOPE_ENVIRONMENTS: dict[str, Act] = {name + star: _left_out for name in _NO_TEXT for star in ("", "*")}

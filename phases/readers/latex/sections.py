@@ -1,0 +1,141 @@
+"""Headings and their numbers, the abstract, and the other parts that a paper names."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from phases.readers.latex.counters import LEVELS, Anchor
+from phases.readers.latex.tokens import plain_of
+from phases.readers.latex.walk import Act, Walk, one_line
+
+_DEEPEST_MARK = 6
+
+
+def heading(walk: Walk, level: str, text: str, number: str = "") -> None:
+    """Ends what is open and sets a heading."""
+    words = one_line(text)
+    walk.end_section()
+    depth = LEVELS.index(level) - 1 + ("chapter" in walk.known.counters.within.values())
+    mark = "#" * min(max(2, depth + 1), _DEEPEST_MARK)
+    if words:
+        walk.flow.blocks.append(("heading", f"{mark} {f'{number} ' if number else ''}{words}"))
+
+
+def _section(walk: Walk, lexeme: str) -> None:
+    level = lexeme.strip("\\*")
+    while walk.frames and (walk.captures or walk.flow.counter):
+        walk.close()  # no heading stands in a note or a float: something was not closed
+    counters = walk.known.counters
+    numbered = not lexeme.endswith("*") and level != "part" and LEVELS.index(level) - 1 <= counters.deepest
+    number = counters.step(level) if numbered else ""
+    walk.anchor = Anchor(level, number) if number else walk.anchor
+    walk.option()
+    walk.flow.prefix = ""
+    walk.capture(lambda text: heading(walk, level, text, number), plain=True)
+
+
+def _chapter(walk: Walk, lexeme: str) -> None:
+    if not lexeme.endswith("*"):
+        walk.known.counters.use_chapters()
+    _section(walk, lexeme)
+
+
+def _run_in(walk: Walk, lexeme: str) -> None:
+    """\\paragraph: a title that its paragraph begins with."""
+    walk.option()
+    if not walk.captures:
+        walk.flush()
+
+    def close(text: str) -> None:
+        words = " ".join(text.split())
+        if words:
+            walk.out.append(f"**{words}{'' if words[-1] in '.:?!。' else '.'}** ")
+
+    walk.capture(close, plain=True)
+
+
+def _part_of_paper(title: str, walk: Walk, name: str) -> None:
+    """An environment that prints a heading of its own."""
+    walk.option()
+    heading(walk, "part", title)
+    walk.push(name, lambda _: walk.end_section() if not walk.captures else None)
+
+
+def _part_in_braces(title: str, walk: Walk, lexeme: str) -> None:
+    """The same as a command: \\abstract{…}."""
+    heading(walk, "part", title)
+    if walk.follows("{"):
+        walk.at += 1
+        walk.push("}", lambda _: walk.end_section() if not walk.captures else None)
+
+
+def _keywords(walk: Walk, name: str) -> None:
+    if not walk.captures:
+        walk.flush()
+    walk.out.append("**Keywords.** ")
+    walk.push(name, lambda _: None if walk.captures else walk.flush())
+
+
+def _appendix(walk: Walk, lexeme: str) -> None:
+    walk.end_section()
+    walk.known.counters.begin_appendix()
+
+
+def _appendices(walk: Walk, name: str) -> None:
+    walk.push(name)
+    _appendix(walk, "")
+
+
+def _set_counter(walk: Walk, lexeme: str) -> None:
+    name, value = walk.word(), walk.word().replace(" ", "")
+    if not value.lstrip("-").isdecimal() or not value.isascii() or len(value) > 6:
+        return
+    counters = walk.known.counters
+    if name == "secnumdepth":
+        counters.deepest = int(value)
+    else:
+        before = counters.values.get(name, 0) if lexeme == "\\addtocounter" else 0
+        counters.values[name] = before + int(value)
+
+
+def _within(walk: Walk, lexeme: str) -> None:
+    walk.option()
+    inner, outer = walk.word(), walk.word()
+    if inner != outer and len(walk.known.counters.within) < 100:
+        walk.known.counters.within[inner] = outer
+
+
+def _document_class(walk: Walk, lexeme: str) -> None:
+    walk.option()
+    if plain_of(walk.raw()) in ("book", "report", "scrbook", "scrreprt", "memoir"):
+        walk.known.counters.use_chapters()
+
+
+SECTIONS: dict[str, Act] = {
+    **dict.fromkeys((f"\\{level}" for level in LEVELS[2:5]), _section),
+    **dict.fromkeys(("\\paragraph", "\\subparagraph"), _run_in),
+    "\\part": _section,
+    "\\chapter": _chapter,
+    "\\appendix": _appendix,
+    "\\appendices": _appendix,
+    "\\abstract": partial(_part_in_braces, "Abstract"),
+    "\\acknowledgments": partial(_part_in_braces, "Acknowledgments"),
+    "\\acknowledgements": partial(_part_in_braces, "Acknowledgements"),
+    "\\acks": partial(_part_in_braces, "Acknowledgments"),
+    "\\ack": partial(_part_in_braces, "Acknowledgments"),
+}
+COUNTERS: dict[str, Act] = {
+    **dict.fromkeys(("\\numberwithin", "\\counterwithin"), _within),
+    **dict.fromkeys(("\\setcounter", "\\addtocounter"), _set_counter),
+    "\\documentclass": _document_class,
+}
+SECTION_ENVIRONMENTS: dict[str, Act] = {
+    "abstract": partial(_part_of_paper, "Abstract"),
+    "ack": partial(_part_of_paper, "Acknowledgments"),
+    "acks": partial(_part_of_paper, "Acknowledgments"),
+    "acknowledgments": partial(_part_of_paper, "Acknowledgments"),
+    "acknowledgements": partial(_part_of_paper, "Acknowledgements"),
+    "acknowledgement": partial(_part_of_paper, "Acknowledgement"),
+    **dict.fromkeys(("keywords", "IEEEkeywords", "keyword"), _keywords),
+    **dict.fromkeys(("appendix", "appendices", "subappendices"), _appendices),
+}

@@ -1,0 +1,250 @@
+"""Walks over the tokens of a paper once, and keeps what is open: braces, environments, and where words go."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from phases.readers.latex.characters import ACCENTS, SYMBOLS, accented, typeset
+from phases.readers.latex.counters import Anchor
+from phases.readers.latex.state import Block, Close, Flow, Frame, Items, Known
+from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, PARAGRAPH, environment_ends, pairs, plain_of
+
+_STRUCTURE = re.compile(r"#|```|~~~|<!--|>|\||\[\^\w{1,20}\]:")
+_DEEPEST_STEP = 20
+DEEPEST_CAPTURE = 40
+"""How many arguments within arguments are looked at; deeper ones are plain text, for each level copies its words."""
+Act = Callable[["Walk", str], None]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a walk does at commands, at single signs, and at environments."""
+
+    commands: Mapping[str, Act]
+    environments: Mapping[str, Act]
+
+
+class Walk:
+    """One pass over tokens. The rules act on it; `out` is where words go at the moment."""
+
+    def __init__(self, tokens: list[str], rules: Rules, known: Known) -> None:
+        self.tokens, self.rules, self.known = tokens, rules, known
+        self.ends = pairs(tokens)
+        self.at = 0
+        self.flow = Flow("text")
+        self.out = self.flow.words
+        self.captures = 0
+        self.plain = self.literal = False
+        self.anchor = Anchor("section", "")
+        self.frames: list[Frame] = []
+        self.open: Counter[str] = Counter()
+        self.lists: list[Items] = []
+        self.notes: list[str] = []
+        self.grids = self.floats = 0
+        self._ends = environment_ends(tokens)
+
+    def run(self) -> list[Block]:
+        """The blocks of the whole."""
+        while self.at < len(self.tokens):
+            lexeme = self.tokens[self.at]
+            self.at += 1
+            self.step(lexeme)
+        while self.frames:
+            self.close()
+        self.end_section()
+        return self.flow.blocks
+
+    def step(self, lexeme: str) -> None:
+        """Does what one token says."""
+        act = self.rules.commands.get(lexeme)
+        if act:
+            act(self, lexeme)
+        elif lexeme[0] == "\\":
+            self._command(lexeme)
+        elif lexeme[0] in (BLOCK_CODE, INLINE_CODE):
+            self._code(self.known.code[int(lexeme[1:-1])], block=lexeme[0] == BLOCK_CODE)
+        else:
+            self.out.append(lexeme if self.literal else typeset(lexeme))
+
+    def _command(self, lexeme: str) -> None:
+        name = lexeme.rstrip("*") if len(lexeme) > 2 else lexeme
+        if act := self.rules.commands.get(name):
+            act(self, lexeme)
+        elif name in SYMBOLS:
+            self.out.append(SYMBOLS[name])
+        elif name in ACCENTS:
+            raw = self.raw()
+            self.out.append(accented(name, "".join(SYMBOLS.get(part, "") if part[0] == "\\" else part for part in raw)))
+        elif self.at < len(self.tokens) and self.tokens[self.at] == "[":
+            end = self.ends[self.at]
+            if end > 0 and self.tokens[end + 1 : end + 2] == ["{"]:
+                self.at = end + 1  # an option of a command that nobody knows; its argument is text
+
+    def _code(self, code: str, *, block: bool) -> None:
+        if block and not self.captures:
+            self.block("code", fenced(code))
+        elif code.strip():
+            mark = "``" if "`" in code else "`"
+            self.out.append(f"{mark}{code}{mark}")
+
+    # Arguments
+
+    def blanks(self) -> None:
+        """Skips blanks before an argument."""
+        while self.at < len(self.tokens) and self.tokens[self.at] == " ":
+            self.at += 1
+
+    def raw(self) -> list[str]:
+        """The tokens of the next argument: what stands in braces, else one token or one character."""
+        self.blanks()
+        if self.at >= len(self.tokens) or self.tokens[self.at] in ("}", PARAGRAPH):
+            return []
+        lexeme = self.tokens[self.at]
+        start, end = self.at + 1, self.ends[self.at]
+        if lexeme == "{":
+            self.at = end + 1 if end > 0 else start
+            return self.tokens[start:end] if end > 0 else []
+        text = lexeme.lstrip() or lexeme
+        if len(text) > 1 and text[0] not in "\\\x01\x02":
+            self.tokens[self.at] = text[1:]
+            return [text[0]]
+        self.at += 1
+        return [text]
+
+    def option(self) -> list[str] | None:
+        """The tokens of an argument in brackets, if one comes next."""
+        at = self.at
+        self.blanks()
+        if self.at < len(self.tokens) and self.tokens[self.at] == "[" and self.ends[self.at] > 0:
+            start, self.at = self.at + 1, self.ends[self.at] + 1
+            return self.tokens[start : self.at - 1]
+        self.at = at
+        return None
+
+    def skip(self, count: int) -> None:
+        """Leaves out options, and so many arguments."""
+        for left in range(count, -1, -1):
+            while self.option() is not None:
+                pass
+            if left:
+                self.raw()
+
+    def word(self) -> str:
+        """The next argument, such as a key or a file name."""
+        return plain_of(self.raw())
+
+    def follows(self, lexeme: str) -> bool:
+        """Whether this comes next, but for blanks."""
+        self.blanks()
+        return self.at < len(self.tokens) and self.tokens[self.at] == lexeme
+
+    def environment(self, name: str) -> list[str] | None:
+        """All tokens up to the end of this environment, behind which the walk goes on; None where it has no end."""
+        ends = self._ends.get(name, [])
+        index = bisect_left(ends, self.at)
+        if index == len(ends):
+            return None
+        start, self.at = self.at, ends[index] + 4
+        return self.tokens[start : ends[index]]
+
+    # What is open
+
+    def push(self, closer: str, close: Close | None = None) -> Frame:
+        """Opens something; what is set in it ends with it, and then `close` is called."""
+        frame = Frame(closer, close, self.out, self.captures, self.plain, self.literal, self.anchor, self.flow)
+        self.frames.append(frame)
+        self.open[closer] += 1
+        return frame
+
+    def close(self) -> None:
+        """Closes the innermost frame."""
+        frame = self.frames.pop()
+        self.open[frame.closer] -= 1
+        captured = "".join(self.out) if self.captures > frame.captures else ""
+        if self.flow is not frame.flow:
+            self.out, self.captures = self.flow.words, 0
+            self.flush()
+        self.out, self.captures, self.flow = frame.out, frame.captures, frame.flow
+        self.plain, self.literal, self.anchor = frame.plain, frame.literal, frame.anchor
+        if frame.close:
+            frame.close(captured)
+
+    def close_until(self, closer: str) -> None:
+        """Closes what this closes, with all that is open in it; nothing where it closes nothing."""
+        if self.open[closer]:
+            while self.frames[-1].closer != closer:
+                self.close()
+            self.close()
+
+    def grab(self, *, plain: bool = False, literal: bool = False) -> None:
+        """From here to the end of the innermost frame, words are collected for its `close`."""
+        if self.captures >= DEEPEST_CAPTURE:
+            self.frames[-1].close = None
+            return
+        self.out = []
+        self.captures += 1
+        self.plain, self.literal = self.plain or plain, self.literal or literal
+
+    def capture(self, close: Close, *, plain: bool = False, literal: bool = False, bracket: bool = False) -> None:
+        """Hands the text of the next argument to `close`, when it is complete."""
+        self.blanks()
+        lexeme = self.tokens[self.at] if self.at < len(self.tokens) else PARAGRAPH
+        if lexeme == ("[" if bracket else "{") and (not bracket or self.ends[self.at] > 0):
+            self.at += 1
+            self.push("]" if bracket else "}", close)
+            self.grab(plain=plain, literal=literal)
+        elif not bracket and lexeme != "$":
+            text = "".join(self.raw())
+            close(SYMBOLS.get(text, "" if text[:1] == "\\" else text))
+
+    # Blocks
+
+    def flush(self) -> None:
+        """Ends the paragraph, or the line of code, that is being written."""
+        flow = self.flow
+        text = one_line("".join(flow.words))
+        flow.words.clear()
+        if text and flow.kind == "algorithm":
+            flow.blocks.append(("step", "  " * max(0, min(flow.indent, _DEEPEST_STEP)) + text))
+            flow.indent, flow.deeper = flow.indent + flow.deeper, 0
+        elif text:
+            flow.blocks.append(
+                ("item" if flow.prefix else "text", flow.prefix + (text if flow.prefix else shielded(text)))
+            )
+            flow.prefix = ""
+        flow.blocks += flow.pending
+        flow.pending.clear()
+
+    def end_section(self) -> None:
+        """Ends the paragraph, and sets the notes of this section below it."""
+        self.flush()
+        self.flow.blocks += [("note", note) for note in self.notes]
+        self.notes.clear()
+
+    def block(self, kind: str, text: str) -> None:
+        """Adds a block of its own; within a heading, a note or a cell it is part of the line."""
+        if self.captures:
+            self.out.append(f" {text} ")
+        else:
+            self.flush()
+            self.flow.blocks.append((kind, text))
+
+
+def one_line(text: str) -> str:
+    """The text with single blanks; two formulas side by side do not become a displayed one."""
+    return " ".join(text.split()).replace("$$", "$ $")
+
+
+def shielded(text: str) -> str:
+    """A paragraph that Markdown does not take for structure."""
+    return "\\" + text if _STRUCTURE.match(text) else text
+
+
+def fenced(code: str, language: str = "") -> str:
+    """A block of code behind a fence that does not occur in it."""
+    fence = "`" * (max([2, *map(len, re.findall("`+", code))]) + 1)
+    return f"{fence}{language}\n{code}\n{fence}"

@@ -1,0 +1,222 @@
+"""Lines -> blocks: headings, paragraphs, captions, tables, equations, algorithms, footnotes, lists, references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from statistics import median
+
+from phases.readers.headings import REFERENCES, plain
+from phases.readers.pdf.bookmarks import Heading
+from phases.readers.pdf.headings import Body
+from phases.readers.pdf.lines import Line, has_holes
+from phases.readers.pdf.references import reference_text, references_of
+from phases.readers.pdf.tables import Table
+from phases.readers.pdf.words import Words
+
+HEADING, PARAGRAPH, CAPTION, TABLE, EQUATION = "heading", "paragraph", "caption", "table", "equation"
+ALGORITHM, FOOTNOTE, ITEM, REFERENCE, PICTURE, CONTENTS, CODE = (
+    "algorithm", "footnote", "item", "reference", "picture", "contents", "code",
+)  # fmt: skip
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|图|圖|表|그림|표|図)\s*(?:[IVX]{1,6}|[0-9A-Z][0-9.]*)(?:\s*[:.|：]|$)|^(?:图|圖|表|그림|표|図)\s*[0-9]+",
+    re.IGNORECASE,
+)
+_BOLD_CAPTION = re.compile(r"^(?:figure|fig\.|table|tab\.)\s*[0-9A-Z][0-9.]*\s", re.IGNORECASE)
+_FIGURE = re.compile(r"^(?:figure|fig\.|abbildung|abb\.|图|圖|그림|図)", re.IGNORECASE)
+_ALGORITHM = re.compile(r"^(?:algorithm|algorithmus|procedure|算法|알고리즘)\s*[0-9]+", re.IGNORECASE)
+_BULLET = re.compile(r"^[•◦▪■●‣∙⋄–\-*]\s+(?=\S)|^•")
+_ORDERED = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-z]|[ivx]{1,4})\)|[0-9]{1,2}\.)\s+(?=\S)")
+_FOOTNOTE = re.compile(r"^([0-9]{1,2}|[*∗†‡§¶])\s?(?=[A-Za-z\u00c0-\uffff(\"“])")
+_TYPEWRITER = re.compile(
+    r"mono|nimbusmon|courier|typewriter|cmtt|cmvtt|lmtt|txtt|sftt|ectt|consol|inconsolata|menlo", re.IGNORECASE
+)
+_TAGGED = re.compile(r"\([0-9A-Z.]{1,6}[a-z]?\)$")
+_SCRAP = 24
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0400-\u04ff]{3,}|[\u2e80-\u9fff\uac00-\ud7af]+")
+_ENDED = re.compile(r"[.!?:。！？：][\"”’)\]]?$")
+_MOST_STEPS = 120
+
+
+@dataclass
+class Block:
+    """Lines that belong together. `text` is set where the lines do not say it all."""
+
+    kind: str
+    page: int
+    lines: list[Line] = field(default_factory=list)
+    text: str = ""
+    level: int = 0
+    fresh: bool = False
+    """It is the first in its column: it may go on with a paragraph of the column before."""
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is known of the lines before they are put together."""
+
+    headings: Mapping[int, Heading]
+    contents: Set[int]
+    tables: Mapping[int, Table]
+    """By their first lines."""
+    body: Body
+
+
+def blocks_of(lines: Sequence[Line], marks: Marks, words: Words) -> list[Block]:
+    """The blocks in reading order."""
+    usual = _usual_gap(lines, marks.body)
+    blocks: list[Block] = []
+    index, references = 0, False
+    while index < len(lines):
+        heading = marks.headings.get(index)
+        if heading:
+            references = plain(heading.text) in REFERENCES
+            blocks.append(Block(HEADING, lines[index].page, text=heading.text, level=heading.level))
+            index += heading.count
+        elif references:
+            index = _references(lines, index, marks, usual, blocks, words)
+        else:
+            index = _next(lines, index, marks, usual, blocks)
+    return blocks
+
+
+def _references(
+    lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[Block], words: Words
+) -> int:
+    """Adds the references from a line on, and what floats between them; gives the line behind them."""
+    listed: list[Line] = []
+    while index < len(lines) and index not in marks.headings:
+        if index in marks.tables or kind_of(lines, index, marks.body) in (CAPTION, ALGORITHM):
+            index = _next(lines, index, marks, usual, blocks)
+        else:
+            listed.append(lines[index])
+            index += 1
+    groups = references_of(listed)
+    blocks.extend(Block(REFERENCE, group[0].page, group, reference_text(group, words)) for group in groups)
+    return index
+
+
+def _usual_gap(lines: Sequence[Line], body: Body) -> float:
+    gaps = [line.gap for line in lines if not line.fresh and abs(line.size - body.size) < 0.6]
+    return median(gaps) if gaps else 0.3 * body.size
+
+
+def _next(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[Block]) -> int:
+    """Adds the block that begins at a line, and gives the line behind it."""
+    line = lines[index]
+    table = marks.tables.get(index)
+    if table:
+        end = index + table.count
+        blocks.append(Block(TABLE, line.page, list(lines[index:end]), table=table))
+        return end
+    kind = CONTENTS if index in marks.contents else kind_of(lines, index, marks.body)
+    if kind == ALGORITHM:
+        end = _end_of_algorithm(lines, index, marks)
+    else:
+        end = index + 1
+        while end < len(lines) and not _breaks(lines, index, end, kind, marks, usual):
+            end += 1
+    blocks.append(Block(kind, line.page, list(lines[index:end]), fresh=line.fresh))
+    return end
+
+
+def kind_of(lines: Sequence[Line], index: int, body: Body) -> str:
+    """What a line begins, if it begins anything."""
+    line = lines[index]
+    if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
+        return CAPTION
+    if _ALGORITHM.match(line.text) and (line.bold_start or len(line.text) < 90):
+        return ALGORITHM
+    if line.size < body.size - 0.7 and _FOOTNOTE.match(line.text):
+        return FOOTNOTE
+    if is_code(line, body):
+        return CODE
+    if _BULLET.match(line.text) or _ORDERED.match(line.text):
+        return ITEM
+    return EQUATION if is_display(line, body) else PARAGRAPH
+
+
+def is_code(line: Line, body: Body) -> bool:
+    """Set in typewriter letters from end to end, as the text is not."""
+    return not _TYPEWRITER.search(body.font) and all(_TYPEWRITER.search(item.font) for item in line.items)
+
+
+def is_display(line: Line, body: Body) -> bool:
+    """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
+    left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
+    words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
+    if left < 1.2 * body.size and not _TAGGED.search(line.text):
+        return False
+    if not words and len(line.text) <= _SCRAP and left > 0.1 * line.column.width:
+        return True
+    signs = line.text.count("$") >= 2 or bool(re.search(r"[=≤≥<>∑∏∫≈∈→←±×]", line.text))
+    centred = left > 0.1 * line.column.width and abs(left - right) < 0.2 * line.column.width and "=" in line.text
+    return signs and words <= (6 if centred else 2)
+
+
+def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
+    """Whether a new block begins at a line."""
+    line, before, start = lines[index], lines[index - 1], lines[first]
+    if index in marks.headings or index in marks.tables or (index in marks.contents) != (kind == CONTENTS):
+        return True
+    if kind == CONTENTS:
+        return True
+    if line.fresh or line.page != before.page:
+        return True
+    begins = kind_of(lines, index, marks.body)
+    if kind == CODE:
+        return begins != CODE
+    if kind == EQUATION:
+        another = bool(_TAGGED.search(before.text)) and len(line.text) > _SCRAP
+        return begins != EQUATION or another or line.gap > 1.6 * line.size
+    if begins == CODE:
+        return line.gap > usual + 0.1 or line.box.x0 > line.column.x0 + line.size
+    if begins == EQUATION:
+        return True
+    if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
+        return True
+    if kind == FOOTNOTE:
+        start = lines[first + 1]  # the size of its first line may be that of its mark
+    if abs(line.size - start.size) > 0.8 and "$" not in line.text:
+        return True
+    if kind == CAPTION and has_holes(line):
+        return True  # the head of the table below
+    return line.gap > max(usual, 0.0) + 0.32 * marks.body.size or (kind == PARAGRAPH and _is_set_in(line, before))
+
+
+def _is_set_in(line: Line, before: Line) -> bool:
+    """The first line of a paragraph is set in, or the line before ended early."""
+    indent = line.box.x0 - line.column.x0
+    early = before.box.x1 < before.column.x1 - 0.12 * before.column.width and bool(_ENDED.search(before.text))
+    flush = abs(before.box.x0 - before.column.x0) < 3
+    return (0.7 * line.size < indent < 4 * line.size and flush) or (early and indent < 0.7 * line.size and flush)
+
+
+def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
+    """Behind the last step: where prose of full width goes on, a column or a heading begins."""
+    start = lines[first]
+    end = first + 1
+    while end < min(len(lines), first + _MOST_STEPS):
+        line = lines[end]
+        full = line.box.width > 0.85 * line.column.width and line.size >= marks.body.size - 0.3
+        prose = full and abs(line.box.x0 - line.column.x0) < 4 and not re.match(r"\s*[0-9]{1,2}[:.]?\s", line.text)
+        if end in marks.headings or line.fresh or line.page != start.page:
+            break
+        if prose and end > first + 1 and (line.gap > 0.5 * line.size or abs(line.size - lines[end - 1].size) > 0.3):
+            break
+        if _CAPTION.match(line.text) or _ALGORITHM.match(line.text):
+            break
+        end += 1
+    return end
+
+
+def is_figure_caption(block: Block) -> bool:
+    """Whether a caption is that of a picture."""
+    return block.kind == CAPTION and bool(_FIGURE.match(block.lines[0].text))
+
+
+def goes_on(before: str, after: str) -> bool:
+    """Whether a paragraph goes on in the next column or on the next page."""
+    return not _ENDED.search(before.rstrip()) and bool(re.match(r"[a-zà-ÿ0-9($\[“\"'‘\u3040-\uffff]", after.lstrip()))

@@ -1,0 +1,133 @@
+"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+from phases.readers.pdf.letters import is_language, mended
+from phases.readers.pdf.page import Bookmark, Box, Document, Page
+from phases.readers.pdf.pieces import ended, items_of
+from phases.readers.pdf.scan import Scan, open_pdf
+from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
+
+MOST_PAGES = 2000
+_LONGEST_LINK = 200
+_MARGIN = 0.08
+
+
+def read_document(path: str, password: str | None) -> Document:
+    """The document in a PDF file (PdfEngine)."""
+    name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
+    parsed = _parsed(path, password)
+    if parsed.total_pages > MOST_PAGES:
+        raise Unreadable(
+            BROKEN, f"it has {parsed.total_pages} pages, more than the {MOST_PAGES} that are read; cut it first"
+        )
+    verdict = _verdict(parsed.pages)
+    if verdict != OK:
+        return Document(verdict, name)
+    with open_pdf(path, password) as scan:
+        pages = {page.page_num: _page(page, scan) for page in parsed.pages}
+        pale = sorted({row.page for row in scan.hidden if row.how == "white"})
+        if pale:
+            # Only asked for its colours does the engine part white words from black ones in the same line.
+            coloured = _parsed(path, password, pages=",".join(map(str, pale)))
+            pages.update({page.page_num: _page(page, scan) for page in coloured.pages})
+        links = one_each(link for page in parsed.pages for link in _links(page))
+        marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
+        title, authors = scan.title_and_authors()
+        return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden))
+
+
+def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any:
+    """What liteparse makes of all pages; of a few of them, with the colours of their words."""
+    import liteparse
+
+    # ocr_enabled=False: with the default, a scanned page makes it download a language model.
+    engine = liteparse.LiteParse(
+        ocr_enabled=False,
+        output_format="text",
+        quiet=True,
+        include_complexity=True,
+        emit_word_boxes=True,
+        extract_annotations=True,
+        extract_text_metadata=pages is not None,
+        target_pages=pages,
+        max_pages=MOST_PAGES,
+        num_workers=1,
+        password=password,
+    )
+    try:
+        return engine.parse(path)
+    except liteparse.ParseError as error:
+        detail = " ".join(str(error).split())[:200]
+        raise Unreadable(ENCRYPTED if "password" in detail.lower() else BROKEN, detail) from error
+
+
+def drawn(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
+    """A page as PNG, or None where there is no such page."""
+    import liteparse
+
+    engine = liteparse.LiteParse(ocr_enabled=False, quiet=True, dpi=dots_per_inch, password=password)
+    pictures = engine.screenshot(path, page_numbers=[number])
+    return bytes(pictures[0].image_bytes) if pictures else None
+
+
+def _verdict(pages: list[Any]) -> str:
+    """Most pages decide. A scan has no text; a garbled text layer has the wrong letters, and no common word of any language."""
+    reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
+    garbled = 2 * sum("garbled" in found for found in reasons) > len(pages)
+    blank = 2 * sum(bool(found & {"no-text", "scanned"}) for found in reasons) > len(pages)
+    text = " ".join(page.text or "" for page in pages)
+    if (garbled or blank) and is_language(text):
+        return OK  # letters drawn as pictures look suspicious, and read well
+    if garbled:
+        return GARBLED
+    return NO_TEXT if blank or not any(map(str.isalnum, text)) else OK
+
+
+def _page(page: Any, scan: Scan) -> Page:
+    pieces = [piece for piece in page.text_items if piece.text.strip()]
+    sideways = sum(piece.rotation % 180 != 0 for piece in pieces)
+    turned = sideways * 2 > len(pieces)
+    # The stamp that arXiv prints along the margin is turned; so is a table on a page of its own, and that is kept.
+    kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
+    items = [item for piece in kept for item in items_of(piece, page, turned)]
+    with scan.page(page.page_num) as looked:
+        items = [ended(item, looked.font_at) for item in items if not looked.hides(item.box)]
+    size = (page.height, page.width) if turned else (page.width, page.height)
+    return Page(page.page_num, *size, tuple(items), _aside(page, pieces, turned))
+
+
+def _aside(page: Any, pieces: list[Any], turned: bool) -> str:
+    """The words that stand in the other direction, but for the stamp along the margin."""
+    others = [piece for piece in pieces if (piece.rotation % 180 != 0) != turned]
+    inner = [piece for piece in others if _MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width]
+    return " ".join(mended(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
+
+
+def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Each address once: a link that is broken over lines is one, and the same one again tells nothing new."""
+    found: dict[str, Link] = {}
+    for link in links:
+        first = found.setdefault(link.url, link)
+        if link is not first and link.page == first.page and link.text not in first.text:
+            found[link.url] = Link(link.url, first.page, f"{first.text} {link.text}".strip()[:_LONGEST_LINK])
+    return tuple(found.values())
+
+
+def _links(page: Any) -> list[Link]:
+    found = []
+    for annotation in page.annotations or ():
+        if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
+            rect = annotation.rect
+            box = Box(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
+            words = [piece.text for piece in page.text_items if box.holds(_middle(piece))]
+            found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
+    return found
+
+
+def _middle(piece: Any) -> Box:
+    return Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)

@@ -1,0 +1,122 @@
+"""What the printer put on every page and the author did not write: running heads, page numbers, line numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+
+from phases.readers.pdf.page import Item, Page
+
+_EDGE = 0.12
+"""Running heads and feet stand in this share of the page's height, at its top and its bottom."""
+_WHITE = 0.5
+_FEWEST_PAGES = 3
+_FEWEST_LETTERS = 4
+_FEWEST_LINE_NUMBERS = 8
+_NO_OFFSET = 10_000
+_SAME_ROW = 4.0
+_ROMAN = re.compile(r"[ivxlc]{1,7}", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"(?:page\s+|seite\s+|[-–—]\s*)?([0-9]{1,4})(?:\s*(?:of|/|von)\s*[0-9]{1,4}|\s*[-–—])?", re.IGNORECASE
+)
+
+
+def without_furniture(pages: Sequence[Page]) -> list[Page]:
+    """The pages with the author's text alone."""
+    apart = [list(_apart_at_edges(page)) for page in pages]
+    heads = _repeated(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
+    kept = []
+    for page, edge in zip(pages, apart, strict=True):
+        heights = [item.box.y0 for _, item in edge if item in heads]
+        beside = {item for _, item in edge if any(abs(item.box.y0 - height) < _SAME_ROW for height in heights)}
+        dropped = beside | set(_line_numbers(page))
+        items = tuple(item for item in page.items if item not in dropped)
+        kept.append(Page(page.number, page.width, page.height, items, page.aside))
+    return kept
+
+
+def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
+    """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
+    edge = [item for item in page.items if _outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
+    for item in edge:
+        middle = (item.box.y0 + item.box.y1) / 2
+        others = [
+            other.box for other in page.items if abs((other.box.y0 + other.box.y1) / 2 - middle) > item.box.height
+        ]
+        if middle < page.height / 2:
+            further = any(box.y1 < item.box.y0 for box in others)
+            white = min((box.y0 for box in others if box.y0 > middle), default=page.height) - item.box.y1
+        else:
+            further = any(box.y0 > item.box.y1 for box in others)
+            white = item.box.y0 - max((box.y1 for box in others if box.y1 < middle), default=0.0)
+        if not further and white > _WHITE * item.box.height:
+            yield page.number, item
+
+
+def _outermost(item: Item, page: Page) -> bool:
+    return item.box.y0 < _EDGE * page.height or item.box.y1 > (1 - _EDGE) * page.height
+
+
+def _repeated(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
+    """The same words at the same height of many pages, whatever their figures."""
+    found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
+    for number, item in chain.from_iterable(apart):
+        shape = re.sub(r"[0-9]+", "0", item.text.lower())
+        if sum(character.isalpha() for character in shape) >= _FEWEST_LETTERS:
+            for near in (-1, 0, 1):
+                found[shape, round(item.box.y0 / 2) + near].append((number, item))
+    fewest = max(_FEWEST_PAGES, pages // 5)
+    return {item for same in found.values() if len({number for number, _ in same}) >= fewest for _, item in same}
+
+
+def _page_numbers(apart: Sequence[Sequence[tuple[int, Item]]]) -> set[Item]:
+    """Numbers that run with the pages."""
+    found: dict[int, list[Item]] = defaultdict(list)
+    for number, item in chain.from_iterable(apart):
+        match = _PAGE_NUMBER.fullmatch(item.text.strip())
+        if match:
+            found[int(match.group(1)) - number].append(item)
+        elif _ROMAN.fullmatch(item.text.strip()):
+            found[_NO_OFFSET].append(item)
+    return {item for same in found.values() if len(same) > 1 for item in same}
+
+
+def _at_usual_heights(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
+    """At the same height of most pages stands something by itself: a running head that names the chapter."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for number, item in chain.from_iterable(apart):
+        for near in (-1, 0, 1):
+            found[round(item.box.y0) + near].add(number)
+    fewest = max(_FEWEST_PAGES + 1, pages * 3 // 5)
+    return {item for _, item in chain.from_iterable(apart) if len(found[round(item.box.y0)]) >= fewest}
+
+
+def _line_numbers(page: Page) -> Iterator[Item]:
+    """Numbers that count the lines of a manuscript: one below the other, and hardly a line of text where they stand."""
+    numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
+    texts = [item.box for item in page.items if item.box.width > 60]
+    for edge in (lambda item: item.box.x0, lambda item: item.box.x1):
+        for column in _aligned(sorted(numbers, key=edge), edge):
+            x0, x1 = min(item.box.x0 for item in column), max(item.box.x1 for item in column)
+            column.sort(key=lambda item: item.box.y0)
+            steps = Counter(int(after.text) - int(before.text) for before, after in pairwise(column))
+            over = sum(box.x0 < x1 - 1 and box.x1 > x0 + 1 for box in texts)
+            counted = steps[1] + 5 * steps[5]
+            near = len({round(box.y0 / 4) for box in texts if column[0].box.y0 <= box.y0 <= column[-1].box.y1})
+            if steps[1] + steps[5] >= 0.8 * (len(column) - 1) and over <= 0.1 * len(texts) and counted >= 0.35 * near:
+                yield from column
+
+
+def _aligned(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
+    """Stacks of items whose edges stand below each other."""
+    stack: list[Item] = []
+    for item in items:
+        if stack and edge(item) - edge(stack[-1]) > 1.0:
+            if len(stack) >= _FEWEST_LINE_NUMBERS:
+                yield stack
+            stack = []
+        stack.append(item)
+    if len(stack) >= _FEWEST_LINE_NUMBERS:
+        yield stack

@@ -1,0 +1,90 @@
+"""What an engine gives of a PDF: pages with pieces of text, their places and fonts. Points, from the page's top left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from phases.readers.reading import Hidden, Link
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    def holds(self, other: Box) -> bool:
+        """Whether the middle of the other lies inside."""
+        return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1 and self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+
+    def around(self, other: Box) -> Box:
+        """The smallest box that holds both."""
+        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A piece of a line in one go; mathematics in it stands between dollar signs. `font` is that of its first letter."""
+
+    text: str
+    box: Box
+    size: float
+    font: str
+    bold: bool
+    bold_end: bool
+    """Whether its last letter is bold too: a heading is, a paragraph that begins with a bold word is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page. `number` counts from 1."""
+
+    number: int
+    width: float
+    height: float
+    items: tuple[Item, ...]
+    aside: str = ""
+    """What stands on it in another direction, as it comes: the cells of a turned table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """An entry of the PDF's own outline. `level` counts from 0; `y` is where on the page, if it says so."""
+
+    title: str
+    level: int
+    page: int
+    y: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that an engine has to say of a PDF. A verdict other than ok comes without pages."""
+
+    verdict: str
+    engine: str
+    pages: tuple[Page, ...] = ()
+    bookmarks: tuple[Bookmark, ...] = ()
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    links: tuple[Link, ...] = field(default=())
+    hidden: tuple[Hidden, ...] = field(default=())
+
+
+class PdfEngine(Protocol):
+    """Anything that can give the pages of a PDF."""
+
+    def __call__(self, path: str, password: str | None) -> Document:
+        """The document in a file. Raises Unreadable where there is none."""

@@ -1,0 +1,135 @@
+"""The calls of PDFium that the reader needs, with plain values in and out. One thread at a time."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2
+import pypdfium2.raw as raw
+
+from phases.readers.reading import BROKEN, Unreadable
+
+PdfiumError = pypdfium2.PdfiumError
+Matrix = tuple[float, float, float, float, float, float]
+TEXT, PATH, IMAGE, FORM = raw.FPDF_PAGEOBJ_TEXT, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM
+_NEVER_SHOWN = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
+_DEEPEST_FORM = 4
+_MOST_OBJECTS = 200_000
+_BOUNDS = tuple(ctypes.c_float() for _ in range(4))
+_COLOUR = tuple(ctypes.c_uint() for _ in range(4))
+
+
+def open_document(path: str, password: str | None) -> Any:
+    """The document in a file. Raises Unreadable."""
+    try:
+        return pypdfium2.PdfDocument(path, password=password)
+    except PdfiumError as error:
+        raise Unreadable(BROKEN, " ".join(str(error).split())) from error
+
+
+def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
+    """Kind and object of all that is on a page, in the order of drawing; forms are looked into.
+
+    What stands in a form comes with the matrix that takes the form's coordinates to the page's.
+    """
+    whole: list[tuple[Any, int, Matrix | None]] = []
+    todo = whole + [
+        (raw.FPDFPage_GetObject(page, index), 0, None) for index in _downwards(raw.FPDFPage_CountObjects(page))
+    ]
+    for _ in range(_MOST_OBJECTS):
+        if not todo:
+            return
+        item, depth, matrix = todo.pop()
+        kind = raw.FPDFPageObj_GetType(item)
+        yield kind, item, matrix
+        if kind == FORM and depth < _DEEPEST_FORM:
+            inner = _matrix_of(item, matrix)
+            inside = _downwards(raw.FPDFFormObj_CountObjects(item))
+            todo += [(raw.FPDFFormObj_GetObject(item, index), depth + 1, inner) for index in inside]
+
+
+def _matrix_of(form: Any, outer: Matrix | None) -> Matrix | None:
+    """The matrix of a form, and of what it stands in."""
+    own = raw.FS_MATRIX()
+    if not raw.FPDFPageObj_GetMatrix(form, own):
+        return outer
+    if outer is None:
+        return own.a, own.b, own.c, own.d, own.e, own.f
+    a, b, c, d, e, f = outer
+    return (
+        own.a * a + own.b * c,
+        own.a * b + own.b * d,
+        own.c * a + own.d * c,
+        own.c * b + own.d * d,
+        own.e * a + own.f * c + e,
+        own.e * b + own.f * d + f,
+    )
+
+
+def _downwards(count: int) -> range:
+    return range(min(count, _MOST_OBJECTS) - 1, -1, -1)
+
+
+def bounds_of(item: Any, matrix: Matrix | None) -> tuple[float, float, float, float]:
+    """Left, bottom, right and top of an object, in points from the page's bottom left."""
+    left, bottom, right, top = _BOUNDS
+    raw.FPDFPageObj_GetBounds(item, left, bottom, right, top)
+    if matrix is None:
+        return left.value, bottom.value, right.value, top.value
+    a, b, c, d, e, f = matrix
+    corners = [(x, y) for x in (left.value, right.value) for y in (bottom.value, top.value)]
+    across, up = [a * x + c * y + e for x, y in corners], [b * x + d * y + f for x, y in corners]
+    return min(across), min(up), max(across), max(up)
+
+
+def fill_of(item: Any) -> tuple[int, int, int, int] | None:
+    """Red, green, blue and alpha of what an object is filled with."""
+    if not raw.FPDFPageObj_GetFillColor(item, *_COLOUR):
+        return None
+    red, green, blue, alpha = (part.value for part in _COLOUR)
+    return red, green, blue, alpha
+
+
+def is_never_shown(text: Any) -> bool:
+    """Whether a text object is drawn without ink."""
+    return raw.FPDFTextObj_GetTextRenderMode(text) in _NEVER_SHOWN
+
+
+def size_of(text: Any) -> float | None:
+    """The size in which a text object is set, in points."""
+    size, matrix = ctypes.c_float(), raw.FS_MATRIX()
+    if not (raw.FPDFTextObj_GetFontSize(text, size) and raw.FPDFPageObj_GetMatrix(text, matrix)):
+        return None
+    return float(size.value * max(abs(matrix.d), abs(matrix.b)))
+
+
+def words_of(text: Any, text_page: Any) -> str:
+    """The words of a text object; `text_page` is its page's `get_textpage()`."""
+    length = raw.FPDFTextObj_GetText(text, text_page, None, 0)
+    letters = (ctypes.c_ushort * max(length // 2, 1))()
+    raw.FPDFTextObj_GetText(text, text_page, letters, length)
+    return " ".join(bytes(letters).decode("utf-16-le", "ignore").replace("\x00", " ").split())
+
+
+def font_of(text: Any) -> str | None:
+    """The name of the font of a text object."""
+    font = raw.FPDFTextObj_GetFont(text)
+    length = raw.FPDFFont_GetBaseFontName(font, None, 0) if font else 0
+    if not length:
+        return None
+    name = ctypes.create_string_buffer(length)
+    raw.FPDFFont_GetBaseFontName(font, name, length)
+    return name.value.decode("utf-8", "replace")
+
+
+def letter_size(text_page: Any, place: int | None) -> float:
+    """The size of the letter at a place of a page's text; 0 where there is none."""
+    return float(raw.FPDFText_GetFontSize(text_page, place)) if place is not None and place >= 0 else 0.0
+
+
+def height_of_target(target: Any) -> float | None:
+    """How far above the page's bottom a bookmark points, if it says so."""
+    mode, place = target.get_view()
+    return float(place[1]) if mode == raw.PDFDEST_VIEW_XYZ and len(place) > 1 and place[1] else None

@@ -1,0 +1,61 @@
+"""Reads a PDF: from the engine's pieces of text to a paper, page by page, in the dialect of paper.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+
+from phases.readers.pdf.blocks import Marks, blocks_of
+from phases.readers.pdf.contents import contents_of
+from phases.readers.pdf.engine import read_document
+from phases.readers.pdf.flow import in_flow
+from phases.readers.pdf.furniture import without_furniture
+from phases.readers.pdf.headings import body_of, headings_of
+from phases.readers.pdf.lines import Line, lines_of_pages
+from phases.readers.pdf.markdown import text_of
+from phases.readers.pdf.page import Bookmark, Document, PdfEngine
+from phases.readers.pdf.tables import table_text, tables_of
+from phases.readers.pdf.title import title_of
+from phases.readers.pdf.words import Words
+from phases.readers.reading import NO_TEXT, OK, Reading
+
+VERSION = 2
+
+
+def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_document) -> Reading:
+    """The reading of a PDF file. Raises Unreadable where there is no document in it."""
+    document = engine(path, password)
+    reader = f"pdf {VERSION}, {document.engine}"
+    if document.verdict != OK:
+        return Reading(document.verdict, reader)
+    title, pages = _title_and_pages(document)
+    if not any(character.isalnum() for page in pages for character in page):
+        return Reading(NO_TEXT, reader)
+    return Reading(OK, reader, tuple(pages), title, document.authors, document.links, document.hidden)
+
+
+def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
+    pages = without_furniture(document.pages)
+    lines = list(chain.from_iterable(lines_of_pages(pages)))
+    words = Words(line.text for line in lines)
+    title, place = title_of(lines, document.title, words)
+    lines = [line for index, line in enumerate(lines) if index not in place]
+    marks = _marks(lines, document.bookmarks, words)
+    found: dict[int, list[str]] = defaultdict(list)
+    if title:
+        found[1].append(f"# {title}")
+    for block in in_flow(blocks_of(lines, marks, words), marks.body):
+        found[block.page].append(table_text(block.table) if block.table else text_of(block, words))
+    for page in pages:
+        if page.aside:
+            found[page.number].append(f"> In another direction: {page.aside}")
+    return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages]
+
+
+def _marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:
+    contents = contents_of(lines)
+    tables = {table.first: table for table in tables_of(lines, contents)}
+    in_tables = {table.first + row for table in tables.values() for row in range(table.count)}
+    headings = headings_of(lines, bookmarks, words, contents | in_tables)
+    return Marks({heading.first: heading for heading in headings}, contents, tables, body_of(lines))

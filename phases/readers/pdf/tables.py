@@ -1,0 +1,150 @@
+"""Tables, by the white between their cells: rows of print that stand in the same columns, one below the other."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from phases.readers.headings import number_of
+from phases.readers.pdf.lines import Line, joined
+from phases.readers.pdf.page import Item
+
+CAPTION = re.compile(
+    r"^(?:table|tab\.|tabelle|表|表|표)\s*\.?\s*(?:[0-9]|[A-Z]\.?[0-9]|[IVX]{1,6}\b|[A-Z]\b)", re.IGNORECASE
+)
+_CELL_GAP = 0.8
+"""White of more than this share of the letters' size parts two cells."""
+_WIDE_GAP = 1.2
+_FEWEST_ROWS = 3
+_FEWEST_CAPTIONED = 2
+_LONGEST_CAPTION = 10
+_SHORT = 0.6
+_LONGEST_CELL = 60
+_FIGURES = 0.4
+_FILLED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Lines `first` up to `first + count` are a table with these rows of cells."""
+
+    first: int
+    count: int
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
+    """The tables, in reading order. Lines `outside` (contents) are in none."""
+    found = []
+    index = 0
+    while index < len(lines):
+        end = index if index in outside else _end_of_run(lines, index)
+        table = _table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
+        if table:
+            found.append(table)
+        index = max(end, index + 1)
+    return found
+
+
+def _end_of_run(lines: Sequence[Line], first: int) -> int:
+    """Behind the last of the lines from here on that have cells; one without between two with cells is one of them."""
+    end = index = first
+    while index < len(lines):
+        line = lines[index]
+        if index > first and (line.fresh or line.gap > 1.8 * line.size or line.page != lines[first].page):
+            break
+        single = len(cells_of(line)) < 2
+        if CAPTION.match(line.text) or (single and (index > end or line.box.width > _SHORT * line.column.width)):
+            break
+        if not single:
+            end = index + 1
+        elif index == first:
+            return first
+        index += 1
+    return end
+
+
+def cells_of(line: Line) -> list[list[Item]]:
+    """The items of each cell of a line."""
+    cells: list[list[Item]] = [[line.items[0]]]
+    if line.bold and len(line.items) == 2 and number_of(line.text):
+        return [list(line.items)]  # a heading, with white behind its number
+    for item in line.items[1:]:
+        if item.box.x0 - cells[-1][-1].box.x1 > _CELL_GAP * min(item.size, line.size):
+            cells.append([item])
+        else:
+            cells[-1].append(item)
+    return cells
+
+
+def _table(lines: Sequence[Line], first: int, end: int) -> Table | None:
+    """The table that these lines are, or None where they are prose with mathematics, an author block, a list."""
+    run = lines[first:end]
+    rows = [cells_of(line) for line in run]
+    captioned = _has_caption(lines, first, end)
+    texts = [joined(cell) for row in rows for cell in row]
+    wide = sum(_has_wide_gap(row) for row in rows)
+    figures = sum(bool(re.search(r"[0-9]", re.sub(r"\$[^$]*\$", "", text))) for text in texts) / len(texts)
+    broadest = max(map(len, rows))
+    if wide * 2 < len(rows) or sum(len(text) > _LONGEST_CELL for text in texts) * 3 > len(texts):
+        return None
+    if len(rows) < _FEWEST_ROWS and (not captioned or broadest < 3):
+        return None
+    if not captioned and (figures < _FIGURES or broadest < 3):
+        return None
+    starts = _columns(rows)
+    grid = [_placed(row, starts) for row in rows]
+    filled = sum(bool(cell) for row in grid for cell in row) / (len(grid) * len(starts))
+    if filled < _FILLED and not captioned:
+        return None
+    return Table(first, end - first, tuple(tuple(row) for row in grid))
+
+
+def _has_caption(lines: Sequence[Line], first: int, end: int) -> bool:
+    """Whether a table's caption ends right above or begins right below."""
+    if end < len(lines) and CAPTION.match(lines[end].text):
+        return True
+    for index in range(first - 1, max(-1, first - _LONGEST_CAPTION), -1):
+        line = lines[index]
+        if CAPTION.match(line.text):
+            return True
+        if line.fresh or line.gap > 0.8 * line.size or line.page != lines[first].page:
+            return False
+    return False
+
+
+def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
+    return any(right[0].box.x0 - left[-1].box.x1 > _WIDE_GAP * right[0].size for left, right in itertools.pairwise(row))
+
+
+def _columns(rows: Sequence[Sequence[Sequence[Item]]]) -> list[float]:
+    """Where each column begins: cells that overlap from row to row stand in one; a cell over many columns parts none."""
+    spans = sorted(
+        (cell[0].box.x0, cell[-1].box.x1) for row in rows if len(row) * 2 >= max(map(len, rows)) for cell in row
+    )
+    columns: list[tuple[float, float]] = []
+    for start, end in spans:
+        if columns and start < columns[-1][1] - 1:
+            columns[-1] = (columns[-1][0], max(columns[-1][1], min(end, columns[-1][1] + (end - start) / 4)))
+        else:
+            columns.append((start, end))
+    return [start for start, _ in columns]
+
+
+def _placed(row: Sequence[Sequence[Item]], starts: Sequence[float]) -> list[str]:
+    cells = [""] * len(starts)
+    for cell in row:
+        middle = cell[0].box.x0 + min(4.0, (cell[-1].box.x1 - cell[0].box.x0) / 2)
+        place = max(0, bisect_right(starts, middle) - 1)
+        cells[place] = f"{cells[place]} {joined(cell)}".strip()
+    return cells
+
+
+def table_text(table: Table) -> str:
+    """A pipe table; its first row is the head."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

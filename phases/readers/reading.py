@@ -1,0 +1,85 @@
+"""What a reader makes of a paper, and the verdict on its text, before anything is paid for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from shlex import quote
+
+from pipeline.base.errors import PipelineError
+
+OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
+WRONG_WORD = "the password is wrong"
+"""The detail of an encrypted paper for which a password was given."""
+CURES = {
+    NO_TEXT: "has no text layer, it is a scan; make one with: ocrmypdf --force-ocr {name} {ocr}",
+    GARBLED: "has a text layer of wrong letters; make a new one with: ocrmypdf --force-ocr {name} {ocr}",
+    ENCRYPTED: (
+        "is encrypted; give the password of a PDF with --password, or save a copy without one "
+        "(qpdf --decrypt --password=… {name} {open})"
+    ),
+    WRONG_WORD: "is encrypted, and that password is wrong; give the right one with --password, or leave it out to be asked",
+    BROKEN: "cannot be read ({detail}); download it again, or give another format",
+}
+
+
+@dataclass(frozen=True)
+class Link:
+    """An address that the paper points to, with the words that carry it. `page` counts from 1."""
+
+    url: str
+    page: int
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Text that a reader of the page does not see. It is told, and never mixed into the flow."""
+
+    text: str
+    page: int
+    how: str
+    """invisible, white, tiny or off_page."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A paper as Markdown in the dialect that docs/architecture.md describes, a text a page, and what is known beside it."""
+
+    verdict: str
+    reader: str
+    """Engine and version: it decides what the text looks like."""
+    pages: tuple[str, ...] = ()
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    detail: str = ""
+
+
+class Unreadable(PipelineError):
+    """A paper that cannot be read: the verdict, and in a few words why. The only error that a reader raises."""
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        super().__init__(f"{verdict}: {detail}")
+        self.verdict = verdict
+        self.detail = detail
+
+
+class SeveralPapers(Unreadable):
+    """A folder of papers, of which a task takes one. `names` are their paths in it."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(BROKEN, f"holds several papers ({_listed(names)}); name one of them")
+        self.names = names
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def cure(reading: Reading, name: str) -> str:
+    """What is wrong with a paper whose verdict is not ok, and what to type."""
+    made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
+    key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict
+    return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", **made)

@@ -1,0 +1,196 @@
+"""Takes a paper in from the disk: which files it is made of, and of what kind they are."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from phases.readers.archive import unpack
+from phases.readers.folders import latex_papers, papers_beside
+from phases.readers.kinds import ARCHIVE, DOCX, ENDINGS, LATEX, PDF, READ, kind_of
+from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
+from pipeline.base.errors import StorageError
+from pipeline.base.files import read_bytes, sha256
+
+LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
+_MAIN = (".tex", ".ltx", ".latex")
+_MOST_FILES = 2000
+_MOST_NAMES = 20_000
+_MOST_VISITED = 200_000
+_MOST_REFUSED = 100
+_DEEPEST = 8
+_SHELL_OF_A_PDF = 3000
+"""LaTeX of fewer bytes that includes a PDF is no more than its wrapping."""
+_NAMES = re.compile(
+    r"\\(?:input|include|subfile|subfileinclude|bibliography|addbibresource|usepackage|documentclass)"
+    r"\s{0,9}(?:\[[^\]\\]{0,300}\]\s{0,9})?\{([^{}\\]{1,2000})\}"
+    r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
+    r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a paper is made of. `files` are named as they will lie in the task's folder source/."""
+
+    kind: str
+    files: Mapping[str, bytes]
+    refused: tuple[str, ...] = ()
+
+
+def source_on_disk(path: str, limit: int) -> Source:
+    """The paper in a file or a folder. Raises StorageError, or Unreadable for what is no paper."""
+    real = os.path.realpath(path)
+    if os.path.isdir(real):
+        files, left = _walked(real, limit)
+        if len(several := latex_papers(files)) > 1:
+            raise SeveralPapers(several)
+        if not files and (papers := papers_beside(real)):
+            if len(papers) > 1:
+                raise SeveralPapers(papers)
+            return source_of(read_bytes(os.path.join(real, papers[0]), limit=limit))
+        return _latex(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
+    content = read_bytes(real, limit=limit)
+    if kind_of(content).name == LATEX:
+        files, left = _reachable(real, content, limit)
+        return _latex(files, left, nothing=f"holds no LaTeX source; give {READ}")
+    return source_of(content)
+
+
+def source_of(content: bytes) -> Source:
+    """The paper in these bytes. Raises Unreadable for what is no paper."""
+    kind = kind_of(content)
+    if kind.name is None:
+        raise Unreadable(BROKEN, kind.reason)
+    if kind.name != ARCHIVE:
+        return Source(kind.name, {f"paper{ENDINGS[kind.name]}": content})
+    opened = unpack(content)
+    kinds = {name: kind_of(member).name for name, member in opened.files.items()}
+    papers = [name for name, found in kinds.items() if found in (PDF, DOCX)]
+    latex = [opened.files[name] for name, found in kinds.items() if found == LATEX]
+    wrapped = sum(map(len, latex)) < _SHELL_OF_A_PDF and any(rb"\includepdf" in member for member in latex)
+    if len(papers) == 1 and (not latex or wrapped):
+        return source_of(opened.files[papers[0]])
+    if len(papers) > 1 and not latex:
+        raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
+    return _latex(opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}")
+
+
+def digest_of(source: Source) -> str:
+    """The sha256 of a paper: of its one file, or of the names and digests of its many."""
+    contents = list(source.files.values())
+    if len(contents) == 1:
+        return sha256(contents[0])
+    return sha256("".join(f"{sha256(data)} {name}\0" for name, data in sorted(source.files.items())).encode())
+
+
+def _latex(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
+    """LaTeX source out of these files: its texts. Pictures and the like are left out, and told."""
+    texts: dict[str, bytes] = {}
+    found = False
+    for name, content in sorted(files.items()):
+        known = name.lower().endswith(LATEX_FILES)
+        latex = (not known or name.lower().endswith(_MAIN)) and kind_of(content).name == LATEX
+        found = found or latex
+        if known or (latex and f"{name}.tex" not in files):
+            texts[name if known else f"{name}.tex"] = content
+        else:
+            left.append(f"{name}: not part of the text")
+    if not found:
+        raise Unreadable(BROKEN, nothing)
+    return Source(LATEX, texts, tuple(left[:_MOST_REFUSED]))
+
+
+def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a folder by their paths in it, and what is left out. Links and hidden folders are not followed."""
+    found: dict[str, bytes] = {}
+    left: list[str] = []
+    total = visited = 0
+    for base, folders, names in os.walk(
+        folder, onerror=lambda error: left.append(f"{_told(error.filename)}: {error.strerror}")
+    ):
+        visited += len(names) + len(folders)
+        if visited > _MOST_VISITED:
+            raise Unreadable(BROKEN, f"holds more than {_MOST_VISITED:,} files; name the folder of the paper alone")
+        inside = os.path.relpath(base, folder)
+        depth = 0 if inside == "." else inside.count(os.sep) + 1
+        if depth >= _DEEPEST and folders:
+            left.append(f"{_told(inside)}: folders deeper than {_DEEPEST}")
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST else []
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            inner = posixpath.normpath(os.path.relpath(path, folder).replace(os.sep, "/"))
+            if not name.lower().endswith(LATEX_FILES):
+                continue
+            if os.path.islink(path) or _told(inner) != inner:
+                left.append(f"{_told(inner)}: a link, or a name that is no text")
+                continue
+            content = read_bytes(path, limit=limit)
+            total += len(content)
+            if total > limit or len(found) >= _MOST_FILES:
+                raise Unreadable(BROKEN, f"holds more LaTeX than a paper may ({limit:,} bytes, {_MOST_FILES} files)")
+            found[inner] = content
+    return found, left
+
+
+def _told(name: str) -> str:
+    """A name that can be written down, whatever its bytes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _reachable(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """A .tex file and what it names, directly or not, in its own folder and below it; and what is left out."""
+    folder, name = os.path.split(path)
+    main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
+    main = main if _told(main) == main else "main.tex"
+    found = {main: content}
+    left: list[str] = []
+    total, todo = len(content), list(_named_in(content, main))
+    seen = {main, *todo}
+    while todo:
+        name = todo.pop()
+        real = _inside(folder, name)
+        if real is None:
+            continue
+        if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
+            raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
+        try:
+            found[name] = read_bytes(real, limit=limit - total)
+        except StorageError as error:
+            if "over the limit" in str(error):
+                raise
+            left.append(f"{_told(name)}: {_told(str(error))}")
+            continue
+        total += len(found[name])
+        fresh = [other for other in _named_in(found[name], name) if other not in seen]
+        seen.update(fresh)
+        todo += dict.fromkeys(fresh)
+    return found, left
+
+
+def _inside(folder: str, name: str) -> str | None:
+    """The path of a file in a folder; None for none, and for a name that leads out, by dots or by links."""
+    real = os.path.realpath(os.path.join(folder, name)) if "\0" not in name else ""
+    return real if real.startswith(folder.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
+
+
+def _named_in(content: bytes, name: str) -> Iterator[str]:
+    """What a file may mean by the names in it: relative to the main file, and to its own folder."""
+    text = content.decode("utf-8", "replace")
+    yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
+    own = posixpath.dirname(name)
+    given: set[str] = set()
+    for match in _NAMES.finditer(text):
+        listed, base, imported, bare = match.groups()
+        given.update([posixpath.join(base, imported)] if base else (listed or bare).split(","))
+        if len(given) > _MOST_NAMES:
+            break
+    for part in sorted(given):
+        for place in dict.fromkeys(("", own)):
+            inner = posixpath.normpath(posixpath.join(place, part.strip()))
+            for ending in ("", ".tex", ".bib", ".sty", ".cls"):
+                if not inner.startswith(("/", "..")) and f"{inner}{ending}".lower().endswith(LATEX_FILES):
+                    yield f"{inner}{ending}"

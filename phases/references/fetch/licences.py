@@ -1,0 +1,209 @@
+"""Tells under which licence a repository stands, by what its files say of it."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from phases.references.fetch.licence_texts import recognised
+from pipeline.base.errors import FormatError
+from pipeline.base.formats import parse_json
+
+UNKNOWN = "NOASSERTION"
+"""There is a licence, and it is none that is known here."""
+_MOST_READ = 200_000
+_TEXT = re.compile(r"(?:un)?licen[cs]es?|copying|copyright", re.IGNORECASE)
+_PLAIN_ENDINGS = ("", ".txt", ".md", ".rst", ".markdown")
+_SPDX = re.compile(
+    r"SPDX-License-Identifier:[ \t]*([A-Za-z0-9.+() \t-]{1,200}?)[ \t]*(?:\*/|-->|[\"']|$)", re.MULTILINE
+)
+_EXPRESSION = re.compile(r"\(?[A-Za-z0-9][A-Za-z0-9.+-]*\)?(?: (?:AND|OR|WITH) \(?[A-Za-z0-9][A-Za-z0-9.+-]*\)?){0,9}")
+_NAMES = (
+    (r"mit|mit licen[cs]e|the mit licen[cs]e(?: \(mit\))?|expat", "MIT"),
+    (r"apache(?:[ -]?(?:licen[cs]e)?,?[ -]?(?:version )?v?2(?:\.0)?)|apache software licen[cs]e", "Apache-2.0"),
+    (r"bsd[ -]3[ -]clause(?: licen[cs]e)?|(?:new|modified) bsd(?: licen[cs]e)?|bsd_3_clause(?: .*)?", "BSD-3-Clause"),
+    (r"bsd[ -]2[ -]clause(?: licen[cs]e)?|simplified bsd(?: licen[cs]e)?|bsd_2_clause(?: .*)?", "BSD-2-Clause"),
+    (r"(?:gnu )?gpl[ -]?v?3(?:\.0)?|gpl \(>= ?3\)", "GPL-3.0"),
+    (r"(?:gnu )?gpl[ -]?v?2(?:\.0)?|gpl \(>= ?2\)", "GPL-2.0"),
+    (r"(?:gnu )?lgpl[ -]?v?3(?:\.0)?", "LGPL-3.0"),
+    (r"(?:gnu )?lgpl[ -]?v?2\.1", "LGPL-2.1"),
+    (r"(?:gnu )?agpl[ -]?v?3(?:\.0)?", "AGPL-3.0"),
+    (r"mpl[ -]?v?2(?:\.0)?|mozilla public licen[cs]e(?: version)? 2\.0", "MPL-2.0"),
+    (r"isc(?: licen[cs]e)?(?: \(iscl\))?", "ISC"),
+    (r"(?:the )?unlicen[cs]e", "Unlicense"),
+    (r"cc0(?:[ -]1\.0)?(?: universal)?", "CC0-1.0"),
+    (r"bsl[ -]1\.0|boost(?: software licen[cs]e)?(?: 1\.0)?", "BSL-1.0"),
+    (r"zlib(?: licen[cs]e)?", "Zlib"),
+    (r"wtfpl", "WTFPL"),
+    (r"artistic[ -](?:licen[cs]e )?2(?:\.0)?", "Artistic-2.0"),
+    (r"epl[ -]2\.0|eclipse public licen[cs]e 2\.0", "EPL-2.0"),
+)
+"""How people write them; what is an SPDX id already needs no row."""
+_IDS = {
+    name.lower(): name
+    for name in (
+        *(found for _, found in _NAMES),
+        *("GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-only", "LGPL-2.1-or-later"),
+        *("LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later", "CC-BY-4.0", "CC-BY-NC-4.0"),
+        *("CC-BY-SA-4.0", "CC-BY-NC-SA-4.0", "CC-BY-NC-ND-4.0", "MIT-0", "0BSD", "PSF-2.0", "Python-2.0", "EPL-1.0"),
+        *(
+            "Artistic-1.0",
+            "MPL-1.1",
+            "Apache-1.1",
+            "BSD-4-Clause",
+            "NCSA",
+            "ECL-2.0",
+            "EUPL-1.2",
+            "PostgreSQL",
+            "CECILL-2.1",
+        ),
+    )
+}
+Reader = Callable[[str], str | None]
+
+
+def may_name_a_licence(path: str) -> bool:
+    """Whether `licence_of` looks at this file: in the top folder, or in one for licences (REUSE)."""
+    folder, _, name = path.rpartition("/")
+    return folder.upper() in ("LICENSES", "LICENSE", "LICENCE") or (
+        not folder and (_is_text(name) or name in _METADATA)
+    )
+
+
+def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
+    """The SPDX id, and the file that says so. (None, None) where no file speaks of a licence; UNKNOWN for one not known.
+
+    The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
+    """
+    texts = sorted((path for path in files if _is_licence_text(path)), key=_nearest_first)
+    said = [*_said(texts, files), *_declared(files)]
+    known = [(licence, path) for licence, path in said if licence]
+    if known:
+        return known[0]
+    return (UNKNOWN, texts[0]) if texts else (UNKNOWN, said[0][1]) if said else (None, None)
+
+
+def _said(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
+    for path in texts:
+        text = files[path][:_MOST_READ].decode("utf-8", "replace")
+        tag = _SPDX.search(text)
+        yield (_expression(tag[1]) if tag else None) or recognised(text), path
+
+
+def _declared(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
+    """What the metadata say; nothing where they say nothing."""
+    for path, read in _METADATA.items():
+        if path not in files:
+            continue
+        try:
+            word = read(files[path][:_MOST_READ].decode("utf-8", "replace"))
+        except (FormatError, ValueError, RecursionError, configparser.Error):
+            continue
+        if word and word.strip():
+            yield _named(word), path
+
+
+def _named(word: str) -> str | None:
+    """The id behind what people write: an expression of SPDX, or a common name."""
+    plain = " ".join(word.split())[:200]
+    if expression := _expression(plain):
+        return expression
+    spelled = re.sub(r"\s*(?:\+|\|) *file .*$", "", plain, flags=re.IGNORECASE).lower()  # as R writes it
+    found = next((name for pattern, name in _NAMES if re.fullmatch(pattern, spelled)), None)
+    return found or (recognised(word) if len(word) > len(plain) else None)
+
+
+def _expression(text: str) -> str | None:
+    """An expression of SPDX all of whose ids are known, in their own spelling."""
+    plain = " ".join(text.split())
+    if not _EXPRESSION.fullmatch(plain) or plain.count("(") != plain.count(")"):
+        return None
+    words = plain.split(" ")
+    found = []
+    for number, word in enumerate(words):
+        bare = word.strip("()")
+        licence = _IDS.get(bare.lower()) or (_IDS.get(bare[:-1].lower()) if bare.endswith("+") else None)
+        if number % 2 or (number and words[number - 1] == "WITH"):
+            found.append(word)
+        elif licence is None:
+            return None
+        else:
+            found.append(word.replace(bare, licence + ("+" if bare.endswith("+") else "")))
+    return " ".join(found)
+
+
+def _of_pyproject(text: str) -> str | None:
+    content = tomllib.loads(text)
+    project = _table(content.get("project"))
+    licence = project.get("license") or _table(_table(content.get("tool")).get("poetry")).get("license")
+    return _word(licence) or _word(_table(licence).get("text")) or _classifier(project.get("classifiers"))
+
+
+def _of_setup(text: str) -> str | None:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string(text)
+    if not parser.has_section("metadata"):
+        return None
+    given = dict(parser.items("metadata"))
+    return given.get("license") or _classifier(given.get("classifiers", "").splitlines())
+
+
+def _of_package(text: str) -> str | None:
+    licence = _table(parse_json(text.encode())).get("license")
+    return _word(licence) or _word(_table(licence).get("type"))
+
+
+def _of_cargo(text: str) -> str | None:
+    return _word(_table(tomllib.loads(text).get("package")).get("license"))
+
+
+def _of_description(text: str) -> str | None:
+    found = re.search(r"^License:[ \t]*(.{1,200})$", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+_METADATA: Mapping[str, Reader] = {
+    "pyproject.toml": _of_pyproject,
+    "setup.cfg": _of_setup,
+    "package.json": _of_package,
+    "Cargo.toml": _of_cargo,
+    "DESCRIPTION": _of_description,
+}
+
+
+def _classifier(rows: object) -> str | None:
+    """What a classifier of a Python package calls it: `License :: OSI Approved :: MIT License`."""
+    words = [row.rpartition("::")[2].strip() for row in _list(rows) if isinstance(row, str) and "License ::" in row]
+    return next((re.sub(r" \((?:GPL|LGPL|AGPL|MPL)[^)]*\)$", "", word) for word in words), None)
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _is_text(name: str) -> bool:
+    stem = re.split(r"[._-]", name, maxsplit=1)[0]
+    ending = re.search(r"\.[a-z]+$", name.lower())
+    return bool(_TEXT.fullmatch(stem)) and (ending is None or ending[0] in _PLAIN_ENDINGS or len(ending[0]) > 5)
+
+
+def _is_licence_text(path: str) -> bool:
+    return may_name_a_licence(path) and path not in _METADATA
+
+
+def _nearest_first(path: str) -> tuple[int, int, str]:
+    """The top folder first; LICENSE before COPYING before COPYRIGHT, and the shortest name of a kind."""
+    name = path.rpartition("/")[2].lower()
+    kind = next((rank for rank, start in enumerate(("licen", "unlicen", "copying")) if name.startswith(start)), 3)
+    return path.count("/") * 10 + kind, len(name), path

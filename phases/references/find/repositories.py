@@ -1,0 +1,198 @@
+"""The repositories that a paper links: where each is mentioned, what it is to the paper, how much it would help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from phases.references.find.addresses import MOST, written
+from phases.references.find.beside import Carried, Cited, carried_by
+from phases.references.find.links import page_of_another_kind, repository_of, same
+from phases.references.find.own import Linked, own_reason
+from phases.references.find.phrases import builds_on
+from phases.references.find.places import Places, is_list
+from phases.references.find.ranking import Rank
+from phases.references.find.wording import cut, letters
+from phases.references.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
+
+_BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
+"""What a role is worth by itself; what the paper does with the repository is added."""
+_MOST_MENTIONS = 50
+_NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
+
+
+@dataclass
+class Repository:
+    """What is gathered about one repository while the paper is read."""
+
+    url: str
+    references: list[str] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
+    own: str | None = None
+    candidate: Candidate | None = None
+    files: bool = False
+    """Whether an address leads to its files, and not to a discussion alone."""
+
+
+def repositories_of(
+    entries: Sequence[Entry],
+    citations: Mapping[str, Sequence[Mention]],
+    places: Places,
+    outline: Mapping[str, Any],
+) -> dict[str, Repository]:
+    """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
+    found: dict[str, Repository] = {}
+    cited, beside = Cited(citations), []
+    for url, start in written(places, outline):
+        anchor = _add_written(found, url, start, places, outline)
+        repository, name = found.get(same(repository_of(url) or "")), cited.before(anchor, places) if anchor else None
+        if repository and name:
+            beside.append((repository, name))
+    for repository, name in beside:
+        if not repository.own and name not in repository.references:  # our code, based on theirs [1], is at …
+            repository.references.append(name)
+    spelled = {letters(key): key for key in found}
+    for row in outline.get("links", ())[:MOST]:
+        _add_annotation(found, row, outline, spelled)
+    for entry in entries:
+        for url in entry.repositories:
+            _add_reference(found, url, entry, places)
+    return found
+
+
+def add_candidates(found: dict[str, Repository], candidates: Sequence[Candidate]) -> None:
+    """Adds what lookups said."""
+    for candidate in candidates:
+        _add_candidate(found, candidate)
+
+
+def row_of(
+    repository: Repository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
+) -> dict[str, Any]:
+    """The row of reference.txt."""
+    role, reason = _role(repository, ranks)
+    best = max((ranks[name].score for name in repository.references if name in ranks), default=0.0)
+    in_method = any(mention.section in methods for mention in repository.mentions)
+    score = _BASE[role] + (0.1 if role == OWN else 0.3 * best) + 0.05 * in_method
+    if role == FOUND and repository.candidate:
+        score = 0.6 * repository.candidate.confidence * (0.4 + 0.6 * best)
+    if role == MENTIONED and not repository.files:
+        score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
+    left_out = role == OWN and not allow_own_code
+    why = (
+        f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)"
+        if left_out
+        else reason
+    )
+    return {
+        "url": repository.url,
+        "role": role,
+        "fetch": not left_out and repository.files,
+        "references": list(repository.references),
+        "mentions": [mention._asdict() for mention in repository.mentions[:_MOST_MENTIONS]],
+        "score": round(min(1.0, max(0.0, score)), 3),
+        "why": why,
+    }
+
+
+def _role(repository: Repository, ranks: Mapping[str, Rank]) -> tuple[str, str]:
+    if repository.own:
+        return OWN, repository.own
+    quotes = [mention.quote for mention in repository.mentions if mention.where in ("text", "footnote", "annotation")]
+    quotes += [builds for name in repository.references if name in ranks and (builds := ranks[name].builds)]
+    if quote := next((quote for quote in quotes if builds_on(quote)), None):
+        return BASIS, f'the paper builds on it: "{cut(quote, 160)}"'
+    if any(mention.where == "reference" for mention in repository.mentions):
+        cited = next((ranks[name].why for name in repository.references if name in ranks), "")
+        return CITED, f"linked in a reference{f' ({cut(cited, 160)})' if cited else ''}"
+    if repository.candidate and not repository.mentions[1:]:
+        return FOUND, f"{repository.candidate.service}: {cut(repository.candidate.why, 200)}"
+    mention = repository.mentions[0]
+    quote = f': "{cut(mention.quote, 160)}"' if mention.quote else ""
+    return MENTIONED, f"linked in the paper ({mention.where}, page {mention.page}){quote}"
+
+
+def _add_written(found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]) -> int:
+    """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
+    repository = _of(found, url)
+    if repository is None:
+        return 0
+    mark = places.footnote(start)
+    where = "reference" if places.in_list(start) else "footnote" if mark else "text"
+    mention, carried = places.mention(where, start, start + 1), Carried()
+    sentence, before, after = mention.quote, places.before(start), ""
+    if where == "footnote" and mark:
+        note = places.text.rfind("\n", 0, start) + 1
+        before = _NOTE.sub("", " ".join(places.text[max(note, start - 300) : start].split()))
+        carried = carried_by(places, mark, start)
+        if carried.sentence:
+            mention = mention._replace(quote=cut(f"{carried.sentence} {before}".strip()))
+        sentence = f"{before} {url}"
+        if carried.sentence and not before.strip(" :,.("):
+            sentence, before = f"{carried.sentence} {url}", places.before(carried.start)
+    else:
+        after = _without_address(places.after(start + 1))
+    repository.mentions.append(mention)
+    early = places.is_early(carried.start or start)
+    if where != "reference" and not page_of_another_kind(url):
+        linked = Linked(repository.url, mention.page, sentence, before, early=early, after=after)
+        repository.own = repository.own or own_reason(linked, outline)
+    repository.files = repository.files or not page_of_another_kind(url)
+    return {"text": start, "footnote": carried.start, "reference": 0}[where]
+
+
+def _without_address(text: str) -> str:
+    return re.sub(r"^[!-~]+", "", text).strip()
+
+
+def _add_annotation(
+    found: dict[str, Repository], row: Mapping[str, Any], outline: Mapping[str, Any], spelled: Mapping[str, str]
+) -> None:
+    url = repository_of(row["url"])
+    if url is None or (same(url) in found and any(one.page == row["page"] for one in found[same(url)].mentions)):
+        return
+    if spelled.get(letters(url), same(url)) != same(url):
+        return  # the text spells the same address with other signs
+    repository = _of(found, row["url"])
+    if repository is None:
+        return
+    words = cut(row["text"])
+    repository.mentions.append(Mention("annotation", None, row["page"], 0, words))
+    linked = Linked(repository.url, row["page"], words, words.partition("http")[0], early=row["page"] == 1)
+    if not page_of_another_kind(row["url"]):
+        repository.own = repository.own or own_reason(linked, outline)
+    repository.files = repository.files or not page_of_another_kind(row["url"])
+
+
+def _add_reference(found: dict[str, Repository], url: str, entry: Entry, places: Places) -> None:
+    repository = _of(found, url)
+    if repository is None:
+        return
+    repository.files = True
+    if entry.id not in repository.references:
+        repository.references.append(entry.id)
+    if not any(mention.where == "reference" for mention in repository.mentions):
+        section = next((row for row in places.sections if is_list(row)), None)
+        page = section["page"] if section else 0
+        repository.mentions.append(Mention("reference", section["id"] if section else None, page, 0, cut(entry.raw)))
+
+
+def _add_candidate(found: dict[str, Repository], candidate: Candidate) -> None:
+    repository = _of(found, candidate.url)
+    if repository is None:
+        return
+    repository.files = True
+    if candidate.reference not in repository.references:
+        repository.references.append(candidate.reference)
+    if repository.candidate is None or repository.candidate.confidence < candidate.confidence:
+        repository.candidate = candidate
+    repository.mentions.append(Mention(candidate.service, None, 0, 0, cut(candidate.why)))
+
+
+def _of(found: dict[str, Repository], url: str) -> Repository | None:
+    canonical = repository_of(url)
+    if canonical is None or (same(canonical) not in found and len(found) >= MOST):
+        return None
+    return found.setdefault(same(canonical), Repository(canonical))

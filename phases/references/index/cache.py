@@ -1,0 +1,239 @@
+"""The search structures on the disk: an SQLite file that may be deleted at any time and is made anew.
+
+Each file of a repository has a row, with what was parsed from its content and the pieces that a search finds. A file is
+replaced as a whole within a transaction, so a kill leaves each file as it was or as it is, and the digest in its row says which.
+What is damaged is thrown away: nothing stands here that cannot be had again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from phases.references.index.asking import Statements
+from phases.references.index.packing import (
+    CHUNK,
+    Chunk,
+    Unusable,
+    chunks_of,
+    packed,
+    parsed_json,
+    unpacked,
+    unpacked_chunk,
+)
+from phases.references.parse.parsed import VERSION, Parsed, Piece
+from phases.references.parse.terms import folded, words_of
+
+STAMP = VERSION * 1000 + 2
+"""Of the tables and of what stands in them; the last three digits are for the tables."""
+TABLES = """
+CREATE TABLE repositories (name TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, repository TEXT NOT NULL, path TEXT NOT NULL, sha256 TEXT NOT NULL, language TEXT NOT NULL,
+    made_by TEXT NOT NULL, parsed BLOB NOT NULL, UNIQUE (repository, path)
+);
+CREATE INDEX by_content ON files (sha256, language);
+CREATE TABLE symbols (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, parent TEXT NOT NULL,
+    kind TEXT NOT NULL, line INTEGER NOT NULL, end INTEGER NOT NULL, signature TEXT NOT NULL,
+    file INTEGER AS (id >> 20) VIRTUAL);
+CREATE INDEX by_name ON symbols (folded);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX of_file ON texts (file);
+CREATE TABLE totals (pieces INTEGER NOT NULL);
+INSERT INTO totals VALUES (0);
+CREATE VIRTUAL TABLE words USING fts5 (names, doc, body, path, content='', tokenize='ascii');
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+CREATE VIRTUAL TABLE counts USING fts5vocab (words, row);
+"""
+"""The words of pieces stand packed in `texts`, some pieces of a file to a row, and are indexed without a second copy: piece 5 of
+row 7 has the number 7 * CHUNK + 5 in `words`. They are letters and digits already, so the plainest tokeniser serves. Words are
+gathered in so much memory before they are written: many small writes are many merges."""
+_MOST_SYMBOLS = 1 << 20
+"""Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
+_REMEMBERED = 64
+
+
+class Row(NamedTuple):
+    """One file of a repository, as the cache knows it."""
+
+    path: str
+    sha256: str
+    language: str
+
+
+class Cache:
+    """An open cache, for one writer at a time; others wait."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = Statements(connection)
+        self._chunks: dict[int, Chunk] = {}
+        """Some that were unpacked last; several hits are often of one."""
+        self._more = 0
+        """Pieces that came in this transaction, less those that went."""
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction: all or nothing."""
+        self._db.run("BEGIN IMMEDIATE")
+        self._more = 0
+        try:
+            self.count_of_pieces()  # a total that is no number would become one by adding to it
+            yield
+            # Once and at the end: an UPDATE sets a savepoint, and at each of those FTS5 writes out what it has gathered.
+            self._db.run("UPDATE totals SET pieces = pieces + ?", (self._more,))
+            self._db.run("COMMIT")
+        finally:
+            if self._db.in_transaction:  # something ended it in the middle
+                self._db.run("ROLLBACK")
+
+    def summary(self, repository: str) -> Any:
+        """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
+        row = self._db.first("SELECT row FROM repositories WHERE name = ?", (repository,))
+        return parsed_json(row[0]) if row else None
+
+    def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
+        """None: it is no longer whole."""
+        with self.writing():
+            self._db.run("DELETE FROM repositories WHERE name = ?", (repository,))
+            if row is not None:
+                self._db.run("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
+
+    def files(self, repository: str) -> dict[str, tuple[str, str, str]]:
+        """path: (sha256, language, made_by) of every file that is there."""
+        query = "SELECT path, sha256, language, made_by FROM files WHERE repository = ?"
+        return {path: (digest, language, made) for path, digest, language, made in self._db.rows(query, (repository,))}
+
+    def parsed(self, repository: str, path: str) -> Parsed | None:
+        """Symbols, imports, lines and fault of a file that is there, without its pieces."""
+        query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
+        row = self._db.first(query, (repository, path))
+        return unpacked(row[0]) if row else None
+
+    def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
+        """The same content, wherever it stands, with its pieces."""
+        query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
+        row = self._db.first(query, (sha256, language, made_by))
+        if not row:
+            return None
+        chunks = self._db.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
+        pieces = tuple(piece for (data,) in chunks for piece in unpacked_chunk(data).pieces)
+        return unpacked(row[1])._replace(pieces=pieces)
+
+    def replace(self, repository: str, row: Row, made_by: str, parsed: Parsed) -> None:
+        """Puts a file in the place of what stood at its path. Within writing()."""
+        self.remove(repository, (row.path,))
+        values = (repository, row.path, row.sha256, row.language, made_by, packed(parsed))
+        insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
+        number = self._db.run(insert, values)
+        first = number * _MOST_SYMBOLS
+        self._db.many(
+            "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (at, one.name, folded(one.name), one.parent, one.kind, one.line, one.end, one.signature)
+                for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
+            ),
+        )
+        self._add_pieces(number, " ".join(words_of(row.path)), parsed.pieces)
+
+    def _add_pieces(self, file: int, path: str, pieces: tuple[Piece, ...]) -> None:
+        rows: list[tuple[object, ...]] = []
+        for data, chunk in chunks_of(path, pieces):
+            number = self._db.run("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data))
+            rows += [(number * CHUNK + at, *piece[4:], path) for at, piece in enumerate(chunk)]
+        self._db.many("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
+        self._more += len(rows)
+
+    def remove(self, repository: str, paths: Iterable[str]) -> None:
+        """Takes files out. Within writing()."""
+        for path in paths:
+            query = "SELECT id FROM files WHERE repository = ? AND path = ?"
+            found = self._db.first(query, (repository, path))
+            if found:
+                self._remove(int(found[0]))
+
+    def _remove(self, file: int) -> None:
+        self._chunks.clear()  # a number may be given again
+        for number, data in self._db.rows("SELECT id, data FROM texts WHERE file = ?", (file,)):
+            chunk = unpacked_chunk(data)
+            rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
+            delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
+            self._db.many(delete, rows)
+            self._more -= len(rows)
+        self._db.run("DELETE FROM texts WHERE file = ?", (file,))
+        first = file * _MOST_SYMBOLS
+        self._db.run("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
+        self._db.run("DELETE FROM files WHERE id = ?", (file,))
+
+    def repositories(self) -> list[str]:
+        """The names of all that have a file here."""
+        return [name for (name,) in self._db.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
+
+    def count_of_pieces(self) -> int:
+        """How many pieces there are, of all repositories."""
+        return int(self._there("SELECT pieces FROM totals")[0])
+
+    def pieces_with(self, word: str) -> int:
+        """How many pieces hold a word."""
+        found = self._db.first("SELECT doc FROM counts WHERE term = ?", (word,))
+        return int(found[0]) if found else 0
+
+    def signature(self, file: int, line: int, kind: str) -> str:
+        """Of the symbol that begins there."""
+        first = file * _MOST_SYMBOLS
+        query = "SELECT signature FROM symbols WHERE id >= ? AND id < ? AND line = ? AND kind = ?"
+        found = self._db.first(query, (first, first + _MOST_SYMBOLS, line, kind))
+        return str(found[0]) if found else ""
+
+    def content(self, file: int) -> tuple[str, str]:
+        """Digest and language of a file."""
+        digest, language = self._there("SELECT sha256, language FROM files WHERE id = ?", file)
+        return str(digest), str(language)
+
+    def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
+        """Functions and types of this name, spelled as may be: file, parent, name and line."""
+        return self._db.rows(
+            "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
+            " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
+            " ORDER BY s.parent != '', f.path, s.line LIMIT 50",
+            (folded, repository),
+        )
+
+    def place(self, file: int) -> tuple[str, str]:
+        """Path and language of a file."""
+        path, language = self._there("SELECT path, language FROM files WHERE id = ?", file)
+        return str(path), str(language)
+
+    def piece(self, number: int) -> Piece:
+        """A piece, with its words."""
+        try:
+            return self._chunk(number).pieces[number % CHUNK]
+        except IndexError as error:
+            raise Unusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
+
+    def words_in(self, piece: int) -> set[str]:
+        """All words of a piece and of its path."""
+        found = self.piece(piece)
+        return {word for column in (*found[4:], self._chunk(piece).path) for word in column.split()}
+
+    def _chunk(self, piece: int) -> Chunk:
+        number = piece // CHUNK
+        if number not in self._chunks:
+            if len(self._chunks) >= _REMEMBERED:
+                self._chunks.clear()
+            (data,) = self._there("SELECT data FROM texts WHERE id = ?", number)
+            self._chunks[number] = unpacked_chunk(data)
+        return self._chunks[number]
+
+    def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query of ours finds; asking.py says what each of its columns must be."""
+        return self._db.rows(query, tuple(values))
+
+    def _there(self, query: str, *values: object) -> tuple[Any, ...]:
+        """A row that must be there, for another one names it."""
+        found = self._db.first(query, values)
+        if found is None:
+            raise Unusable("a row of the cache is damaged: it names another one, and that is not there")
+        return found

@@ -1,0 +1,175 @@
+"""indexes/<repository>.json: written row by row from the cache, and read back a row at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from phases.references.index.packing import Unusable
+from phases.references.index.resolving import Resolver
+from phases.references.index.sources import Source
+from phases.references.parse.parsed import Import, Parsed, Symbol
+from pipeline.base.errors import FormatError
+from pipeline.base.files import failure, replace_file, sync_folder, temporary_name
+from pipeline.base.formats import dump_json_line
+
+CheckRow = Callable[[dict[str, Any]], str | None]
+_LARGEST_ROW = 64 * 1024 * 1024
+_HEAD_LINES = 5
+
+
+@dataclass
+class Summary:
+    """What a document holds, counted, and what it is known by."""
+
+    files: int = 0
+    symbols: int = 0
+    languages: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    faults: int = 0
+    sha256: str = ""
+    bytes: int = 0
+
+    def as_row(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def count(self, row: dict[str, Any]) -> None:
+        """Adds one row of `files`."""
+        self.files += 1
+        self.symbols += len(row.get("symbols", ()))
+        self.languages[row["language"]] = self.languages.get(row["language"], 0) + 1
+        self.faults += "fault" in row
+
+    def count_out(self, row: dict[str, Any]) -> None:
+        """Adds one row of `left_out`, by the words before a colon."""
+        why = row["why"].partition(":")[0]
+        self.left_out[why] = self.left_out.get(why, 0) + 1
+
+
+def summary_of(row: Any) -> Summary:
+    """What as_row() gave, read back. Raises Unusable where it is not that."""
+    try:
+        summary = Summary(**row)
+    except TypeError as error:
+        raise Unusable(f"the cache holds no summary where one should be: {error}") from error
+    counted = (*summary.languages.items(), *summary.left_out.items()) if _are_counts(summary) else ((0, 0),)
+    numbers = (summary.files, summary.symbols, summary.faults, summary.bytes, *(number for _, number in counted))
+    words = (summary.sha256, *(word for word, _ in counted))
+    if not all(type(number) is int for number in numbers) or not all(isinstance(word, str) for word in words):
+        raise Unusable("the cache holds a summary with damaged values")
+    return summary
+
+
+def _are_counts(summary: Summary) -> bool:
+    return isinstance(summary.languages, dict) and isinstance(summary.left_out, dict)
+
+
+def document_path(into: str, name: str) -> str:
+    """Where the index of a repository is kept."""
+    return os.path.join(into, name + ".json")
+
+
+def row_of(source: Source, parsed: Parsed, resolver: Resolver) -> dict[str, Any]:
+    """A row of `files`; what is empty is left out of it."""
+    row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
+    row |= {"sha256": source.sha256, "lines": parsed.lines}
+    if parsed.symbols:
+        row["symbols"] = [_symbol_row(symbol) for symbol in parsed.symbols]
+    if parsed.imports:
+        row["imports"] = [_import_row(source, taken, resolver) for taken in parsed.imports]
+    if parsed.fault:
+        row["fault"] = parsed.fault
+    return row
+
+
+class Writer:
+    """A document while it is written: beside its name until finish()."""
+
+    def __init__(self, into: str, head: tuple[str, str, str], check_row: CheckRow) -> None:
+        """`head`: name of the repository, digest of its manifest, and what it is made by."""
+        self._path, self._check = document_path(into, head[0]), check_row
+        self._summary, self._digest = Summary(), hashlib.sha256()
+        self._left_out: list[dict[str, str]] = []
+        self._beside = temporary_name(f"{self._path}.{os.getpid()}")  # another process may write the same document
+        _forget(self._beside)
+        try:
+            self._file = open(self._beside, "xb")  # noqa: SIM115 - finish() and abandon() close it
+        except OSError as error:
+            raise failure("write", self._beside, error) from error
+        names = ("name", "manifest_sha256", "made_by")
+        fields = (b'  "%s": %s' % (key.encode(), dump_json_line(value)) for key, value in zip(names, head, strict=True))
+        self._put(b'{\n  "version": 1,\n' + b",\n".join(fields) + b',\n  "files": [')
+
+    def add(self, row: dict[str, Any]) -> None:
+        """One row of `files`; one that breaks the schema is left out and counted."""
+        fault = self._check(row)
+        try:
+            line = dump_json_line(row)
+        except FormatError as error:
+            fault = str(error)
+        if fault:
+            self.leave_out(str(row["path"]).encode("utf-8", "replace").decode(), f"not valid: {fault}"[:300])
+            return
+        self._put((b",\n    " if self._summary.files else b"\n    ") + line)
+        self._summary.count(row)
+
+    def leave_out(self, path: str, why: str) -> None:
+        """One row of `left_out`."""
+        self._left_out.append({"path": path, "why": why})
+        self._summary.count_out(self._left_out[-1])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Takes back what was not finished."""
+        self._file.close()
+        _forget(self._beside)
+
+    def finish(self) -> Summary:
+        """Puts the document in its place, durably."""
+        rows = b",".join(b"\n    " + dump_json_line(row) for row in self._left_out)
+        self._put((b"\n  " if self._summary.files else b"") + b'],\n  "left_out": [' + rows)
+        self._put((b"\n  " if rows else b"") + b"]\n}\n")
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._summary.bytes = self._file.tell()
+            self._file.close()
+            replace_file(self._beside, self._path)
+            sync_folder(os.path.dirname(self._path))
+        except OSError as error:
+            raise failure("write", self._path, error) from error
+        self._summary.sha256 = self._digest.hexdigest()
+        return self._summary
+
+    def _put(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise failure("write", self._path, error) from error
+        self._digest.update(data)
+
+
+def _symbol_row(symbol: Symbol) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": symbol.name, "kind": symbol.kind, "line": symbol.line, "end": symbol.end}
+    return row | {key: value for key in ("parent", "signature", "doc") if (value := getattr(symbol, key))}
+
+
+def _import_row(source: Source, taken: Import, resolver: Resolver) -> dict[str, Any]:
+    row: dict[str, Any] = {"module": taken.module, "line": taken.line}
+    if taken.names:
+        row["names"] = list(taken.names)
+    resolved = resolver.resolve(source.language, source.path, taken)
+    return row | {"resolved": resolved} if resolved else row
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # not there, or not ours to remove: the write that follows says so

@@ -1,0 +1,98 @@
+"""The files of a fetched repository, read back as they were fetched or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from phases.references.parse.languages import language_of
+from phases.references.parse.sifting import left_out
+from pipeline.base.errors import PhaseError, StorageError
+from pipeline.base.files import read_bytes, sha256
+from pipeline.base.formats import parse_json
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a file; what is larger is not read at all."""
+CHANGED = "changed since it was fetched"
+_HEAD = 8192
+_GO_MODULE = re.compile(rb"^module[ \t]+(\S{1,300})", re.MULTILINE)
+
+
+class Source(NamedTuple):
+    """One file of a manifest, and why it is left out or else its language."""
+
+    path: str
+    bytes: int
+    sha256: str
+    language: str
+    why: str
+    """Why it is not indexed; empty where it is."""
+
+
+class Folder:
+    """A repository in code_base, read without following a link."""
+
+    def __init__(self, code_base: str, name: str) -> None:
+        self.name = name
+        self._root = os.path.join(os.path.realpath(code_base), name)
+        self._manifest = os.path.join(code_base, name + ".json")
+        self._safe: dict[str, bool] = {"": not os.path.islink(self._root)}
+
+    def manifest(self) -> tuple[bytes, dict[str, Any]]:
+        """code_base/<name>.json, as bytes and parsed."""
+        data = read_bytes(self._manifest)
+        manifest = parse_json(data)
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), list):
+            raise PhaseError(f"{self._manifest} lists no files (written by phase 07); fetch the repository again")
+        return data, manifest
+
+    def read(self, path: str, digest: str) -> bytes | None:
+        """The bytes of a file, if they are still those of the manifest."""
+        if not self._is_inside(os.path.dirname(path)) or os.path.basename(path) in ("", ".", ".."):
+            return None
+        try:
+            data = read_bytes(os.path.join(self._root, path), limit=LARGEST)
+        except StorageError:
+            return None
+        return data if sha256(data) == digest else None
+
+    def source(self, row: Mapping[str, Any]) -> Source:
+        """What a row of the manifest is, after a look at its file."""
+        path, size, digest = str(row["path"]), int(row["bytes"]), str(row["sha256"])
+        why = "huge" if size > LARGEST else left_out(path, size, b"")
+        if why:
+            return Source(path, size, digest, "", why)
+        data = self.read(path, digest)
+        if data is None:
+            return Source(path, size, digest, "", CHANGED)
+        head = data[:_HEAD]
+        language = language_of(path, head)
+        why = left_out(path, size, head) or ("" if language else "not text")
+        return Source(path, size, digest, language or "", why)
+
+    def go_modules(self, sources: Iterable[Source]) -> dict[str, str]:
+        """The module that each go.mod declares, by its folder."""
+        found: dict[str, str] = {}
+        for one in sources:
+            if os.path.basename(one.path) == "go.mod" and len(found) < 50:
+                declared = _GO_MODULE.search(self.read(one.path, one.sha256) or b"")
+                if declared:
+                    found[os.path.dirname(one.path)] = declared[1].decode("utf-8", "replace").strip('"')
+        return found
+
+    def _is_inside(self, folder: str) -> bool:
+        """Whether a folder is the repository's own, with no link on the way to it."""
+        if folder not in self._safe:
+            parent, name = os.path.split(folder)
+            place = os.path.join(self._root, folder)
+            plain = name not in ("", ".", "..") and "\0" not in name and not folder.startswith("/")
+            self._safe[folder] = plain and self._is_inside(parent) and not os.path.islink(place)
+        return self._safe[folder]
+
+
+def unfit_name(names: Iterable[str]) -> str | None:
+    """The first name that cannot stand for a repository in paths and documents."""
+    fits = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,199}")
+    return next((name for name in names if not fits.fullmatch(name) or name == "index"), None)

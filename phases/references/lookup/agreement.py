@@ -1,0 +1,138 @@
+"""How well a record of a service agrees with a reference: title words, authors, year, as one figure with its reasons.
+
+The title decides, the rest confirms: confidence = title^3 x (0.60 + 0.25 x authors + 0.15 x year), each part from 0 to 1: the
+same authors write papers whose titles differ in a word or two. What one of the two does not say counts half. Authors of whom
+none agrees halve it: many papers share a title.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from phases.references.values import Entry
+
+_AUTHORS, _YEAR = 0.25, 0.15
+_UNKNOWN = 0.5
+_SHARPNESS = 3
+_MOST_AUTHORS = 20
+_FEW_WORDS, _MOST_OF_FEW = 3, 0.5
+"""A title of less than three words is the title of much else, too: alone it is not enough."""
+_NOT_ANOTHER = 0.3
+"""Where the number is the same, and the titles agree less than this, the number was read wrongly."""
+_YEARS_APART = (1.0, 0.8, 0.4)
+"""A preprint and its print are a year apart, now and then two."""
+_EMPTY = frozenset(
+    {"a", "an", "the", "of", "for", "and", "in", "on", "to", "with", "by", "from", "at", "is", "are", "as", "via"}
+)
+_NOBODY = frozenset({"al", "et", "others"})
+
+
+class Record(NamedTuple):
+    """What a service says of one paper."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    doi: str = ""
+    arxiv: str = ""
+
+
+class Agreement(NamedTuple):
+    """How sure it is that two are the same, from 0 to 1, and why."""
+
+    confidence: float
+    why: str
+
+
+def agreement(entry: Entry, record: Record) -> Agreement:
+    """How well they agree."""
+    same = _same_number(entry, record)
+    title = title_agreement(entry.title or "", record.title)
+    if same and (not entry.title or not record.title or title >= _NOT_ANOTHER):
+        title = 1.0
+    authors = author_agreement(entry.authors, record.authors)
+    confidence = title**_SHARPNESS * weight(authors, year_agreement(entry.year, record.year))
+    if authors == 0.0 and not (same and entry.title and record.title):
+        confidence *= 0.5
+    if len(words_of(entry.title or "")) < _FEW_WORDS and not same and not authors:
+        confidence = min(confidence, _MOST_OF_FEW)
+    return Agreement(round(confidence, 3), _why(title, authors, record.year, same))
+
+
+def weight(authors: float | None, year: float | None) -> float:
+    """What authors and year make of a title that agrees; None: not known."""
+    known = [_UNKNOWN if part is None else part for part in (authors, year)]
+    return (1 - _AUTHORS - _YEAR) + _AUTHORS * known[0] + _YEAR * known[1]
+
+
+def title_agreement(one: str, other: str) -> float:
+    """The share of words that both have; 1.0 where only blanks, hyphens and signs differ."""
+    if squeezed(one) and squeezed(one) == squeezed(other):
+        return 1.0
+    mine, theirs = words_of(one), words_of(other)
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
+
+
+def author_agreement(mine: Iterable[str], theirs: Iterable[str]) -> float | None:
+    """The share of authors that both name; None where one of them names none. A reference may end in et al."""
+    ours = [name for name in list(mine)[:_MOST_AUTHORS] if family_name(name)]
+    others = [name for name in list(theirs)[:_MOST_AUTHORS] if family_name(name)]
+    if not ours or not others:
+        return None
+    return sum(any(_same_person(one, other) for other in others) for one in ours) / len(ours)
+
+
+def year_agreement(one: int | None, other: int | None) -> float | None:
+    """1.0 for the same year, less for one or two years apart; None where one is not known."""
+    if one is None or other is None:
+        return None
+    apart = abs(one - other)
+    return _YEARS_APART[apart] if apart < len(_YEARS_APART) else 0.0
+
+
+def words_of(text: str) -> set[str]:
+    """The words that say something, without accents and case."""
+    words = _folded(text)
+    return {word for word in words if word not in _EMPTY} or set(words)
+
+
+def search_words(text: str, most: int) -> str:
+    """A title as a question: its words in their order, as many as fit."""
+    words = _folded(text)
+    while words and len(" ".join(words)) > most:
+        words.pop()
+    return " ".join(words)
+
+
+def squeezed(text: str) -> str:
+    """Letters and digits alone."""
+    return "".join(_folded(text))
+
+
+def family_name(author: str) -> str:
+    """The family name of an author as references and services spell them; empty where there is none."""
+    words = _folded(author.partition(",")[0] if "," in author else author)
+    return "" if not words or set(words) & _NOBODY or len(words[-1]) < 2 else words[-1]
+
+
+def _same_person(one: str, other: str) -> bool:
+    return family_name(one) in _folded(other) and family_name(other) in _folded(one)
+
+
+def _same_number(entry: Entry, record: Record) -> bool:
+    doi, arxiv = (entry.doi or "").lower(), (entry.arxiv or "").lower()
+    return bool((doi and doi == record.doi.lower()) or (arxiv and arxiv == record.arxiv.lower()))
+
+
+def _folded(text: str) -> list[str]:
+    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text[:2000]) if not unicodedata.combining(letter))
+    return re.findall(r"[^\W_]+", bare.casefold())
+
+
+def _why(title: float, authors: float | None, year: int | None, same: bool) -> str:
+    said = ["the same number" if same else f"{title:.0%} of the title"]
+    said.append("authors not known" if authors is None else f"{authors:.0%} of the authors")
+    return ", ".join([*said, f"year {year}" if year else "year not known"])

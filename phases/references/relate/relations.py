@@ -1,0 +1,237 @@
+"""How the fetched code helps a plan: which files are near to which planned file, how near, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from phases.references.index.cache import Cache
+from phases.references.relate.given import as_the_paper_names_it, is_given
+from phases.references.relate.nearness import Near, requirements_near
+from phases.references.relate.planned import Planned, is_test_path, is_utility, planned_files, words_of_path
+from phases.references.search.ranking import Found, ranked, rarity_of
+from phases.references.search.searching import beside, with_readable
+
+MOST_OF_ONE, MOST = 3, 8
+"""Files of one repository, and of all, that a planned file is given."""
+LEAST = 0.2
+NAMES, PATH, TERMS = 0.45, 0.15, 0.40
+"""What counts, of 1: names of the interface that the file defines, words of its path, rare words of the purpose that it has."""
+LEAN = 0.3
+"""How much of the whole depends on whether the paper leans on the repository."""
+_STRONG_TERMS = 0.6
+"""The share of the rare words, by rarity, that one piece of code has where it is about the very thing."""
+_LEANS = {"own": 1.0, "basis": 1.0, "cited": 0.6, "found": 0.4, "mentioned": 0.3}
+_LEAN_WORDS = {
+    "own": "it is the paper's own code",
+    "basis": "the paper says that it builds on the repository",
+    "cited": "the paper cites the repository's reference",
+}
+_GIVEN = "you gave the repository as one to work from"
+_LOOKED_AT = 40
+_BESIDE = 0.5
+"""What a word of a requirement counts beside one of the planned file's own."""
+_FEW_WORDS = 8
+"""Where fewer words are looked for, having them says less."""
+_SHOWN = 5
+
+
+class _Features(NamedTuple):
+    """What makes a file near to a planned one; each is from 0 to 1."""
+
+    names: float
+    path: float
+    terms: float
+    lean: float
+    defined: tuple[str, ...]
+    """Names of the interface that the file defines, as the plan spells them."""
+    path_words: tuple[str, ...]
+    shared: tuple[str, ...]
+    asked: int
+    """How many rare words were looked for."""
+
+
+class _Defined(NamedTuple):
+    """A definition of a name of the interface. `rare`: 1 where the repository has one alone, less where it has many."""
+
+    name: str
+    symbol: str
+    line: int
+    rare: float
+
+
+class _Best(NamedTuple):
+    """The place in a file that says most."""
+
+    path: str
+    symbol: str
+    line: int
+    language: str
+
+
+def relate(
+    into: str,
+    plan: Mapping[str, Any],
+    repositories: Sequence[Mapping[str, Any]],
+    references: Mapping[str, Any],
+    *,
+    sections: Mapping[str, Sequence[str]] | None = None,
+    code_base: str | None = None,
+) -> tuple[list[dict[str, Any]], dict[str, Near]]:
+    """The relations of index.json, and for each repository by name the requirements that stand beside a citation of it.
+
+    `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
+    """
+    repositories = [as_the_paper_names_it(row, references) for row in repositories]
+    near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
+    planned = planned_files(plan)
+    fetched = code_base if code_base is not None else beside(into)
+    if not planned or not repositories:
+        return [], near
+
+    def all_related(cache: Cache) -> list[dict[str, Any]]:
+        return [row for one in planned for row in _related(cache, one, repositories, references)]
+
+    return with_readable(into, fetched, all_related), near
+
+
+def _related(
+    cache: Cache, planned: Planned, repositories: Sequence[Mapping[str, Any]], references: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    telling = rarity_of(cache, planned.query)
+    rarity = {
+        word: worth if word in planned.focus else worth * _BESIDE
+        for word, worth in telling.items()
+        if word in planned.said  # `learning_rate` is two words, not a third one beside them
+    }
+    for repository in repositories:
+        lean = _lean(repository, references)
+        found = (
+            _row(planned, repository, best, features)
+            for best, features in _candidates(cache, planned, rarity, str(repository["name"]), lean)
+        )
+        rows += sorted((row for row in found if row["confidence"] >= LEAST), key=_order)[:MOST_OF_ONE]
+    return sorted(rows, key=_order)[:MOST]
+
+
+def _order(row: Mapping[str, Any]) -> tuple[float, str, str]:
+    return -row["confidence"], row["repository"], row["reference"]
+
+
+def _lean(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
+    """By what the repository is to the paper, and by the score that the references gave it."""
+    scores = [float(row["score"]) for row in references["repositories"] if row["url"] in repository["urls"]]
+    said = _LEANS.get(repository["role"], 0.3)
+    return (said + max(scores)) / 2 if scores else said
+
+
+def _candidates(
+    cache: Cache, planned: Planned, rarity: Mapping[str, float], repository: str, lean: float
+) -> Iterator[tuple[_Best, _Features]]:
+    """Every file that defines a name of the interface, or is among the best for the words, with its features."""
+    defined = _definitions(cache, planned, repository)
+    pieces: dict[int, list[Found]] = {}
+    for found in ranked(cache, planned.query, repository, _LOOKED_AT):
+        pieces.setdefault(found.file, []).append(found)
+    for file in dict.fromkeys((*defined, *pieces)):
+        path, language = cache.place(file)
+        if is_test_path(path) and not planned.is_test:
+            continue
+        shared, best = _best_piece(cache, pieces.get(file, ()), rarity)
+        words = sorted(planned.path_words & words_of_path(path))
+        names = {one.name: planned.names[one.name] * one.rare for one in defined.get(file, ())}
+        terms = (
+            sum(rarity[word] for word in shared) / (sum(rarity.values()) or 1.0) * min(1.0, len(rarity) / _FEW_WORDS)
+        )
+        features = _Features(
+            names=min(1.0, sum(names.values()) / max(0.5, min(2.0, sum(planned.names.values())))),
+            path=len(words) / max(1, len(planned.path_words | words_of_path(path))),
+            terms=min(1.0, terms / _STRONG_TERMS) if language != "text" else min(0.5, terms),
+            lean=lean,
+            defined=tuple(planned.spelled[name] for name in names),
+            path_words=tuple(planned.said.get(word, word) for word in words),
+            shared=tuple(shared),
+            asked=len(rarity),
+        )
+        symbol, line = _place(defined.get(file, ()), planned, best)
+        yield _Best(path, symbol, line, language), features
+
+
+def _definitions(cache: Cache, planned: Planned, repository: str) -> dict[int, list[_Defined]]:
+    """By file: the names of the interface that it defines."""
+    found: dict[int, list[_Defined]] = {}
+    for name in planned.names:
+        rows = cache.defining(name, repository)
+        for file, parent, spelled, line in rows:
+            here = found.setdefault(file, [])
+            if all(name != other.name for other in here):
+                here.append(
+                    _Defined(name, f"{parent}.{spelled}" if parent else spelled, line, 1 / (1 + math.log2(len(rows))))
+                )
+    return found
+
+
+def _best_piece(cache: Cache, pieces: Sequence[Found], rarity: Mapping[str, float]) -> tuple[list[str], Found | None]:
+    best: tuple[float, list[str], Found | None] = (0.0, [], None)
+    for piece in pieces[:5]:
+        words = cache.words_in(piece.piece)
+        shared = sorted((word for word in rarity if word in words), key=lambda word: (-rarity[word], word))
+        best = max(best, (sum(rarity[word] for word in shared), shared, piece), key=lambda one: one[0])
+    return best[1], best[2]
+
+
+def _place(defined: Sequence[_Defined], planned: Planned, best: Found | None) -> tuple[str, int]:
+    if defined:
+        first = max(defined, key=lambda one: planned.names[one.name] * one.rare)
+        return first.symbol, first.line
+    return (best.name, best.line) if best else ("", 0)
+
+
+def _row(planned: Planned, repository: Mapping[str, Any], best: _Best, features: _Features) -> dict[str, Any]:
+    confidence = _confidence(planned, features)
+    return {
+        "file": planned.path,
+        "repository": repository["name"],
+        "reference": best.path,
+        "symbol": best.symbol,
+        "line": best.line,
+        "kind": _kind(best, features, confidence),
+        "confidence": confidence,
+        "why": _why(planned, repository, features),
+    }
+
+
+def _confidence(planned: Planned, features: _Features) -> float:
+    """A planned file that names no interface is judged by the rest."""
+    names = NAMES if planned.names else 0.0
+    near = (names * features.names + PATH * features.path + TERMS * features.terms) / (names + PATH + TERMS)
+    return round(min(1.0, near * (1 - LEAN + LEAN * features.lean)), 2)
+
+
+def _kind(best: _Best, features: _Features, confidence: float) -> str:
+    same_role = features.path >= 0.5 and features.terms >= 0.7
+    if best.language != "text" and confidence >= 0.4 and (features.names >= 0.5 or same_role):
+        return "direct_match"
+    if is_utility(best.path):
+        return "utility"
+    return (
+        "partial_match"
+        if best.language != "text" and (features.names >= 0.25 or features.terms >= 0.6)
+        else "reference"
+    )
+
+
+def _why(planned: Planned, repository: Mapping[str, Any], features: _Features) -> str:
+    parts = []
+    if features.defined:
+        parts.append(f"defines {', '.join(features.defined[:_SHOWN])}, which the plan's interface names")
+    if features.path_words:
+        parts.append(f"its path says {', '.join(features.path_words[:_SHOWN])} too")
+    if features.shared:
+        few = ", ".join([planned.said[word] for word in features.shared if not word.isdigit()][:_SHOWN])
+        parts.append(f"has {len(features.shared)} of {features.asked} words of what is planned ({few})")
+    lean = _LEAN_WORDS.get(repository["role"], "the paper only mentions the repository")
+    parts.append(_GIVEN if is_given(repository) else lean)
+    return "; ".join(parts)

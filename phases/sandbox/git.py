@@ -1,0 +1,115 @@
+"""Runs git on what strangers made: in a box, with no settings but these, so that nothing of a repository acts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+
+from phases.sandbox.box import BUBBLEWRAP, OFF, Box, Finished, Limits
+from phases.sandbox.installs import NETWORK_FILES
+from phases.sandbox.launch import started
+from phases.sandbox.probing import probe
+
+OLDEST_FOR_THE_NETWORK = (2, 37)
+"""From here on git connects to the address that it is told, and not to what a name means by now."""
+_MEMORY = 3 * 2**30
+_SETTINGS = (
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.symlinks", "false"),
+    ("core.protectHFS", "true"),
+    ("core.protectNTFS", "true"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.bigFileThreshold", "16m"),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("fetch.recurseSubmodules", "false"),
+    ("fetch.writeCommitGraph", "false"),
+    ("gc.auto", "0"),
+    ("http.followRedirects", "false"),
+    ("http.lowSpeedLimit", "1000"),
+    ("http.lowSpeedTime", "30"),
+    ("http.proxy", ""),
+    ("http.sslVerify", "true"),
+    ("init.defaultBranch", "main"),
+    ("maintenance.auto", "false"),
+    ("pack.threads", "2"),
+    ("protocol.allow", "never"),
+    ("protocol.https.allow", "always"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+    ("transfer.bundleURI", "false"),
+    ("transfer.fsckObjects", "false"),  # odd names are left out one by one, by who reads the list
+)
+
+
+def git_box_kind() -> str:
+    """Where git runs here: in bubblewrap, or with the user's own rights (Landlock cannot open the network for git alone)."""
+    return BUBBLEWRAP if probe().kind == BUBBLEWRAP else OFF
+
+
+def run_git(
+    script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
+) -> Finished:
+    """Runs a shell script of git's commands in a folder, the one place that it may fill, with at most so many bytes.
+
+    `network` opens the network, for https alone; what no fetch needs should not ask for it.
+    """
+    if fault := _fault(network=network):
+        return Finished(None, f"not run: {fault}\n")
+    kind = git_box_kind()
+    files = [path for path in NETWORK_FILES if os.path.exists(path)] if network and kind == BUBBLEWRAP else []
+    limits = Limits(memory=_MEMORY, processes=32, disk=most_bytes, file=most_bytes)
+    box = Box(folder, kind, readable=(*files, *readable), limits=limits)
+    return started(box, script, seconds, variables=_variables(), network=network and kind == BUBBLEWRAP)
+
+
+@cache
+def git_version() -> tuple[int, ...]:
+    """The numbers of git's version; none where there is no git."""
+    try:
+        told = subprocess.run(
+            ["git", "version"], cwd="/", env={"PATH": os.defpath, **_variables()}, capture_output=True, text=True,
+            timeout=20, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    found = re.search(r"[0-9]+(?:\.[0-9]+){1,3}", told.stdout)
+    return tuple(int(number) for number in found.group().split(".")) if found else ()
+
+
+def _fault(*, network: bool) -> str | None:
+    version = git_version()
+    if not version:
+        return "git is not installed; apt-get install git"
+    if network and version < OLDEST_FOR_THE_NETWORK:
+        asked, has = (".".join(map(str, numbers)) for numbers in (OLDEST_FOR_THE_NETWORK, version))
+        return f"git {asked} or newer is needed to fetch, and this is {has}; update it, or clone by hand and give the folder"
+    return None
+
+
+def _variables() -> dict[str, str]:
+    """Settings as variables stand over those of any repository, and need no quoting."""
+    found = {
+        "GIT_ALLOW_PROTOCOL": "https",
+        "GIT_ASKPASS": "true",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_CONFIG_COUNT": str(len(_SETTINGS)),
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PROTOCOL_FROM_USER": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C.UTF-8",
+    }
+    for number, (name, value) in enumerate(_SETTINGS):
+        found[f"GIT_CONFIG_KEY_{number}"], found[f"GIT_CONFIG_VALUE_{number}"] = name, value
+    return found

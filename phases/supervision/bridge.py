@@ -1,0 +1,171 @@
+"""The facade: the one thing of the kernel that an agent loop talks to. It holds the state, and does nothing by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from phases.supervision import observer
+from phases.supervision.facts import Action, Call, GateVerdict, Result, Round
+from phases.supervision.gate import GateDecision, skipped_text
+from phases.supervision.gating import context_of, gated, recorded
+from phases.supervision.leading import led
+from phases.supervision.mode import ModeState, submit
+from phases.supervision.outbox import PINS, Outbox
+from phases.supervision.phases import PhaseState, Signal
+from phases.supervision.rounds import begun, closed
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.timeline import Entry, failure
+from phases.supervision.words import FAULTS, GateAction, ModeSignal, TimelineEvent
+from phases.supervision.workspace import DiskFacts
+
+T = TypeVar("T")
+
+
+class SupervisorBridge:
+    """One run under supervision. A round is: begin, then for each call gate and record, then end."""
+
+    def __init__(self, setting: Setting, disk: Callable[[], DiskFacts]) -> None:
+        """`disk` is asked what stands in the workspace, when a takeover begins."""
+        self.setting, self._disk = setting, disk
+        self.state = KernelState()
+        self._actions: list[Action] = []
+        self._out = Outbox()
+        self._context: str | None = None
+        self._lines: list[dict[str, Any]] = []
+        self._seq = 0
+
+    @property
+    def on(self) -> bool:
+        """Whether anything may be said, kept back or written down."""
+        return self.setting.policy.auto_decision
+
+    def begin(self) -> str:
+        """Decides on the mode of the next round, once, and says what the model is told for that round alone."""
+        if self._context is None:
+            self._context = ""
+            out = Outbox()
+            self._step(lambda: begun(self.state, self.setting, out))
+            self._note(out)
+            self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
+        return self._context
+
+    def gate(self, call: Call) -> str:
+        """Why a call must not be executed, as its result; empty where it may. What else there is to say comes with the end."""
+        let = self.state, GateDecision(GateAction.EXECUTE)
+        self.state, decision = self._guarded(lambda: gated(self.state, self.setting, call, self._out), let)
+        self._note(self._out)
+        return "" if decision.action is GateAction.EXECUTE else skipped_text(decision.reason)
+
+    def record(self, call: Call, result: Result) -> None:
+        """Takes in what came of a call, also of one that was kept back."""
+        unseen = self.state, Action(call, result)
+        self.state, action = self._guarded(lambda: recorded(self.state, self.setting, call, result), unseen)
+        self._actions.append(action)
+
+    def end(self, turn: Round, verdict: GateVerdict | None = None) -> Outbox:
+        """Ends a round; `turn` brings what is not of single calls. Says what is to be told to the model, and whether to stop."""
+        out, turn = self._out, replace(turn, number=self.state.round, actions=tuple(self._actions))
+        self._out, self._actions, self._context = Outbox(), [], None
+        nothing: tuple[KernelState, tuple[Signal, ...]] = self.state, ()
+        self.state, signals = self._guarded(lambda: closed(self.state, self.setting, turn, out, verdict), nothing)
+        self._note(out)
+        if not out.stop and not (verdict and verdict.passed):  # nobody leads work that is done
+            lead = Outbox()
+            if self._step(lambda: led(self.state, self.setting, turn, signals, self._disk, lead)):
+                out.add(lead)
+        if out.stop:
+            self.state = replace(self.state, stopped=out.stop.reason)
+        self._note(out)
+        return out
+
+    def resumed(self) -> Outbox:
+        """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
+        out, state = Outbox(), self.state
+        if state.stopped:  # a person looked at it: everything that counted against the work begins anew
+            allowed = state.rollback_asked
+            state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
+            out.unpinned += PINS
+        mode = submit(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
+        self._context = None
+        self.state = replace(state, resumed=self.on, mode=mode, observer=observer.without_signals(state.observer))
+        self._entry(failure("checkpoint_resumed"))
+        return out
+
+    def set_to(self, setting: Setting) -> Outbox:
+        """Goes on with other settings: what is counted stays, what was decided is decided anew."""
+        self.setting, self.state, self._context = setting, self._anew(), None
+        return Outbox(unpinned=list(PINS))
+
+    def _anew(self) -> KernelState:
+        """The state with the history of the run, and without what it was supervised for."""
+        old, phase = self.state, self.state.phase
+        ledger = replace(
+            old.ledger,
+            consecutive_failed_rounds=0,
+            failed_since=0,
+            failed_last=0,
+            failed_in_a_row=0,
+            recent_failures=(),
+            stable_rounds=0,
+        )
+        return KernelState(
+            round=old.round,
+            ledger=ledger,
+            phase=PhaseState(takeovers=phase.takeovers, handoffs=phase.handoffs),
+            corrections=old.corrections,
+            counts=old.counts,
+            open_files=old.open_files,
+            force_takeover=old.force_takeover,
+        )
+
+    def take_over(self) -> None:
+        """The user asks for a takeover after the next round."""
+        self.state = replace(self.state, force_takeover=True)
+
+    def timed_out(self, which: str) -> None:
+        """The run has used up its time."""
+        self._entry(Entry(TimelineEvent.TIMEOUT, which))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines for the event log since this was asked last."""
+        lines, self._lines = self._lines, []
+        return lines
+
+    def _step(self, step: Callable[[], KernelState]) -> bool:
+        """The state after a step. One that fails is logged, and leaves the state as it was: supervision may err, work goes on."""
+        before = self.state
+        self.state = self._guarded(step, before)
+        return self.state is not before
+
+    def _guarded(self, step: Callable[[], T], instead: T) -> T:
+        try:
+            return step()
+        except FAULTS as error:
+            self._entry(failure("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
+            return instead
+
+    def _note(self, out: Outbox) -> None:
+        for entry in out.entries:
+            self._entry(entry)
+        out.entries.clear()
+
+    def _entry(self, entry: Entry) -> None:
+        if not self.on or not self.setting.config.event_timeline.enabled:
+            return
+        self._seq += 1
+        self._lines.append({**_line(entry, self.state, self.setting), "seq": self._seq})
+
+
+def _line(entry: Entry, state: KernelState, setting: Setting) -> dict[str, Any]:
+    payload: Mapping[str, Any] = entry.payload
+    return {
+        "round": state.round,
+        "mode": setting.policy.mode.value,
+        "phase": state.phase.phase.value,
+        "executionMode": state.mode.execution_mode.value,
+        "event": entry.event.value,
+        "reason": entry.reason,
+        "payload": dict(payload),
+    }

@@ -1,0 +1,115 @@
+"""The one way in which supervision puts a text before the model (section 8): who may say what, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from phases.supervision.config import Corrections
+from phases.supervision.timeline import Entry, failure, recover
+from phases.supervision.words import CorrectionKind, CorrectionSource, ExecutionMode, SupervisorPhase
+
+_COUNTED = (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
+_STRATEGIC = (CorrectionKind.TAKEOVER, CorrectionKind.RECOVERY)
+_AFTER = (SupervisorPhase.HANDOFF_PENDING, SupervisorPhase.COOLDOWN)
+_MOST_NODES = 200
+
+
+@dataclass(frozen=True)
+class Block:
+    """A text for the model."""
+
+    kind: CorrectionKind
+    content: str
+
+
+@dataclass(frozen=True)
+class Where:
+    """Who speaks, and when."""
+
+    phase: SupervisorPhase
+    source: CorrectionSource
+    round: int
+    node_id: str = ""
+    """The graph's current step; empty where there is none."""
+    strict: bool = False
+    """The run is in strict mode: each step has a budget of its own."""
+
+
+@dataclass(frozen=True)
+class CorrectionBudget:
+    """What of the budget of a task is used. `by_node` is strict mode's."""
+
+    used: int = 0
+    by_node: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Injected:
+    """What became of a correction. `block` is to be shown to the model; it is None where nothing may be said."""
+
+    state: CorrectionBudget
+    accepted: bool
+    entries: tuple[Entry, ...] = ()
+    block: Block | None = None
+
+
+def boundary(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> str:
+    """Why this may not be said by this one in this phase; empty where it may."""
+    ours = source is CorrectionSource.SUPERVISOR
+    if kind is CorrectionKind.TAKEOVER and not ours:
+        return f"takeover_from_{source}"
+    if kind is CorrectionKind.TAKEOVER and phase is SupervisorPhase.FREE:
+        return "takeover_in_free"
+    if phase is SupervisorPhase.TAKEOVER and not ours:
+        return f"{source}_in_takeover"
+    if phase in _AFTER and not ours and kind in _STRATEGIC:
+        return f"{kind}_from_{source}_in_{phase}"
+    return ""
+
+
+def countable(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
+    """Whether it is paid from the budget."""
+    return phase is SupervisorPhase.FREE and source is CorrectionSource.SUPERVISOR and kind in _COUNTED
+
+
+def inject(state: CorrectionBudget, block: Block, where: Where, config: Corrections) -> Injected:
+    """The port: boundary first, then the budget. A refusal says nothing to the model, and is logged."""
+    if rejected := boundary(block.kind, where.source, where.phase):
+        return Injected(state, False, (failure(f"recovery_boundary_rejected:{rejected}", kind=block.kind.value),))
+    if not countable(block.kind, where.source, where.phase):
+        return Injected(state, True, block=block)
+    if _spent(state, where, config):
+        return Injected(state, False, (failure(f"correction_budget_exhausted:{block.kind}", nodeId=where.node_id),))
+    return Injected(_paid(state, where), True, block=block)
+
+
+def compose_graph_hint(
+    state: CorrectionBudget, hint: tuple[str, str], execution_mode: ExecutionMode, where: Where, config: Corrections
+) -> Injected:
+    """A hint of the graph: dropped in free mode, through the port in forced mode.
+
+    It comes with a tag: evaluate_round, forced_step_warn or forced_step_block.
+    """
+    text, tag = hint
+    if execution_mode is ExecutionMode.FREE:
+        return Injected(state, False, (failure(f"graph_hint_dropped:{tag}", nodeId=where.node_id),))
+    injected = inject(state, Block(CorrectionKind.GRAPH_HINT, text), where, config)
+    if not injected.accepted:
+        return injected
+    return replace(injected, entries=(recover(f"graph_hint:{tag}", nodeId=where.node_id),))
+
+
+def _spent(state: CorrectionBudget, where: Where, config: Corrections) -> bool:
+    if where.strict:
+        return state.by_node.get(where.node_id, 0) >= config.strict_max_per_node
+    return state.used >= config.free_segment_max_per_task
+
+
+def _paid(state: CorrectionBudget, where: Where) -> CorrectionBudget:
+    if not where.strict:
+        return replace(state, used=state.used + 1)
+    before = {node: count for node, count in state.by_node.items() if node != where.node_id}
+    while len(before) >= _MOST_NODES:
+        del before[next(iter(before))]
+    return replace(state, by_node={**before, where.node_id: state.by_node.get(where.node_id, 0) + 1})

@@ -1,0 +1,117 @@
+"""What drives forced mode (sections 5.6, 6.6): the task graph, and the tier below it where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phases.supervision import executor, tiers
+from phases.supervision.constraints import cleared_recovery
+from phases.supervision.facts import GateVerdict, Round
+from phases.supervision.gate import is_planned
+from phases.supervision.gating import forced, verified
+from phases.supervision.mode import submit
+from phases.supervision.outbox import Outbox
+from phases.supervision.speaking import hinted
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.timeline import Entry, failure, recover
+from phases.supervision.words import (
+    FAULTS,
+    DegradedTier,
+    EvaluationMode,
+    GraphStatus,
+    ModeSignal,
+    NodeType,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+    TaskPhase,
+    TimelineEvent,
+    ToolClass,
+)
+
+_LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+_ROUNDS_KEPT_BACK = 2
+
+
+def with_first_graph(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
+    """The graph of the task's template, before the first round. One that cannot be made stops nobody."""
+    name = f"graph-{state.counts.graphs + 1}"
+    try:
+        graph = executor.init(setting.task, graph_id=name, at=state.round)
+        if setting.task.from_nothing:
+            graph = executor.sync_phase(graph, TaskPhase.EDITING, state.round)
+    except FAULTS as error:
+        out.note(failure(f"graph_init_failed:{type(error).__name__}"))
+        return _graph_lost(state)
+    out.note(recover("task_graph_init", graphId=name))
+    return replace(state, graph=graph, counts=replace(state.counts, graphs=state.counts.graphs + 1))
+
+
+def graph_evaluated(
+    state: KernelState, setting: Setting, turn: Round, verdict: GateVerdict | None, out: Outbox
+) -> tuple[KernelState, executor.Evaluated]:
+    """The graph's own view of the round, with its hint where one is allowed."""
+    if not setting.policy.task_graph:
+        return state, executor.Evaluated(state.graph)
+    most = setting.config.branch_budget.error_repeat_max
+    if verdict:
+        evaluated = executor.after_gate(state.graph, verdict, setting.task, turn.number)
+    else:
+        evaluated = executor.evaluate_round(
+            state.graph, turn, setting.task, forced=forced(state), error_repeat_max=most
+        )
+    out.note(*evaluated.entries)
+    state = replace(state, graph=evaluated.run)
+    if evaluated.hint:
+        state = hinted(state, setting, evaluated.hint, evaluated.tag, out)
+    if evaluated.graph_failed:
+        if state.graphs_failed and (state.phase.phase in _LED or setting.policy.mode is SupervisorMode.STRICT):
+            _no_way_left(setting, out)
+        state = _graph_lost(replace(state, graphs_failed=state.graphs_failed + 1))
+    return state, evaluated
+
+
+def counted_kept_back(state: KernelState, setting: Setting, turn: Round) -> KernelState:
+    """Where every call of two rounds was kept back, planned writes among them, the steps go: planned files may be written.
+
+    A step that wants its check made first is no such case: the check opens the way to the next write.
+    """
+    real = [action for action in turn.actions if action.call.tool_class is not ToolClass.NEUTRAL]
+    writes = any(
+        action.call.tool_class is ToolClass.WRITE and is_planned(action.call, setting.task.planned_files)
+        for action in real
+    )
+    graph = state.graph.graph
+    asks = graph is not None and graph.active and graph.current.type in (NodeType.VERIFY, NodeType.SUMMARIZE)
+    if not forced(state) or not writes or asks or any(action.result.executed for action in real):
+        return replace(state, kept_back=0)
+    state = replace(state, kept_back=state.kept_back + 1)
+    if state.kept_back < _ROUNDS_KEPT_BACK:
+        return state
+    return replace(state, mode=tiers.lowered(state.mode, DegradedTier.WRITE_INTENT))
+
+
+def settled(state: KernelState, setting: Setting) -> KernelState:
+    """Recovery is pending no longer once all debt is settled and no graph stands failed (section 5.4).
+
+    A failed graph stands until a handback puts it away or the work is right all the same: it must not force for ever.
+    """
+    graph = state.graph.graph
+    over = state.graph.evaluation is EvaluationMode.NONE or verified(state, setting)
+    open_graph = graph is not None and graph.status is GraphStatus.FAILED and not over
+    if not state.mode.recovery_pending or state.budget.debt or open_graph or state.phase.phase in _LED:
+        return state
+    return replace(state, mode=cleared_recovery(state.mode))
+
+
+def _no_way_left(setting: Setting, out: Outbox) -> None:
+    if setting.policy.shadow:
+        out.note(Entry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_fail:no_way_through_graph"))
+        return
+    out.end(StopReason.USER_CHECKPOINT, "no way through the task graph is left")
+
+
+def _graph_lost(state: KernelState) -> KernelState:
+    """A graph that fails never lowers forced to free (I7): only the tier moves, by one."""
+    mode, below = submit(state.mode, ModeSignal.RECOVERY_PENDING), tiers.next_tier(state.mode.forced_degraded_tier)
+    return replace(state, mode=tiers.lowered(mode, below) if below else mode)

@@ -1,0 +1,190 @@
+"""The task graph as a value (section 6.1): steps, branches, a cursor, and what became of them. Times are rounds.
+
+The kernel has no clock; kernel/supervisor-events.jsonl says when a round was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from phases.supervision.words import (
+    FallbackReason,
+    GraphStatus,
+    NodeStatus,
+    NodeType,
+    TaskIntent,
+    TaskPhase,
+    ToolClass,
+)
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """What a delegate step asks a sub-agent for."""
+
+    task: str
+    tools: tuple[ToolClass, ...] = (ToolClass.READ, ToolClass.SEARCH)
+    max_rounds: int = 6
+
+
+@dataclass(frozen=True)
+class Node:
+    """One step."""
+
+    id: str
+    type: NodeType
+    title: str
+    phase: TaskPhase
+    requires_tool: bool = True
+    status: NodeStatus = NodeStatus.PENDING
+    suggested_tools: tuple[str, ...] = ()
+    evidence: str | None = None
+    retry_count: int = 0
+    max_retries: int = 1
+    started_at: int | None = None
+    ended_at: int | None = None
+    error: str | None = None
+    delegate: Delegate | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """From one step to another; `type` is normal or fallback."""
+
+    source: str = field(metadata={"key": "from"})
+    target: str = field(metadata={"key": "to"})
+    type: str = "normal"
+    condition: str | None = None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Steps in their order. A fallback says which step it stands in for, once it is taken."""
+
+    id: str
+    node_ids: tuple[str, ...]
+    is_fallback: bool = False
+    source_branch_id: str | None = None
+    failed_node_id: str = ""
+    reason: FallbackReason | None = None
+    attempt_count: int = 0
+    max_attempts: int = 1
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where the work is."""
+
+    branch_id: str
+    node_id: str
+    node_index: int
+    completed_node_ids: tuple[str, ...] = ()
+    skipped_node_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """How a step ended."""
+
+    node_id: str
+    status: NodeStatus
+    started_at: int | None
+    ended_at: int | None
+    retries: int
+
+
+@dataclass(frozen=True)
+class BranchRecord:
+    """A branch that was taken."""
+
+    branch_id: str
+    reason: FallbackReason
+    at: int
+
+
+@dataclass(frozen=True)
+class TaskGraph:
+    """All of it."""
+
+    graph_id: str
+    goal: str
+    intent: TaskIntent
+    nodes: Mapping[str, Node]
+    edges: tuple[Edge, ...]
+    main_branch: Branch
+    cursor: Cursor
+    version: int = 1
+    status: GraphStatus = GraphStatus.READY
+    progress: int = 0
+    created_at: int = 0
+    updated_at: int = 0
+    fallback_branches: tuple[Branch, ...] = ()
+    node_history: tuple[NodeRecord, ...] = ()
+    branch_history: tuple[BranchRecord, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        """Whether it drives: paused, done and failed graphs are shown and nothing else."""
+        return self.status in (GraphStatus.READY, GraphStatus.RUNNING)
+
+    @property
+    def current(self) -> Node:
+        """The step at the cursor."""
+        return self.nodes[self.cursor.node_id]
+
+    @property
+    def branch(self) -> Branch:
+        """The branch that the cursor is on."""
+        branches = (self.main_branch, *self.fallback_branches)
+        return next(branch for branch in branches if branch.id == self.cursor.branch_id)
+
+    @property
+    def closed(self) -> int:
+        """How many main steps are done or skipped."""
+        return sum(self.nodes[step].status in CLOSED for step in self.main_branch.node_ids)
+
+
+CLOSED = (NodeStatus.DONE, NodeStatus.SKIPPED)
+OPEN = (NodeStatus.PENDING, NodeStatus.RUNNING)
+
+
+def progress_of(graph: TaskGraph) -> int:
+    """How much of the main branch is done or skipped, in percent."""
+    return percent_closed(graph.nodes, graph.main_branch)
+
+
+def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
+    """How many of these steps are done or skipped, in percent, halves upwards."""
+    closed = sum(nodes[step].status in CLOSED for step in main.node_ids)
+    return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
+
+
+def breaches(graph: TaskGraph) -> list[str]:
+    """Which invariants of section 6.1 do not hold; empty for a sound graph."""
+    branches = (graph.main_branch, *graph.fallback_branches)
+    named = {step for branch in branches for step in branch.node_ids}
+    named |= {end for edge in graph.edges for end in (edge.source, edge.target)}
+    found = [f"no step {step!r}" for step in sorted(named - graph.nodes.keys())]
+    if graph.cursor.branch_id not in {branch.id for branch in branches}:
+        return [*found, f"no branch {graph.cursor.branch_id!r}"]
+    if found:
+        return found
+    if graph.branch.node_ids[graph.cursor.node_index : graph.cursor.node_index + 1] != (graph.cursor.node_id,):
+        found.append("the cursor's step is not where its index says")
+    running = [step for step, node in graph.nodes.items() if node.status is NodeStatus.RUNNING]
+    if running not in ([], [graph.cursor.node_id]):
+        found.append(f"running, and not the cursor's: {running}")
+    for status, kept in (
+        (NodeStatus.DONE, graph.cursor.completed_node_ids),
+        (NodeStatus.SKIPPED, graph.cursor.skipped_node_ids),
+    ):
+        if len(set(kept)) != len(kept):
+            found.append(f"{status} twice: {kept}")
+        if set(kept) != {step for step, node in graph.nodes.items() if node.status is status}:
+            found.append(f"the cursor's list of {status} steps differs from the steps")
+    if graph.progress != progress_of(graph):
+        found.append(f"progress {graph.progress} is not {progress_of(graph)}")
+    if (graph.status is GraphStatus.DONE) != (graph.closed == len(graph.main_branch.node_ids)):
+        found.append(f"{graph.status} with {graph.closed} of {len(graph.main_branch.node_ids)} steps closed")
+    return found

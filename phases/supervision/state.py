@@ -1,0 +1,151 @@
+"""All that the kernel remembers between two rounds. It follows from the events alone, and goes into the checkpoint whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from phases.supervision.branch_budget import BranchBudget
+from phases.supervision.config import Config
+from phases.supervision.corrections import CorrectionBudget
+from phases.supervision.executor import GraphRun, has_pending_edit, is_active, pending_steps
+from phases.supervision.facts import Action, Round, Task
+from phases.supervision.ledger import WorkLedger
+from phases.supervision.loops import LoopState
+from phases.supervision.mode import ModeState
+from phases.supervision.observer import ObserverState
+from phases.supervision.phases import PhaseState
+from phases.supervision.policy import GlobalModePolicy, TaskDomain
+from phases.supervision.recovery_budget import RecoveryBudget
+from phases.supervision.risk import RuntimeState
+from phases.supervision.rules import RULES
+from phases.supervision.words import StopReason, ToolClass
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What stays the same for a whole run."""
+
+    task: Task
+    policy: GlobalModePolicy
+    config: Config
+    domain: TaskDomain
+    rules: int = RULES
+
+
+@dataclass(frozen=True)
+class LastRound:
+    """What L1 wants to know of the round before."""
+
+    branch_switched: bool = False
+    write_targets: int = 0
+    planned_write_targets: int = 0
+    tool_success: bool = True
+    tool_classes: tuple[ToolClass, ...] = ()
+    irreversible: bool = False
+
+
+@dataclass(frozen=True)
+class Counts:
+    """For kernel-report.json."""
+
+    free_rounds: int = 0
+    forced_rounds: int = 0
+    mode_switches: int = 0
+    phase_rounds: Mapping[str, int] = field(default_factory=dict)
+    hints: int = 0
+    blocks: int = 0
+    graphs: int = 0
+
+
+@dataclass(frozen=True)
+class KernelState:
+    """The whole state."""
+
+    round: int = 0
+    ledger: WorkLedger = field(default_factory=WorkLedger)
+    mode: ModeState = field(default_factory=ModeState)
+    budget: BranchBudget = field(default_factory=BranchBudget)
+    graph: GraphRun = field(default_factory=GraphRun)
+    observer: ObserverState = field(default_factory=ObserverState)
+    loops: LoopState = field(default_factory=LoopState)
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """Signatures of calls that a detector keeps back in forced mode, with the reason."""
+    phase: PhaseState = field(default_factory=PhaseState)
+    shadow_phase: PhaseState = field(default_factory=PhaseState)
+    """The virtual machine of shadow mode."""
+    recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
+    shadow_recovery: RecoveryBudget = field(default_factory=RecoveryBudget)
+    """Of the virtual takeover."""
+    corrections: CorrectionBudget = field(default_factory=CorrectionBudget)
+    recovery_failed: bool = False
+    """The last recovery could give no more than a hint."""
+    resumed: bool = False
+    """The run was resumed since the last decision of L1."""
+    rollback_asked: bool = False
+    """The run was stopped because the model wanted to take work back."""
+    rollback_allowed: bool = False
+    """A person went on after that: it may, once."""
+    force_takeover: bool = False
+    """The user asked for a takeover that has not come yet."""
+    budget_triggers: int = 0
+    """Of the branch budget, in this round."""
+    graph_tried: bool = False
+    """The graph of the first round was made, or could not be."""
+    open_files: int = 0
+    """Planned files that are not there, or not sound."""
+    last: LastRound = field(default_factory=LastRound)
+    kept_back: int = 0
+    """Rounds in a row in which every call was kept back, and a write to a planned file was among them."""
+    graphs_failed: int = 0
+    """Since forced mode was entered."""
+    stopped: StopReason | None = None
+    counts: Counts = field(default_factory=Counts)
+
+
+def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
+    """The run as L1 sees it (section 5.1)."""
+    drives = setting.policy.task_graph and is_active(state.graph)
+    return RuntimeState(
+        round=state.round,
+        task_graph_active=drives,
+        pending_step_count=pending_steps(state.graph) if drives else 0,
+        write_targets=state.last.write_targets,
+        planned_write_targets=state.last.planned_write_targets,
+        accumulated_diff_lines=state.ledger.diff_lines,
+        branch_switched=state.last.branch_switched,
+        checkpoint_resumed=state.resumed,
+        last_tool_success=state.last.tool_success,
+        recovery_pending=state.mode.recovery_pending,
+        branch_debt=state.budget.debt,
+        stable_rounds=state.ledger.stable_rounds,
+        edit_step_open=drives and has_pending_edit(state.graph),
+        tool_classes=state.last.tool_classes,
+        files_changed=state.ledger.files_changed,
+        consecutive_failures=state.ledger.consecutive_failed_rounds,
+        manifest_touched=state.ledger.manifest_touched,
+        irreversible=state.last.irreversible,
+    )
+
+
+def last_round(turn: Round, *, branch_switched: bool) -> LastRound:
+    """What is kept of a round for the next decision."""
+    done = [action for action in turn.actions if action.result.executed]
+    failed = [action for action in done if action.result.failed and not action.call.checks]
+    skipped = [action for action in turn.actions if not action.result.executed]
+    return LastRound(
+        branch_switched=branch_switched,
+        write_targets=len(_written(done)),
+        planned_write_targets=len({action.call.path for action in skipped if _writes(action)}),
+        tool_success=not done or len(failed) < len(done),
+        tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
+        irreversible=any(action.call.rollback for action in turn.actions),
+    )
+
+
+def _written(done: list[Action]) -> set[str]:
+    return {path for action in done if not action.result.failed for path in action.result.changed}
+
+
+def _writes(action: Action) -> bool:
+    return action.call.tool_class is ToolClass.WRITE

@@ -1,0 +1,1 @@
+"""The directory of generated code, which is hostile: reading, writing, snapshots, restoring."""

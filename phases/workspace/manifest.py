@@ -1,0 +1,228 @@
+"""What lies in the workspace, by path and content: the one way to tell whether a run has changed it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from phases.workspace.gitignore import LONGEST_GITIGNORE, Ignored
+from phases.workspace.path_rules import is_path
+from phases.workspace.walk import FOLDER, LINK, OPENS_A_FOLDER, REGULAR, Entry, walk
+from phases.workspace.workspace import Workspace
+from pipeline.base.errors import StorageError
+from pipeline.base.files import failure, sha256
+
+ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
+MOST_FILES = 200_000
+MOST_KEPT = 20_000
+"""Paths in the journal: a row of more would be as large as all the others."""
+MOST_LISTED = 500
+MOST_BYTES = 8 * 2**30
+"""What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
+_PIECE = 2**20
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_UNSETTLED_NS = 100_000_000
+"""The clock of a file system may stand still for so long: what changed less before it was looked at could change once
+more without a sign of it."""
+_UNREAD = "unread"
+_ROOM_FOR_RULES = 256 * 1024
+"""Bytes of all .gitignore files that are kept; those behind say nothing."""
+_Signs = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All files of a workspace at one moment, caches left out. What is no file is in it too, by what it is."""
+
+    files: Mapping[str, str]
+    """The sha256 of the content, by path; a path that no file of the workspace may have is quoted."""
+    sha256: str
+    """One for all of it: paths, sizes and contents."""
+    truncated: bool = False
+    """There is more than was looked at, or something could not be read: nobody can say that it is as it was."""
+    gitignores: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the .gitignore files, by path."""
+
+
+class Changes(NamedTuple):
+    """What became of one manifest by the time of another."""
+
+    changed: bool
+    files: tuple[tuple[str, str], ...] = ()
+    """Path with added, modified or deleted, by path; at most MOST_LISTED."""
+    truncated: bool = False
+    left_out: int = 0
+    """How many more changed."""
+
+
+class Manifests:
+    """The files that this process has read: one that certainly did not change since is not read again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_Signs, str]] = {}
+
+    def take(self, workspace: Workspace) -> Manifest:
+        """The workspace as it is. What goes wrong on the way makes it `truncated`, and is never raised."""
+        scan = _Scan(self._known, MOST_FILES)
+        try:
+            scan.all_of(workspace)
+        except (OSError, StorageError):
+            scan.truncated = True
+        self._known = scan.known
+        files = {row.path: row.sha256 for row in scan.rows}
+        return Manifest(files, _digest_of(scan.rows), scan.truncated, scan.gitignores)
+
+
+def tree_digest(workspace: Workspace) -> str:
+    """One sha256 for all files of the workspace: what a verdict is about. Raises StorageError."""
+    scan = _Scan({}, None)
+    try:
+        scan.all_of(workspace)
+    except OSError as error:
+        raise failure("read", workspace.root, error) from error
+    return _digest_of(scan.rows)
+
+
+def changes(base: Manifest, head: Manifest, rules: Manifest | None = None, *, planned: Collection[str] = ()) -> Changes:
+    """What changed from one to the other, but for what is ignored; a file that is again as it was did not change.
+
+    `rules`: the manifest whose .gitignore files count, `base` unless given. It must be of a time when nobody who is judged
+    had written one. Nothing that is `planned` is ignored.
+    """
+    truncated = base.truncated or head.truncated
+    if base.sha256 == head.sha256 and base.files == head.files:
+        return Changes(truncated, truncated=truncated)
+    ignored = Ignored((rules or base).gitignores, planned)
+    changed = [row for row in _differences(base, head) if not ignored.hides(row[0])]
+    listed = tuple(changed[:MOST_LISTED])
+    return Changes(bool(changed) or truncated, listed, truncated, len(changed) - len(listed))
+
+
+def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
+    """A manifest as a journal keeps it: of very many files, some, and nobody can say that the others are as they were."""
+    kept = sorted(manifest.files)[:MOST_KEPT]
+    return {
+        "files": {path: manifest.files[path] for path in kept},
+        "sha256": manifest.sha256,
+        "truncated": manifest.truncated or len(kept) < len(manifest.files),
+        "gitignores": dict(manifest.gitignores),
+    }
+
+
+def manifest_from_json(row: Mapping[str, Any]) -> Manifest:
+    """A manifest from a journal."""
+    return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]), dict(row["gitignores"]))
+
+
+def _differences(base: Manifest, head: Manifest) -> Iterator[tuple[str, str]]:
+    for path in sorted({*base.files, *head.files}):
+        before, now = base.files.get(path), head.files.get(path)
+        if before is None:
+            if not base.truncated:  # else it may have been there, and not looked at
+                yield path, ADDED
+        elif now is None:
+            if not head.truncated:
+                yield path, DELETED
+        elif before != now:
+            yield path, MODIFIED
+
+
+class _Row(NamedTuple):
+    path: str
+    bytes: int
+    sha256: str
+
+
+def _digest_of(rows: list[_Row]) -> str:
+    lines = "".join(f"{row.path} {row.bytes} {row.sha256}\n" for row in sorted(rows))
+    return sha256(lines.encode("utf-8", "surrogateescape"))
+
+
+class _Scan:
+    """One look at everything. `before`: what is known of earlier ones."""
+
+    def __init__(self, before: Mapping[str, tuple[_Signs, str]], most: int | None) -> None:
+        self._before, self._most, self._left = before, most, MOST_BYTES
+        self.known: dict[str, tuple[_Signs, str]] = {}
+        self.rows: list[_Row] = []
+        self.gitignores: dict[str, str] = {}
+        self.truncated = False
+        self._room = _ROOM_FOR_RULES
+
+    def all_of(self, workspace: Workspace) -> None:
+        """Takes in every file. Raises OSError, StorageError."""
+        root = os.open(workspace.root, OPENS_A_FOLDER)
+        try:
+            for entry in walk(root):
+                if len(self.rows) == self._most:
+                    self.truncated = True
+                    return
+                self._take(entry)
+        finally:
+            os.close(root)
+
+    def _take(self, entry: Entry) -> None:
+        path = entry.path if is_path(entry.path) else ascii(entry.path)
+        if entry.kind == FOLDER:
+            self.truncated = True  # nobody sees into it
+        elif entry.kind == REGULAR:
+            self._read(path, entry)
+        else:
+            leads = os.readlink(entry.name, dir_fd=entry.folder) if entry.kind == LINK else ""
+            self.rows.append(_Row(path, 0, sha256(f"{entry.kind} {leads}".encode("utf-8", "surrogateescape"))))
+
+    def _read(self, path: str, entry: Entry) -> None:
+        try:
+            with _opened(entry) as descriptor:
+                row, signs = self._of_open(path, descriptor)
+                if entry.name == ".gitignore" and row.bytes <= LONGEST_GITIGNORE:
+                    self._keep_text(path, descriptor)
+        except FileNotFoundError:
+            return  # it went since it was listed
+        except OSError:
+            row, signs = _Row(path, 0, _UNREAD), None
+        self.truncated = self.truncated or row.sha256 == _UNREAD
+        self.rows.append(row)
+        if signs is not None:
+            self.known[path] = signs, row.sha256
+
+    def _of_open(self, path: str, descriptor: int) -> tuple[_Row, _Signs | None]:
+        """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
+        looked_at, status = time.time_ns(), os.fstat(descriptor)
+        signs, known = _signs(status), self._before.get(path)
+        if known is not None and known[0] == signs:
+            return _Row(path, status.st_size, known[1]), signs
+        if not stat.S_ISREG(status.st_mode) or status.st_size > self._left:
+            return _Row(path, status.st_size, _UNREAD), None
+        digest, size = hashlib.sha256(), 0
+        while size <= self._left and (piece := os.read(descriptor, _PIECE)):
+            digest.update(piece)
+            size += len(piece)
+        self._left -= size
+        settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _signs(os.fstat(descriptor))
+        return _Row(path, size, digest.hexdigest()), signs if settled else None
+
+    def _keep_text(self, path: str, descriptor: int) -> None:
+        data = os.pread(descriptor, LONGEST_GITIGNORE, 0)
+        if len(data) <= self._room:
+            self._room -= len(data)
+            self.gitignores[path] = data.decode("utf-8", "replace")
+
+
+def _signs(status: os.stat_result) -> _Signs:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@contextmanager
+def _opened(entry: Entry) -> Iterator[int]:
+    descriptor = os.open(entry.name, _READ, dir_fd=entry.folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,165 @@
+"""The endings that were not accepted: verdicts in the journal, each with a copy of the code as it was then.
+
+A copy is named after the number of its ending, with the beginning of the digest of the tree that was judged. So after a
+rewind the copies of both courses of the work lie side by side, and none is ever taken for another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from phases.workspace.backup_tree import keep_a_copy
+from phases.workspace.manifest import Manifests
+from phases.workspace.task_paths import TaskPaths
+from phases.workspace.tree import LARGEST_TREE, Unkept, names_of, opened_root, remove
+from phases.workspace.workspace import Workspace
+from pipeline.base.errors import FormatError, PhaseError, StorageError
+from pipeline.base.files import make_folder, read_bytes, sync_folder
+from pipeline.base.formats import parse_json
+
+MOST_KEPT = 20
+_DIGITS = 12
+_COPY = re.compile(r"[0-9]+-[0-9a-f]{12}")
+Row = dict[str, Any]
+
+
+class Refusal(NamedTuple):
+    """One ending that was not accepted."""
+
+    number: int
+    turn: int
+    source: str
+    """`user:tests`, `gate`, or `hooks` for several."""
+    reason: str
+    """On one line."""
+    tree: str
+    """The digest of the workspace that was judged."""
+    last: bool
+    """It ended the run: the model was not told of it."""
+    rows: int
+    """So many rows at the beginning of the journal are the work up to it. Of a last one, up to the claim: what was decided there
+    would only end the run again, so it is to be judged anew.
+    """
+    copy: str
+    """The folder of the code as it was; empty where there is none."""
+
+
+def keep_ending(places: TaskPaths, number: int, tree: str) -> bool:
+    """Keeps the workspace as it is at a refusal, and the copies of the newest 20. False where there is none to go back to.
+
+    `number` counts the refusals of the run from 1; `tree` is what the verdict says of the workspace: anything else is not kept.
+    """
+    target = os.path.join(places.endings, _name(number, tree))
+    try:
+        if not (os.path.isdir(target) and tree_of(target) == tree):
+            if _is_too_large(places.workspace) or tree_of(places.workspace) != tree:
+                return False
+            make_folder(places.endings)
+            if not keep_a_copy(places.workspace, target):
+                return False
+            sync_folder(places.endings)
+        os.utime(target)
+        _forget_the_oldest(places.endings)
+    except (OSError, StorageError):  # a full disk, say: the work goes on without a way back to here
+        return False
+    return True
+
+
+def refusals_in(places: TaskPaths) -> list[Refusal]:
+    """Every ending of the run that was not accepted, in order. Raises PhaseError for a damaged journal."""
+    rows = [row for _, row in journal_lines(places.journal)]
+    found: list[Refusal] = []
+    for place, row in enumerate(rows):
+        verdict = row.get("result", {})
+        refused = verdict.get("block") is not None and not verdict.get("stop") and verdict.get("claimed", True)
+        if row["kind"] != "verdict" or not refused:
+            continue
+        turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])
+        last = not verdict.get("feedback") or [later["kind"] for later in rows[place + 1 : place + 2]] == ["ending"]
+        copy = os.path.join(places.endings, _name(len(found) + 1, tree))
+        found.append(
+            Refusal(
+                len(found) + 1,
+                turn,
+                str(verdict.get("source", "")).removeprefix("hook:"),
+                " ".join(str(verdict.get("detail") or verdict["block"]).split()),
+                tree,
+                last,
+                _claim(rows, turn) if last else place + 1,
+                copy if os.path.isdir(copy) else "",
+            )
+        )
+    return found
+
+
+def journal_lines(path: str) -> list[tuple[bytes, Row]]:
+    """Each whole line of a journal, which may be growing, with its row; none where there is no journal. Raises PhaseError."""
+    return list(_lines(path)) if os.path.lexists(path) else []
+
+
+def tree_of(folder: str) -> str:
+    """The digest of a folder of code, as verdicts have it; empty where not all of it could be looked at."""
+    manifest = Manifests().take(Workspace(folder))
+    return "" if manifest.truncated else manifest.sha256
+
+
+def tidy(folder: str) -> None:
+    """Removes what is no copy from the folder of the copies: what a kill left half made, or half removed."""
+    with opened_root(folder) as root:
+        for name in os.listdir(root):
+            if not _COPY.fullmatch(name):
+                remove(root, name)
+
+
+def _name(number: int, tree: str) -> str:
+    return f"{number}-{tree[:_DIGITS]}"
+
+
+def _is_too_large(workspace: str) -> bool:
+    """Whether there is more than is copied before a command, too."""
+    try:
+        with opened_root(workspace) as root:
+            return sum(entry.size for entry in names_of(root, lambda path: True).values()) > LARGEST_TREE
+    except Unkept:
+        return True
+
+
+def _forget_the_oldest(folder: str) -> None:
+    kept = [name for name in os.listdir(folder) if _COPY.fullmatch(name)]
+    kept.sort(key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, int(name.partition("-")[0])))
+    for name in kept[:-MOST_KEPT]:
+        os.rename(os.path.join(folder, name), os.path.join(folder, f"{name}.gone"))
+    tidy(folder)
+
+
+def _claim(rows: list[Row], turn: int) -> int:
+    """Where the journal begins to look at the claim of a turn."""
+    return next(place for place, row in enumerate(rows) if row["kind"] == "look" and row["key"]["turn"] == turn)
+
+
+def _lines(path: str) -> Iterator[tuple[bytes, Row]]:
+    for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1):
+        if line.strip():
+            try:
+                row = parse_json(line)
+            except FormatError as error:
+                raise PhaseError(f"{path}, line {number}: {error}; start afresh with --redo implement") from error
+            if not _is_row(row):
+                raise PhaseError(f"{path}, line {number}: not a record of a run; start afresh with --redo implement")
+            yield line, row
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
+        return False
+    key, result = row.get("key"), row.get("result")
+    if row["kind"] not in ("look", "verdict"):
+        return True
+    whole = isinstance(key, dict) and isinstance(result, dict) and isinstance(key.get("turn"), int)
+    if not whole or row["kind"] == "look":
+        return whole
+    verification = row["result"].get("verification")
+    return isinstance(verification, dict) and isinstance(verification.get("tree_sha256"), str)

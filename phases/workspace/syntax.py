@@ -1,0 +1,83 @@
+"""Whether a file of the workspace is what its name says: Python, JSON or TOML, parsed and never run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+from pipeline.base.errors import FormatError
+from pipeline.base.formats import parse_json
+
+_MOST_DOTS = 100
+LARGEST_PYTHON = 512 * 1024
+"""Bytes of a Python file that is looked at: of a hostile one, so many may take the parser 2 s and 500 MB already."""
+_LONG_CHAIN = re.compile(rf"(?<!\w)\w++(?:[\s\\]*+\.[\s\\]*+\w++){{{_MOST_DOTS}}}")
+"""The parser needs memory by the square of the parts of an imported name: 400 KB of them would take tens of GB."""
+_MARKERS = ("__init__.py", "py.typed", ".gitkeep", ".keep")
+_FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What the parser of Python raises over a hostile text."""
+
+
+def tree_of(source: str) -> ast.Module | None:
+    """The syntax tree of a Python text, or None: it does not parse, or is over LARGEST_PYTHON."""
+    tree = _parsed(source)
+    return tree if isinstance(tree, ast.Module) else None
+
+
+def fault_of(path: str, text: str) -> str | None:
+    """Why a file does not parse, with line and column, or None. YAML and everything else is not looked at."""
+    if path.endswith((".py", ".pyi")):
+        fault = _parsed(text)
+        return None if isinstance(fault, ast.Module) else fault
+    if path.endswith(".json"):
+        return _json_fault(text)
+    return _toml_fault(text) if path.endswith(".toml") else None
+
+
+def may_be_empty(path: str) -> bool:
+    """Whether a file of this name does its work by being there: it marks a package, or keeps a directory."""
+    return path.rsplit("/", 1)[-1] in _MARKERS
+
+
+def _parsed(source: str) -> ast.Module | str:
+    if len(source.encode("utf-8", "replace")) > LARGEST_PYTHON:
+        return f"it is over {LARGEST_PYTHON // 1024} KiB, and no such file is taken for code"
+    if _LONG_CHAIN.search(source):
+        return f"line 1, column 1: a name of more than {_MOST_DOTS} parts is not taken for code"
+    try:
+        with warnings.catch_warnings():  # a doubtful escape in a string is the author's affair
+            warnings.simplefilter("ignore")
+            return ast.parse(source.removeprefix("\ufeff"))  # the mark of an editor, which Python passes over
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        return f"line {error.lineno or 1}, column {error.offset or 1}: {error.msg}" + (
+            f": {line[:120]}" if line else ""
+        )
+    except _FAULTS as error:
+        return f"line 1, column 1: {error or 'nested too deeply'}"
+
+
+def _json_fault(text: str) -> str | None:
+    try:
+        parse_json(text.encode("utf-8", "surrogatepass"))
+    except FormatError as error:
+        return f"line {error.line or 1}, column {error.column or 1}: {error}"
+    return None
+
+
+def _toml_fault(text: str) -> str | None:
+    import tomllib
+
+    # The library needs time and memory beyond measure for a key of many parts.
+    if len(text) > LARGEST_PYTHON or any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+        return f"it is over {LARGEST_PYTHON // 1024} KiB, or has a line of more than {_MOST_DOTS} dots, and is not looked at"
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).rpartition(" (at ")
+        end = f"line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
+        return f"{place.removesuffix(')') if place.startswith('line') else end}: {message}"
+    except RecursionError:
+        return "line 1, column 1: nested too deeply"
+    return None

@@ -1,0 +1,55 @@
+"""Where phase 09 keeps what, in one task directory."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+
+class TaskPaths(NamedTuple):
+    """Paths of one task."""
+
+    workspace: str
+    journal: str
+    explorations: str
+    """The journals of sub-agents."""
+    snapshot: str
+    """The tree that the command at work began with."""
+    ledger: str
+    plan_versions: str
+    paper: str
+    """paper.md: the agent may read it."""
+    packages: str
+    """Where the packages of the plan are installed, if they may be."""
+    summary: str
+    """implement_code_summary.md, as it grows."""
+    kernel: str
+    """The folder of the supervision."""
+    kernel_report: str
+    hooks: str
+    """What hooks printed, and what they did."""
+    endings: str
+    """The workspace as it was each time that the work was not accepted."""
+
+
+def task_paths(root: str) -> TaskPaths:
+    """The paths of the task in that directory."""
+
+    def path(name: str) -> str:
+        return os.path.join(root, name)
+
+    return TaskPaths(
+        workspace=path("generate_code"),
+        journal=path("journal.jsonl"),
+        explorations=path("explorations"),
+        snapshot=path("before_command"),
+        ledger=path("logs/llm.jsonl"),
+        plan_versions=path("plan_versions"),
+        paper=path("paper.md"),
+        packages=path("packages"),
+        summary=path("implement_code_summary.md"),
+        kernel=path("kernel"),
+        kernel_report=path("kernel-report.json"),
+        hooks=path("hooks"),
+        endings=path("endings"),
+    )

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, formats, logs, downloads. It imports nothing of the rest."""

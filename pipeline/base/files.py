@@ -1,0 +1,261 @@
+"""The ground floor of the disk: durable writes, digests, and reads that no planted file can trap."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+
+from pipeline.base.errors import StorageError
+
+LARGEST_DOCUMENT = 256 * 1024 * 1024
+_RENAME_TRIES = 100
+
+
+def sha256(data: bytes) -> str:
+    """The digest that stands for a document's content everywhere."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
+    """The whole of a regular file. Links, pipes, devices and folders are refused at once, never waited for."""
+    try:
+        # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise StorageError(f"cannot read {path!r}: that is no name for a file ({error})") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StorageError(
+                f"{path} is a symbolic link, and only regular files are read; put the file there"
+            ) from error
+        raise failure("read", path, error) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"{path} is {_kind(status.st_mode)}, and only regular files are read")
+        if status.st_size > limit:
+            raise StorageError(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
+        data = _read_all(descriptor, status.st_size, limit)
+        if len(data) > limit:
+            raise StorageError(f"{path} grew over the limit of {limit:,} bytes while it was read")
+        return data
+    except OSError as error:
+        raise failure("read", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def write_durable(path: str, data: bytes) -> None:
+    """Replaces a file as one step: after a crash at any point it is the old one or the new one, whole."""
+    write_all_durable({path: data})
+
+
+def write_all_durable(contents: Mapping[str, bytes]) -> None:
+    """Replaces several files, each as one step, and each folder's names made durable once, at the end."""
+    path = ""
+    try:
+        for path, data in contents.items():
+            _write_new(temporary_name(path), data)
+        for path in contents:
+            replace_file(temporary_name(path), path)
+        for path in sorted({os.path.dirname(path) for path in contents}):
+            sync_folder(path)
+    except OSError as error:
+        for written in contents:
+            _forget(temporary_name(written))
+        raise failure("write", path, error) from error
+
+
+def write_soon(path: str, data: bytes) -> None:
+    """The same without waiting for the disk: for what a power cut may take, because it can be had again."""
+    try:
+        _write_new(temporary_name(path), data, sync=False)
+        replace_file(temporary_name(path), path)
+    except OSError as error:
+        _forget(temporary_name(path))
+        raise failure("write", path, error) from error
+
+
+def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
+    """Renames over what is there; `folder` is the open folder that both names are in. Raises OSError."""
+    for tries_left in reversed(range(_RENAME_TRIES)):
+        try:
+            if folder is None:
+                os.replace(source, target)
+            else:
+                os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+        except InterruptedError:  # Python repeats an interrupted write by itself, but not an interrupted rename
+            if not tries_left:
+                raise
+        else:
+            return
+
+
+def sync_folder(path: str) -> None:
+    """Makes the names in a folder durable."""
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(path: str) -> None:
+    """Makes a folder durable with all in it: in one call where the system has one, else file by file. Raises StorageError."""
+    place = path
+    try:
+        if sync_file_system(path):
+            return
+        for place, _, names in os.walk(path, topdown=False):
+            for name in names:
+                _sync_file(os.path.join(place, name))
+            sync_folder(place)
+    except OSError as error:
+        raise failure("sync", place, error) from error
+
+
+def sync_file_system(path: str) -> bool:
+    """Makes durable all that was written to the file system of a folder. False where there is no such call. Raises OSError."""
+    import ctypes  # few commands sync a whole tree, and every one imports this module
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if call is None:
+        return False
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if call(descriptor) == 0:
+            return True
+        if (code := ctypes.get_errno()) != errno.ENOSYS:
+            raise OSError(code, os.strerror(code))
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
+    try:
+        os.mkdir(path)
+        sync_folder(os.path.dirname(path))
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise StorageError(f"{path} is not a folder, and one is needed there; move it away") from None
+    except OSError as error:
+        raise failure("make", path, error) from error
+
+
+def set_aside(path: str) -> str:
+    """Renames a file or folder to `<path>.prev`, `.prev2`, … and returns that name: what was made is kept.
+
+    One that is not there is fine.
+    """
+    target = next_aside(path)
+    try:
+        os.rename(path, target)
+        sync_folder(os.path.dirname(path))
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise failure("set aside", path, error) from error
+    return target
+
+
+def next_aside(path: str) -> str:
+    """The first of `<path>.prev`, `.prev2`, … that is free."""
+    target, number = f"{path}.prev", 2
+    while os.path.lexists(target):
+        target, number = f"{path}.prev{number}", number + 1
+    return target
+
+
+def temporary_name(path: str) -> str:
+    """Where a file is written before it gets its name. One writer a task, so one name a file is enough."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.tmp")
+
+
+def sweep_temporary_files(folder: str) -> None:
+    """Removes what a killed writer left beside its documents."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") and entry.name.endswith(".tmp"):
+                    _forget(entry.path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise failure("look into", folder, error) from error
+
+
+def failure(verb: str, path: str, error: OSError) -> StorageError:
+    """The one wording of a disk that said no."""
+    code = errno.errorcode.get(error.errno or 0, "unknown")
+    return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
+
+
+def lock_failure(path: str, error: OSError) -> StorageError:
+    """The wording of a lock that cannot be had; where its file system has none at all, with what to do about that."""
+    told = failure("lock", path, error)
+    if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+        return told
+    return StorageError(
+        f"{told}: the file system there has no file locks, which keep two runs apart; "
+        f"move {os.path.dirname(path)} to a local disk, or mount it with locks"
+    )
+
+
+def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
+    pieces, left = [], limit + 1
+    while left > 0 and (piece := os.read(descriptor, min(left, max(expected, 65536)))):
+        pieces.append(piece)
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _write_new(path: str, data: bytes, *, sync: bool = True) -> None:
+    _forget(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(descriptor, data)
+        if sync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_file(path: str) -> None:
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes every byte, however many calls that takes. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # not there, or not ours to remove: the write that follows says so if it matters
+
+
+def _kind(mode: int) -> str:
+    for test, name in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return name
+    return "a device"

@@ -1,0 +1,169 @@
+"""Gets to the answer that stands behind a URL: redirects walked and checked, what is transient tried again."""
+
+from __future__ import annotations
+
+import errno
+import math
+import re
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import TypeVar
+from urllib.parse import quote, urljoin
+
+from pipeline.base.errors import PipelineError
+from pipeline.base.http.addresses import Forbidden, Target, shown, target_of
+from pipeline.base.http.connection import Failed, Line, asked
+
+MOST_REDIRECTS = 10
+LONGEST_WAIT = 30
+_PAUSES = (1.0, 4.0)
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
+Used = TypeVar("Used")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a download may take, its redirects and repetitions together."""
+
+    bytes: int
+    seconds: float
+    seconds_to_connect: float
+
+
+class DownloadError(PipelineError):
+    """A download that came to nothing. `transient`: the same may work in a while; `offline`: no network led to a server."""
+
+    def __init__(self, message: str, *, transient: bool = False, offline: bool = False) -> None:
+        super().__init__(message)
+        self.transient, self.offline = transient, offline
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for, with the words for what goes wrong."""
+
+    url: str
+    verb: str
+    """As in "cannot download"."""
+    way_out: str
+    """What a person can do instead."""
+    refusals: Mapping[int, str]
+    """What an answer of this status means here."""
+    named: str = ""
+    """What is told instead of the URL."""
+
+    @property
+    def later(self) -> str:
+        return f"try again later, or {self.way_out}"
+
+
+def answered(
+    wish: Wish,
+    seconds: float,
+    line: Line,
+    use: Callable[[Target, HTTPResponse], Used],
+    sleep: Callable[[float], None],
+) -> Used:
+    """What `use` makes of the first answer of 200, its body still to be read. Raises DownloadError, and what `use` does.
+
+    What is transient is tried twice more, after a pause or what Retry-After says in seconds; where that is over half a
+    minute, or over the time that is left, it is not waited.
+    """
+    pauses = iter(_PAUSES)
+    while True:
+        way = [wish.url]
+        try:
+            return _once(way, wish, line, use)
+        except (Failed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
+            failed = _told(error, wish, seconds, line)
+            wait = max(next(pauses, math.inf), failed.wait)
+            if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= line.ends:
+                message = f"cannot {wish.verb} {_road(way, wish)}: {failed}"
+                raise DownloadError(message, transient=failed.transient, offline=_is_offline(error)) from error
+        sleep(wait)
+
+
+def _is_offline(error: Exception) -> bool:
+    unreachable = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
+    return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in unreachable)
+
+
+def _once(way: list[str], wish: Wish, line: Line, use: Callable[[Target, HTTPResponse], Used]) -> Used:
+    """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
+    target = target_of(way[0], private=line.private)
+    while True:
+        with asked(target, line) as response:
+            if response.status == 200:
+                return use(target, response)
+            if response.status not in _REDIRECTS:
+                raise _refused(response, wish)
+            way.append(_onward(response, target, wish))
+        if len(way) > MOST_REDIRECTS + 1:
+            raise Failed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
+        following = target_of(way[-1], private=line.private)
+        if (target.scheme, following.scheme) == ("https", "http"):
+            raise Failed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
+        target = following
+
+
+def _onward(response: HTTPResponse, target: Target, wish: Wish) -> str:
+    location = response.headers.get("Location", "")
+    if not location or any(letter < " " or letter == "\x7f" for letter in location):
+        raise Failed(f"the server redirects to no address; {wish.way_out}")
+    # The library reads headers as Latin-1; servers send UTF-8. As percent signs the bytes are what they were.
+    visible = quote(location, safe=_VISIBLE, encoding="latin-1")
+    # What has a scheme is judged as it stands: joined, http:///x would become something else.
+    return visible if _SCHEME.match(visible) else urljoin(target.url, visible)
+
+
+def _refused(response: HTTPResponse, wish: Wish) -> Failed:
+    status, patience = response.status, response.headers.get("Retry-After", "").strip()
+    wait = int(patience) if re.fullmatch("[0-9]{1,8}", patience) else 0
+    if 500 <= status < 600:
+        reason = f"the server has trouble of its own ({status}); {wish.later}"
+    else:
+        reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
+    if wait:
+        reason += f" (it asks for {wait} s of patience)"
+    return Failed(reason, transient=status == 429 or 500 <= status < 600, wait=wait)
+
+
+def _road(way: list[str], wish: Wish) -> str:
+    """Where a download began, and the hop at which it stopped."""
+    return shown(wish.named or way[0]) + (f" (redirect {len(way) - 1}, to {shown(way[-1])})" if way[1:] else "")
+
+
+def _told(error: Exception, wish: Wish, seconds: float, line: Line) -> Failed:
+    """What went wrong, in words: whose fault, and what to do."""
+    match error:
+        case Failed():
+            return error
+        case Forbidden():
+            return Failed(f"{error}; {wish.way_out}")
+        case TimeoutError() if time.monotonic() >= line.ends:
+            return Failed(f"it takes longer than {seconds:g} s; {wish.later}", transient=True)
+        case TimeoutError():
+            return Failed(f"the server does not answer in time; {wish.later}", transient=True)
+        case ssl.SSLCertVerificationError():
+            return Failed(f"the server's certificate is not good ({shown(error.verify_message)}); check the address")
+        case zlib.error():
+            return Failed(f"the server's answer is packed wrongly; {wish.way_out}")
+        case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
+            return Failed(f"the server's answer ended early; {wish.later}", transient=True)
+        case ssl.SSLError():
+            return Failed(f"no safe connection is possible ({shown(error.reason or 'SSL')}); {wish.way_out}")
+        case socket.gaierror(errno=socket.EAI_AGAIN):
+            return Failed("names of hosts cannot be looked up now; check your network", transient=True)
+        case socket.gaierror():
+            return Failed("there is no host of that name; check the address, and whether this machine is on a network")
+        case OSError():
+            reason = error.strerror or "the server closed the connection"
+            return Failed(f"the connection failed ({reason}); {wish.later}", transient=True)
+    return Failed(f"the server's answer is malformed ({type(error).__name__}); {wish.way_out}")

@@ -1,0 +1,192 @@
+"""Asks one web server one question, at an address that was checked."""
+
+from __future__ import annotations
+
+import io
+import queue
+import socket
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPResponse, IncompleteRead
+from typing import TYPE_CHECKING, cast
+
+from pipeline.base.http.addresses import Target, permitted, shown
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_MOST_TRIED = 8
+_LONGEST_SILENCE = 60.0
+_PIECE = 65536
+BY_HAND = "download it with your browser and give the file"
+_QUESTION = (
+    "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: paper-pipeline\r\nAccept: */*\r\n"
+    "Accept-Encoding: identity\r\nConnection: close\r\n\r\n"
+)
+
+
+class Failed(Exception):
+    """Why one try came to nothing, in words; `wait` is how many seconds the server asks for."""
+
+    def __init__(self, reason: str, *, transient: bool = False, wait: float = 0) -> None:
+        super().__init__(reason)
+        self.transient, self.wait = transient, wait
+
+
+@dataclass(frozen=True)
+class Line:
+    """What connections are made with. `ends` is the moment, on the monotonic clock, when all must be over."""
+
+    ends: float
+    seconds_to_connect: float
+    resolve: Callable[[str, int], Sequence[str]]
+    private: bool = False
+    ssl_context: ssl.SSLContext | None = None
+
+    def seconds_left(self, most: float = float("inf")) -> float:
+        """How long the next step may take; TimeoutError where the time is up."""
+        left = self.ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the time is up")
+        return min(left, most)
+
+
+def addresses_of(host: str, port: int) -> Sequence[str]:
+    """The system's own resolver. Raises OSError, or UnicodeError for a name that cannot be one."""
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+@contextmanager
+def asked(target: Target, line: Line) -> Iterator[HTTPResponse]:
+    """The answer, its body still to be read. Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
+
+    The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
+    name is what the certificate must be for.
+    """
+    with _connected(target, line) as connection:
+        connection.settimeout(line.seconds_left(_LONGEST_SILENCE))
+        connection.sendall(_QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
+        # Of a socket, the response wants makefile() and no more.
+        with HTTPResponse(cast("socket.socket", _Wire(connection, line)), method="GET") as response:
+            response.begin()
+            yield response
+
+
+def content(response: HTTPResponse, most: int) -> Iterator[bytes]:
+    """The body, unpacked, and never more of it than permitted. Raises Failed, zlib.error, and what `asked` raises."""
+    coding, packing = (
+        ",".join(response.headers.get_all(name, ())).strip().lower()
+        for name in ("Transfer-Encoding", "Content-Encoding")
+    )
+    if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
+        raise Failed(f"the server packs it in a way that was not asked for ({shown(packing or coding)}); {BY_HAND}")
+    if response.length is not None and response.length > most:
+        raise _too_large(most)
+    body = _capped(_pieces(response), most)
+    return _capped(_unpacked(body), most) if "gzip" in packing else body
+
+
+class _Wire(io.RawIOBase):
+    """What comes over a connection. Each single read gets what is left of the time, or a byte a minute goes on for ever."""
+
+    def __init__(self, connection: socket.socket, line: Line) -> None:
+        self._connection, self._line = connection, line
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """The bytes as a file, as the library asks a socket for it."""
+        return io.BufferedReader(self, _PIECE)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        self._connection.settimeout(self._line.seconds_left(_LONGEST_SILENCE))
+        return self._connection.recv_into(buffer)
+
+
+def _connected(target: Target, line: Line) -> socket.socket:
+    failed: OSError | None = None
+    for address in permitted(target.host, _resolved(target, line), private=line.private)[:_MOST_TRIED]:
+        try:
+            return _connection(address, target, line)
+        except OSError as error:
+            failed = failed or error
+    raise failed or OSError("no address")
+
+
+def _connection(address: str, target: Target, line: Line) -> socket.socket:
+    with ExitStack() as undo:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        connection.settimeout(line.seconds_left(line.seconds_to_connect))
+        connection.connect((address, target.port))
+        if target.scheme == "https":
+            connection.settimeout(line.seconds_left(line.seconds_to_connect))
+            context = line.ssl_context or ssl.create_default_context()
+            # A stream that is cut off looks like one that has ended, unless a ragged end is an error; some builds of
+            # Python tell the library to overlook it.
+            context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+            connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=False)
+        undo.pop_all()
+    return connection
+
+
+def _resolved(target: Target, line: Line) -> Sequence[str]:
+    """Asks the resolver in a thread: there is no other way to stop waiting for it."""
+    answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(line.resolve(target.host, target.port))
+        except (OSError, ValueError) as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    try:
+        answer = answers.get(timeout=line.seconds_left())
+    except queue.Empty:
+        raise TimeoutError("the resolver does not answer") from None
+    if isinstance(answer, (OSError, ValueError)):
+        raise answer
+    return answer
+
+
+def _pieces(response: HTTPResponse) -> Iterator[bytes]:
+    # read1() and not read(): a chunk that says its length is -1 would be read to the end of all things.
+    while piece := response.read1(_PIECE):
+        yield piece
+    if response.length:
+        raise IncompleteRead(b"", response.length)
+
+
+def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Undoes gzip, a bounded piece at a time. The stream ends where it says so, and only padding may follow."""
+    decoder = zlib.decompressobj(wbits=31)
+    for piece in pieces:
+        rest, full = piece, True
+        while full and not decoder.eof:
+            yield (out := decoder.decompress(rest, _PIECE))
+            rest = decoder.unconsumed_tail or decoder.unused_data
+            full = bool(rest) or len(out) == _PIECE
+        if decoder.eof and rest.strip(b"\0"):
+            raise Failed(f"the server packs it in several parts; {BY_HAND}")
+    if not decoder.eof:
+        raise IncompleteRead(b"")
+
+
+def _capped(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
+    count = 0
+    for piece in pieces:
+        count += len(piece)
+        if count > most:
+            raise _too_large(most)
+        yield piece
+
+
+def _too_large(most: int) -> Failed:
+    return Failed(f"it is larger than the {most:,} bytes that are permitted; {BY_HAND}")

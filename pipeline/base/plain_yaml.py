@@ -1,0 +1,162 @@
+"""YAML that says no more than JSON can: mappings with text keys, lists, texts, numbers, true, false and null.
+
+The text may be a stranger's. libyaml gives a stream of events, which cannot overflow anything; the values are built here.
+So there is no tag, no alias, no date and no surprise: `off` is a text, and so is `2026-01-31`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipeline.base.errors import FormatError
+
+DEEPEST = 64
+LARGEST = 4 * 1024 * 1024
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# What the dumper leaves unquoted must be read as a text: these are its own spellings of a number with a fraction.
+_FLOAT = r"[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?|\.[0-9]+(?:[eE][-+][0-9]+)?"
+_Place = tuple[int, int]
+_Path = tuple[str | int, ...]
+
+
+def parse_yaml(data: bytes) -> Any:
+    """The value of one YAML document. Raises FormatError, with line and column."""
+    return _Builder(data).value
+
+
+def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
+    """Line and column, from 1, of the value at a path in YAML that parses; (0, 0) where the path leads nowhere."""
+    return _Builder(data).places.get(tuple(path), (0, 0))
+
+
+def dump_yaml(value: Any) -> bytes:
+    """The bytes of a YAML document: keys in the order given, letters as they are. Raises FormatError."""
+    import yaml
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # parse_yaml refuses them, so a value that stands in two places is written twice
+
+    try:
+        return bytes(
+            yaml.dump(
+                value,
+                Dumper=Dumper,
+                sort_keys=False,
+                allow_unicode=True,
+                width=180,
+                encoding="utf-8",
+                default_flow_style=None,
+            )
+        )
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
+
+
+class _Builder:
+    """Turns the events of one document into a value, and remembers where each part of it begins."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) > LARGEST:
+            raise FormatError(f"{len(data):,} bytes of YAML, over the limit of {LARGEST:,}")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+        self.places: dict[_Path, _Place] = {}
+        self._events = _events(text)
+        self.value = self._document()
+
+    def _document(self) -> Any:
+        value, seen = None, False
+        for event in self._events:
+            kind = type(event).__name__
+            if kind in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
+                if seen:
+                    raise _error("a second document begins here, and only one is read", event)
+                value, seen = self._build(event, ()), True
+        return value
+
+    def _build(self, event: Any, path: _Path) -> Any:
+        kind = type(event).__name__
+        if kind == "AliasEvent" or event.anchor:
+            raise _error("anchors and aliases are not allowed", event)
+        if event.tag and not (kind == "ScalarEvent" and any(event.implicit)):
+            raise _error("tags are not allowed", event)
+        if len(path) >= DEEPEST:
+            raise _error(f"nested deeper than {DEEPEST} levels", event)
+        self.places[path] = _place(event)
+        if kind == "ScalarEvent":
+            return _scalar(event)
+        return self._mapping(path) if kind == "MappingStartEvent" else self._sequence(path)
+
+    def _mapping(self, path: _Path) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for event in self._events:
+            kind = type(event).__name__
+            if kind == "MappingEndEvent":
+                break
+            if kind == "ScalarEvent" and event.tag and not any(event.implicit):
+                raise _error("tags are not allowed", event)
+            if kind != "ScalarEvent" or event.anchor:
+                raise _error("a key must be a plain text", event)
+            if event.value in value:
+                raise _error(f"the key {event.value[:80]!r} stands twice in one mapping", event)
+            value[event.value] = self._build(next(self._events), (*path, event.value))
+        return value
+
+    def _sequence(self, path: _Path) -> list[Any]:
+        value: list[Any] = []
+        for event in self._events:
+            if type(event).__name__ == "SequenceEndEvent":
+                break
+            value.append(self._build(event, (*path, len(value))))
+        return value
+
+
+def _events(text: str) -> Iterator[Any]:
+    import yaml
+
+    try:
+        yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise FormatError(f"not YAML: {error.problem or error.context}", line=place[0], column=place[1]) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise FormatError(f"not YAML: {' '.join(str(error).split())[:200]}") from error
+
+
+def _scalar(event: Any) -> Any:
+    """A quoted scalar is a text. A plain one is a number, true, false or null where it looks exactly so."""
+    text: str = event.value
+    if not event.implicit[0] or event.style in ("'", '"', "|", ">"):
+        return text
+    if text in ("", "~", "null", "Null", "NULL"):
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    try:
+        if re.fullmatch(r"[-+]?(?:0|[1-9][0-9]*)", text):
+            return int(text)
+        if re.fullmatch(_FLOAT, text):
+            number = float(text)
+            if number - number == 0:
+                return number
+            raise _error(f"{text[:80]} is not a finite number", event)
+        if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", text):
+            raise _error(f"{text} is not a finite number", event)
+    except ValueError as error:
+        raise _error(f"{text[:40]}… is not a number of a reasonable size", event) from error
+    return text
+
+
+def _place(event: Any) -> _Place:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _error(problem: str, event: Any) -> FormatError:
+    line, column = _place(event)
+    return FormatError(problem, line=line, column=column)

@@ -1,0 +1,1 @@
+"""The machine: phases, contracts, tasks. It knows no paper, no model and no agent."""

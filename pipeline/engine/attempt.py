@@ -1,0 +1,76 @@
+"""One attempt at one phase: run it, and turn whatever comes out into a result that the runner can settle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pipeline.base.errors import Interrupted, PhaseBug, PhaseError, PipelineError
+from pipeline.base.logs import story
+from pipeline.engine.phase import FAILED, SKIPPED, Context, Documents, Phase, is_placeholder, placeholder
+from pipeline.engine.stamps import DONE
+
+
+class Result(NamedTuple):
+    """What an attempt gave: documents to commit, or the error that ends the run."""
+
+    status: str
+    """done, skipped, degraded, failed or stopped."""
+    seconds: float
+    documents: Mapping[str, Any] | None = None
+    error: PipelineError | None = None
+
+
+def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
+    """Runs a phase. Never raises but for Interrupted: a failure is a result too."""
+    started = time.monotonic()
+    if reason := _reason_to_skip(phase, inputs, mode):
+        return Result(SKIPPED, 0.0, _placeholders(phase, SKIPPED, reason, mode))
+    documents, error = guarded(phase, lambda: phase.run(inputs, make_context(phase)))
+    seconds = time.monotonic() - started
+    if error is None and not isinstance(documents, Mapping):
+        error = PhaseError(f"phase {phase.label} returned no documents, but {type(documents).__name__}")
+    if error:
+        return gave_up(phase, error, mode, seconds)
+    return Result(DONE, seconds, documents)
+
+
+def guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
+    """What code of a phase returns, or the error that it ends in; what it should not have raised is a bug in it."""
+    try:
+        return call(), None
+    except PipelineError as error:
+        return None, error
+    except (Interrupted, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
+        import traceback
+
+        story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
+        line = " ".join(str(error).split())[:300]
+        return None, PhaseBug(
+            f"phase {phase.label} has a bug: {type(error).__name__}: {line}; the log has the traceback"
+        )
+
+
+def gave_up(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
+    """The result of a failure: an optional phase degrades the run, any other ends it."""
+    if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
+        return Result("degraded", seconds, _placeholders(phase, FAILED, str(error), mode), error)
+    return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)
+
+
+def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
+    if not phase.optional:
+        return None
+    if mode == "fast":
+        return "fast mode leaves this phase out"
+    missing = next((name for name in phase.reads if is_placeholder(inputs[name])), None)
+    return f"it needs {missing}, and that is only a placeholder: {inputs[missing]['reason']}" if missing else None
+
+
+def _placeholders(phase: Phase, status: str, reason: str, mode: str) -> dict[str, Any]:
+    return {
+        name: placeholder(status, reason or "no reason given", mode) for name in phase.writes if not name.endswith("/")
+    }

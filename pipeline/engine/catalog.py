@@ -1,0 +1,171 @@
+"""All tasks: tasks.jsonl, a line each time a task changes its status; the last line of a task is what holds."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from pipeline.base.append import append_durable, last_line, repair_tail
+from pipeline.base.errors import CatalogError, FormatError, StorageError
+from pipeline.base.files import failure, lock_failure, read_bytes, set_aside, write_durable
+from pipeline.base.formats import dump_json_line, parse_json
+from pipeline.base.logs import timestamp
+
+NAME = "tasks.jsonl"
+VERSION = 1
+LARGEST_LINE = 1024 * 1024
+_FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "source": str, "reason": str}
+
+
+class Entry(NamedTuple):
+    """The last that is known of one task."""
+
+    id: str
+    at: str
+    status: str
+    mode: str
+    source: str
+    reason: str
+
+
+class Listing(NamedTuple):
+    """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
+
+    entries: dict[str, Entry]
+    damages: list[str]
+    """Lines in the middle that cannot be read: what they said of a task is unknown."""
+    repairs: list[str]
+    """A last line that was never whole, and so was never promised to anybody."""
+
+    def must_be_whole(self) -> None:
+        """Raises CatalogError where a decision cannot be taken because a line is damaged."""
+        if self.damages:
+            raise CatalogError(
+                f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` writes the list anew"
+            )
+
+
+class Catalog:
+    """The list of the tasks in one folder."""
+
+    def __init__(self, tasks_dir: str) -> None:
+        self.folder = os.path.abspath(tasks_dir)
+        self.path = os.path.join(self.folder, NAME)
+
+    def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
+        """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
+        row = {
+            "version": VERSION,
+            "id": task,
+            "at": timestamp(),
+            "status": status,
+            "mode": mode,
+            "source": source,
+            "reason": reason,
+        }
+        with self._alone():
+            repair_tail(self.path)
+            if not self._says(row):
+                append_durable(self.path, dump_json_line(row))
+
+    def read(self) -> Listing:
+        """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
+        listing = Listing({}, [], [])
+        if not os.path.lexists(self.path):
+            return listing
+        data = read_bytes(self.path)
+        if data and not data.endswith(b"\n"):
+            data = self._mend_tail(listing)
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            problem = _add(listing, line)
+            if problem:
+                listing.damages.append(f"{self.path}, line {number}: {problem}")
+        return listing
+
+    def forget(self, task: str) -> None:
+        """Takes every line of a task out of the list. Lines that cannot be read stay as they are."""
+        with self._alone():
+            if not os.path.lexists(self.path):
+                return
+            repair_tail(self.path)
+            lines = read_bytes(self.path).splitlines(keepends=True)
+            write_durable(self.path, b"".join(line for line in lines if _task_of(line) != task))
+
+    def rebuild(self, collect: Callable[[], list[Entry]]) -> None:
+        """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
+        with self._alone():
+            entries = sorted(collect(), key=lambda entry: entry.at)
+            lines = [dump_json_line({"version": VERSION, **entry._asdict()}) + b"\n" for entry in entries]
+            set_aside(self.path)
+            write_durable(self.path, b"".join(lines))
+
+    def _says(self, row: dict[str, Any]) -> bool:
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise failure("read", self.path, error) from error
+        try:
+            last = parse_json(last_line(descriptor, os.fstat(descriptor).st_size) or b"{}")
+        except FormatError:
+            return False
+        finally:
+            os.close(descriptor)
+        return isinstance(last, dict) and {**last, "at": ""} == {**row, "at": ""}
+
+    def _mend_tail(self, listing: Listing) -> bytes:
+        try:
+            with self._alone():
+                torn = repair_tail(self.path)
+                if torn:
+                    listing.repairs.append(
+                        f"{self.path}: the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
+                    )
+        except StorageError as error:
+            listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
+        data = read_bytes(self.path)
+        return data[: data.rfind(b"\n") + 1]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        path = os.path.join(self.folder, f".{NAME}.lock")
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise failure("lock", path, error) from error
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError as error:
+                raise lock_failure(path, error) from error
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _task_of(line: bytes) -> str | None:
+    listing = Listing({}, [], [])
+    return None if _add(listing, line) else next(iter(listing.entries), None)
+
+
+def _add(listing: Listing, line: bytes) -> str | None:
+    if len(line) > LARGEST_LINE:
+        return f"{len(line):,} bytes, over the limit of {LARGEST_LINE:,}"
+    try:
+        row = parse_json(line)
+    except FormatError as error:
+        return str(error)
+    if not isinstance(row, dict) or row.get("version") != VERSION:
+        return f"not a record of version {VERSION}"
+    if row.keys() != _FIELDS.keys() or any(type(row[name]) is not kind for name, kind in _FIELDS.items()):
+        return "not a task record"
+    del row["version"]
+    listing.entries.pop(row["id"], None)  # the latest change comes last
+    listing.entries[row["id"]] = Entry(**row)
+    return None

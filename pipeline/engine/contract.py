@@ -1,0 +1,211 @@
+"""Document name -> schema -> one message that says what is wrong, where, and who wrote it.
+
+`<stem>.schema.json` governs `<stem>.*`, wherever in the task that file lies. A fast validator answers the common case;
+jsonschema, whose import is dear, is asked only to explain a breach.
+
+A property that a schema describes and gives no rule for is one of older documents: it may stand there, with any value, and
+is left out of what is read and of what is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from pipeline.base import formats, plain_yaml
+from pipeline.base.errors import ContractError, FormatError
+from pipeline.base.files import read_bytes
+from pipeline.engine.phase import is_placeholder
+
+BUILT_IN = next(
+    folder
+    for folder in (
+        os.path.join(os.path.dirname(__file__), "..", "schemas"),
+        os.path.join(os.path.dirname(__file__), "..", "..", "schemas"),
+    )
+    if os.path.isdir(folder)
+)
+_YAML_STEMS = (".txt", ".yaml")
+PLACEHOLDER = "placeholder.schema.json"
+
+
+class Contracts:
+    """The schemas of one set of phases. `folders` are searched in order; the built-in ones come last."""
+
+    def __init__(self, folders: Sequence[str] = ()) -> None:
+        self._folders = (*folders, BUILT_IN)
+        self._schemas: dict[str, dict[str, Any]] = {}
+        self._validators: dict[str, Any] = {}
+        self._with_older: dict[str, bool] = {}
+        self._others: dict[int, tuple[Mapping[str, Any], Any]] = {}  # holds each schema, so that no id is used twice
+
+    def parse(self, name: str, data: bytes, *, writer: str) -> Any:
+        """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
+        try:
+            value = _parser(name)(data)
+        except FormatError as error:
+            place = f", line {error.line}, column {error.column}" if error.line else ""
+            raise ContractError(f"{name}{place}: {error} (written by {writer})") from error
+        self._check(name, value, writer, data)
+        if isinstance(value, formats.Markdown):
+            return value._replace(front=self._without_older(name, value.front))
+        return self._without_older(name, value)
+
+    def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
+        """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
+        value = self._without_older(name, value)
+        data = _dump(name, value, writer)
+        if name.endswith((*_YAML_STEMS, ".md")):
+            self.parse(name, data, writer=writer)  # what cannot be read back must not be written
+        else:
+            self._check(name, value, writer, data)
+        return data
+
+    def serialise_line(self, name: str, value: Any, *, writer: str) -> bytes:
+        """One line of a document's .jsonl companion: a checked value of the same schema."""
+        value = self._without_older(name, value)
+        data = formats.dump_json_line(value)
+        self._check(name, value, writer, data)
+        return data
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """The schema that governs a document. Raises ContractError where there is none."""
+        file_name = schema_name(name)
+        if file_name not in self._schemas:
+            self._schemas[file_name] = self._read_schema(file_name, name)
+        return self._schemas[file_name]
+
+    def _without_older(self, name: str, value: Any) -> Any:
+        schema, key = self.schema(name), schema_name(name)
+        if key not in self._with_older:
+            self._with_older[key] = _names_older(schema)
+        return _kept(schema, value) if self._with_older[key] else value
+
+    def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
+        checked = value.front if isinstance(value, formats.Markdown) else value
+        schema, key = self.schema(name), schema_name(name)
+        if schema.get("mayBePlaceholder") and is_placeholder(checked):
+            schema, key = self.schema(PLACEHOLDER), PLACEHOLDER
+        if key not in self._validators:
+            self._validators[key] = fast_validator(schema, key)
+        try:
+            valid = self._validators[key].is_valid(checked)
+        except ValueError as error:  # a value that no JSON document can have: a set, a key that is a number
+            raise ContractError(f"{name}: {error} (written by {writer})") from error
+        if not valid:
+            _explain(name, schema, checked, writer, data)
+
+    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
+        """Why a value does not fit a schema that no document has, in one line, or None. One object is compiled once."""
+        if id(schema) not in self._others:
+            self._others[id(schema)] = (schema, fast_validator(dict(schema)))
+        validator = self._others[id(schema)][1]
+        if validator.is_valid(value):
+            return None
+        worst = explanations(dict(schema), value)
+        return f"at {worst[0].json_path}: {_shorten(worst[0].message)}" if worst else "it does not fit the schema"
+
+    def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
+        for folder in self._folders:
+            path = os.path.join(folder, file_name)
+            if os.path.exists(path):
+                try:
+                    schema = formats.parse_json(read_bytes(path))
+                except FormatError as error:
+                    raise ContractError(f"{path}, line {error.line}: {error}") from error
+                if not isinstance(schema, dict):
+                    raise ContractError(f"{path}: a schema is a JSON object")
+                return schema
+        raise ContractError(f"no schema governs {document}: add {file_name} to {self._folders[0]}")
+
+
+def schema_name(document: str) -> str:
+    """The file name of the schema that governs a document."""
+    base = os.path.basename(document)
+    return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
+
+
+def _names_older(schema: Any) -> bool:
+    """Whether a schema names anything that only older documents have. Of `$ref`, `anyOf` and their like no use is made here."""
+    if not isinstance(schema, dict):
+        return False
+    rules = schema.get("properties", {}).values()
+    return any(_is_older(rule) or _names_older(rule) for rule in rules) or _names_older(schema.get("items"))
+
+
+def _kept(schema: Any, value: Any) -> Any:
+    """The value without what only older documents have."""
+    rules, items = (schema.get("properties", {}), schema.get("items")) if isinstance(schema, dict) else ({}, None)
+    if isinstance(value, dict):
+        return {name: _kept(rules.get(name), inner) for name, inner in value.items() if not _is_older(rules.get(name))}
+    return [_kept(items, inner) for inner in value] if isinstance(value, list) and items else value
+
+
+def _is_older(rule: Any) -> bool:
+    return isinstance(rule, dict) and rule.keys() == {"description"}
+
+
+def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
+    """The validator of the common case. It never fetches: a reference out of the schema is an error."""
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise ContractError(f"{name} is not a valid schema: {_shorten(str(error))}") from error
+
+
+def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
+    """Every breach that jsonschema sees, the most telling first."""
+    import jsonschema
+    import referencing
+
+    registry: Any = referencing.Registry(retrieve=_refuse_fetch)  # type: ignore[call-arg]
+    validator = jsonschema.Draft202012Validator(schema, registry=registry)
+    return sorted(validator.iter_errors(value), key=jsonschema.exceptions.relevance, reverse=True)
+
+
+def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: bytes) -> NoReturn:
+    breaches = explanations(schema, value)
+    if not breaches:  # the two validators differ: the stricter one wins, in its own words
+        strict = next(iter(fast_validator(schema).iter_errors(value)))
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in strict.instance_path)
+        raise ContractError(
+            f"{name} at ${''.join(steps)}: {_shorten(strict.message)} (rule: {strict.schema_path[-1]}; written by {writer})"
+        )
+    breach = breaches[0]
+    while breach.context:
+        breach = max(breach.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
+    path = list(breach.absolute_path)
+    line, column = plain_yaml.locate_yaml(data, path) if name.endswith(_YAML_STEMS) else (0, 0)
+    place = f", line {line}, column {column}," if line else ""
+    raise ContractError(
+        f"{name}{place} at {breach.json_path}: {_shorten(breach.message)} (rule: {breach.validator}; written by {writer})"
+    )
+
+
+def _parser(name: str) -> Any:
+    if name.endswith(".md"):
+        return formats.parse_markdown
+    return plain_yaml.parse_yaml if name.endswith(_YAML_STEMS) else formats.parse_json
+
+
+def _dump(name: str, value: Any, writer: str) -> bytes:
+    try:
+        if isinstance(value, formats.Markdown) != name.endswith(".md"):
+            raise FormatError("only Markdown goes under a name that ends in .md, and nothing else does")
+        if isinstance(value, formats.Markdown):
+            return value.text.encode("utf-8")
+        return plain_yaml.dump_yaml(value) if name.endswith(_YAML_STEMS) else formats.dump_json(value)
+    except (FormatError, UnicodeError) as error:
+        raise ContractError(f"{name}: {error} (written by {writer})") from error
+
+
+def _shorten(message: str, limit: int = 300) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= limit else line[: limit // 2] + " … " + line[-limit // 2 :]
+
+
+def _refuse_fetch(uri: str) -> NoReturn:
+    raise ContractError(f"a schema refers to {uri}: schemas never fetch; put the definition under its own $defs")

@@ -1,0 +1,68 @@
+"""The order of the phases, taken from what they read and write; nothing else says who comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipeline.base.errors import ContractError, UsageError
+from pipeline.engine.phase import Phase
+from pipeline.engine.settings import did_you_mean
+
+GIVEN = ("task.json", "plan_requests.json")
+"""Documents that commands write, not phases."""
+
+
+class Graph:
+    """The phases of one run, in the order of their numbers. Raises ContractError when they do not fit together."""
+
+    def __init__(self, phases: Iterable[Phase]) -> None:
+        self.phases = sorted(phases, key=lambda phase: phase.number)
+        self._writers: dict[str, Phase] = {}
+        for phase in self.phases:
+            for other in self.phases:
+                if other is not phase and (other.number == phase.number or other.name == phase.name):
+                    raise ContractError(
+                        f"two phases are called {phase.label} and {other.label}; number and name must be its own"
+                    )
+            for name in phase.writes:
+                if name in self._writers:
+                    raise ContractError(f"{name} has two writers: {self._writers[name].label} and {phase.label}")
+                self._writers[name] = phase
+        self.documents = frozenset(name for name in self._writers if not name.endswith("/"))
+        self._check_reads()
+
+    def writer(self, document: str) -> Phase | None:
+        """The phase that writes a document, or a file in one of its folders; None for what commands write."""
+        return self._writers.get(document) or self._writers.get(document.split("/", 1)[0] + "/")
+
+    def before(self, phase: Phase) -> list[Phase]:
+        """The phases whose documents this one reads."""
+        return [writer for name in phase.reads if (writer := self._writers.get(name))]
+
+    def after(self, phase: Phase) -> list[Phase]:
+        """Every phase that reads, directly or not, what this one writes."""
+        found = [phase]
+        for other in self.phases:  # one pass is enough: who reads comes later in number
+            if other not in found and any(writer in found for writer in self.before(other)):
+                found.append(other)
+        return found[1:]
+
+    def find(self, wanted: str) -> Phase:
+        """The phase of that number ('3', '03', '05b') or name. Raises UsageError."""
+        for phase in self.phases if wanted else ():
+            if wanted in (phase.name, phase.number) or wanted.zfill(len(phase.number)) == phase.number:
+                return phase
+        known = [text for phase in self.phases for text in (phase.number, phase.name)]
+        raise UsageError(f"there is no phase '{wanted}'{did_you_mean(wanted, known)}")
+
+    def _check_reads(self) -> None:
+        for phase in self.phases:
+            for name in phase.reads:
+                writer = self._writers.get(name)
+                if writer is None and name not in GIVEN:
+                    hint = did_you_mean(name, [*self._writers, *GIVEN])
+                    raise ContractError(f"phase {phase.label} reads {name}, and no phase writes it{hint}")
+                if writer and writer.number >= phase.number:
+                    raise ContractError(
+                        f"phase {phase.label} reads {name}, which only phase {writer.label} writes, later"
+                    )

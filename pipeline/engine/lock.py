@@ -1,0 +1,144 @@
+"""One writer a task: an advisory lock that names its holder, and is taken over only from a process that is surely gone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from pipeline.base.errors import FormatError, StorageError, TaskBusy
+from pipeline.base.files import failure, lock_failure
+from pipeline.base.formats import parse_json
+from pipeline.base.logs import timestamp
+
+NAME = ".lock"
+_LARGEST = 4096
+_PATIENCE = 1.0
+
+
+@contextmanager
+def locked(folder: str) -> Iterator[str | None]:
+    """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once."""
+    path = os.path.join(folder, NAME)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise failure("lock", path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(f"{path} is not a regular file, and a lock is one; delete it")
+        _take(descriptor, folder)
+        try:
+            left = _left_behind(descriptor, path)
+            _write(descriptor, _me())
+        except OSError as error:
+            raise failure("lock", path, error) from error
+        try:
+            yield left
+        finally:
+            _let_go(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def holder(folder: str) -> str | None:
+    """Who works on the task right now, in words; None when nobody does."""
+    try:
+        descriptor = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _words(_read(descriptor))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _take(descriptor: int, folder: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            content = _read(descriptor)
+            # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
+            if time.monotonic() > deadline or _is_at_work(content):
+                raise TaskBusy(f"{folder} is worked on by {_words(content)}; wait for it, or stop it first") from error
+            time.sleep(_PATIENCE / 200)
+        except OSError as error:
+            raise lock_failure(os.path.join(folder, NAME), error) from error
+        else:
+            return
+
+
+def _is_at_work(content: dict[str, object]) -> bool:
+    """Whether a lock's content names a process that runs, as far as can be seen from here."""
+    pid = content.get("pid")
+    if not isinstance(pid, int) or content.get("boot") != _boot():
+        return "pid" in content
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _left_behind(descriptor: int, path: str) -> str | None:
+    """The kernel gave us the lock, so a holder on this machine is dead. One on another machine might not be."""
+    content = _read(descriptor)
+    if not content:
+        return None
+    if content.get("boot") != _boot() and content.get("host") not in (None, socket.gethostname()):
+        raise TaskBusy(
+            f"{path} was left by {_words(content)}; it cannot be seen from here whether that is still at work: "
+            f"if it is not, delete {path}"
+        )
+    return f"took over from {_words(content)}, which ended without letting go"
+
+
+def _let_go(descriptor: int) -> None:
+    with suppress(OSError):  # closing the file frees the lock all the same; the next holder is told of a dead one
+        _write(descriptor, "")
+
+
+def _me() -> str:
+    import json
+
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot(), "started": timestamp()})
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "unknown"
+
+
+def _read(descriptor: int) -> dict[str, object]:
+    data = os.pread(descriptor, _LARGEST, 0)
+    try:
+        value = parse_json(data) if data.strip() else {}
+    except FormatError:
+        return {"pid": "unknown"}
+    return value if isinstance(value, dict) else {"pid": "unknown"}
+
+
+def _words(content: dict[str, object]) -> str:
+    pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
+    return f"process {pid} on {host} since {started}"
+
+
+def _write(descriptor: int, text: str) -> None:
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, text.encode("utf-8"), 0)

@@ -1,0 +1,148 @@
+"""All that a phase needs to know: how it declares itself, what it is given, and where its paths are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from pipeline.base.errors import PhaseError
+from pipeline.base.files import sha256
+
+Documents = Mapping[str, Any]
+"""Document name -> parsed value. JSON and YAML give plain values, Markdown gives formats.Markdown."""
+
+SKIPPED, FAILED = "skipped", "failed"
+TYPED = "typed:"
+"""A source that begins so is no file and no address: what follows was typed by the user."""
+
+
+class Decision(NamedTuple):
+    """What a reviewer says of a plan."""
+
+    verdict: str
+    """approve or reject."""
+    by: str
+    """auto, or the name of the person."""
+    at: str
+    """When, UTC, ISO 8601."""
+    plan_sha256: str
+    """The digest of the very bytes that were shown."""
+
+
+class WorkflowContext(NamedTuple):
+    """Where everything of one task lies."""
+
+    root: str
+
+    @property
+    def plan(self) -> str:
+        return os.path.join(self.root, "initial_plan.txt")
+
+    @property
+    def plan_versions(self) -> str:
+        return os.path.join(self.root, "plan_versions")
+
+    @property
+    def plan_journal(self) -> str:
+        return os.path.join(self.root, "plan_journal.jsonl")
+
+    @property
+    def ledger(self) -> str:
+        """What every call to a model cost."""
+        return os.path.join(self.root, "logs", "llm.jsonl")
+
+
+class Checker(Protocol):
+    """The contracts, as far as a phase needs them: for values that come from a model."""
+
+    def parse(self, name: str, data: bytes, *, writer: str) -> Any:
+        """The checked value of a document's bytes. Raises ContractError with line, column and rule."""
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """The schema that governs a document."""
+
+    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
+        """Why a value does not fit a schema, in one line, or None."""
+
+
+class Context(NamedTuple):
+    """What a running phase may use beside its documents."""
+
+    paths: WorkflowContext
+    settings: Mapping[str, Any]
+    """Exactly the settings that the phase named."""
+    secrets: Mapping[str, str]
+    """Settings that no file may hold: they make nothing stale, and a phase keeps them to itself."""
+    limits: Mapping[str, Any]
+    """Settings that say how far the phase may go; they make nothing stale either."""
+    environment: Mapping[str, str]
+    """The user's own, for programs that are set up by it. It may hold keys: never to be given to a command of the agent."""
+    contracts: Checker
+    digests: Mapping[str, str]
+    """The sha256 of each document that the phase reads, as it was read."""
+    open_model: Callable[[], object]
+    """Opens the model that the settings name for this phase. Opaque to the machine; phases/llm/model.py says what it can do."""
+    review: Callable[[str, str], Decision]
+    """Asks for a verdict on a plan: (the plan's text, its sha256). Raises Paused or Rejected."""
+    progress: Callable[[int, int, str], None]
+    """Tells the user how far the phase is: (done, total, what now)."""
+    in_place: Callable[[], None]
+    """Raises when the task folder was moved or replaced. A phase that writes files itself calls it before it does."""
+    deadline: float | None
+    """time.monotonic() at which the phase should give up, or None."""
+    tell: Callable[[str], None] = lambda text: None
+    """Tells the user something that stays on the screen."""
+    own_folder: str = ""
+    """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
+    hooks: Mapping[str, Any] = MappingProxyType({})
+    """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
+
+
+class Phase(NamedTuple):
+    """One step of a run. It may start as soon as every document that it reads is there and fresh."""
+
+    number: str
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    """Documents; a name that ends in '/' is a folder whose files a written document lists in `files`."""
+    run: Callable[[Documents, Context], Documents]
+    settings: tuple[str, ...] = ()
+    version: int = 1
+    """Raise it when the same inputs should give other outputs."""
+    optional: bool = False
+    """Fast mode skips it, and its failure degrades the run instead of ending it."""
+    owns: tuple[str, ...] = ()
+    """Files and folders that the phase keeps by itself while it runs; a redo moves them to `<name>.prev`."""
+    changes: Callable[[str, Collection[str]], Iterable[tuple[str, str]]] | None = None
+    """Of files that only a listed file tells of: in which task, and what the phase wrote; gives paths, and `edited` or so."""
+    report: Callable[[Documents], Mapping[str, Any]] | None = None
+    """Pure: from the phase's own documents to fields of report.json."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.number} {self.name}"
+
+
+def placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
+    """What stands in for the document of an optional phase that gave no result."""
+    return {"status": status, "reason": reason, "mode": mode}
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a document of an optional phase is a stand-in; such a one is never a result."""
+    return isinstance(value, dict) and value.get("status") in (SKIPPED, FAILED)
+
+
+def manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The `files` list of a folder document: path in the task, bytes and sha256 of each text."""
+    encoded = {path: text.encode("utf-8") for path, text in files.items()}
+    return [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in sorted(encoded.items())]
+
+
+def require(condition: object, message: str) -> None:
+    """Gives the phase up with this line unless the condition holds."""
+    if not condition:
+        raise PhaseError(message)

@@ -1,0 +1,143 @@
+"""report.json: how a run ended, in one document that is written on every way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from pipeline.base.errors import (
+    ContractError,
+    Incomplete,
+    Interrupted,
+    Paused,
+    PhaseBug,
+    PipelineError,
+    Rejected,
+    StorageError,
+)
+from pipeline.base.logs import timestamp
+from pipeline.engine.attempt import guarded
+from pipeline.engine.stamps import FINISHED, Stamp
+from pipeline.engine.store import TaskStore
+
+COMPLETED, INCOMPLETE, WARNING, ERROR, CANCELLED, PAUSED = (
+    "completed",
+    "incomplete",
+    "warning",
+    "error",
+    "cancelled",
+    "paused",
+)
+EXIT_CODES = {COMPLETED: 0, WARNING: 0, ERROR: 1, INCOMPLETE: 3, PAUSED: 5}
+_EMPTY: dict[str, Any] = {
+    "input_verdict": None,
+    "files": {"planned": 0, "written": 0, "missing": []},
+    "requirements": {"total": 0, "implemented": 0, "stubbed": 0, "missing": []},
+    "usage": {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0},
+    "verified": None,
+    "sandbox": None,
+    "checks": [],
+    "missing_packages": [],
+    "reference_files": [],
+}
+
+
+class Outcome(NamedTuple):
+    """The end of one run: its status, the reason in words, and the exit code of the command."""
+
+    status: str
+    reason: str
+    exit_code: int
+    report: Mapping[str, Any] = {}
+    """What the failure itself has to say for the report."""
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """The outcome of a run that an exception ended."""
+    if isinstance(error, Interrupted):
+        return Outcome(CANCELLED, f"stopped by {error}; nothing is lost", error.exit_code)
+    if isinstance(error, Paused):
+        return Outcome(PAUSED, str(error), error.exit_code)
+    if isinstance(error, Rejected):
+        return Outcome(CANCELLED, str(error), error.exit_code)
+    if isinstance(error, Incomplete):
+        return Outcome(INCOMPLETE, str(error), error.exit_code, error.report)
+    if isinstance(error, PipelineError):
+        return Outcome(ERROR, str(error), error.exit_code, getattr(error, "report", {}))
+    return Outcome(ERROR, f"a bug in the pipeline: {type(error).__name__}: {error}", 70)
+
+
+def outcome_of_phases(store: TaskStore) -> Outcome:
+    """The outcome of a run in which every phase has a result: what the phases themselves say, the worst of it."""
+    facts, error = _facts(store)
+    if error:
+        return outcome_of(error)
+    stamps = [stamp for _, stamp in sorted(store.stamps.items())]
+    degraded = [f"{stamp.name}: {stamp.error}" for stamp in stamps if stamp.status == "degraded"]
+    status, reason = facts.get("status", COMPLETED), str(facts.get("reason", ""))
+    if status != COMPLETED:
+        return Outcome(status, "; ".join(filter(None, [reason, *degraded])), EXIT_CODES[status])
+    if degraded:
+        return Outcome(WARNING, "; ".join(degraded), EXIT_CODES[WARNING])
+    return Outcome(COMPLETED, reason or "every phase is done", 0)
+
+
+def build_report(
+    store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, spent: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], Outcome]:
+    """The document, and the outcome that it tells: facts from the phases that have a result, and one row a phase.
+
+    Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
+    """
+    facts, _ = _facts(store)
+    usage = {"usage": dict(spent)} if spent else {}
+    report = _document(store, settings, outcome, {**_EMPTY, **facts, **usage, **outcome.report})
+    try:
+        store.contracts.serialise("report.json", report, writer="the runner")
+    except ContractError as error:
+        outcome = Outcome(ERROR, f"a phase reports what does not fit: {error}", PhaseBug.exit_code)
+        report = _document(store, settings, outcome, _EMPTY)
+    return report, outcome
+
+
+def _document(
+    store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    rows = []
+    for phase in store.graph.phases:
+        stamp = store.stamps.get(phase.number, Stamp(phase.name))
+        row = {"number": phase.number, "name": phase.name, "status": stamp.status, "seconds": round(stamp.seconds, 3)}
+        rows.append({**row, "attempts": stamp.attempts, "error": stamp.error})
+    return {
+        "version": 1,
+        "id": store.id,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "exit_code": outcome.exit_code,
+        "finished": timestamp(),
+        **{name: settings[name] for name in ("mode", "model")},
+        **{name: facts[name] for name in _EMPTY},
+        "phases": rows,
+    }
+
+
+def _facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
+    facts: dict[str, Any] = {}
+    for phase in store.graph.phases:
+        stamp = store.stamps.get(phase.number)
+        if not (phase.report and stamp and stamp.status in FINISHED):
+            continue
+        try:
+            outputs = store.outputs(phase)
+        except (ContractError, StorageError):
+            continue  # a damaged document has ended the run, or will end the next one, by name
+        told, error = guarded(phase, partial(phase.report, outputs))
+        if error is None and not isinstance(told, Mapping):
+            error = PhaseBug(f"phase {phase.label} reports {type(told).__name__}, and not facts by name")
+        elif error is None and told.get("status", COMPLETED) not in EXIT_CODES:
+            error = PhaseBug(f"phase {phase.label} reports the status {told['status']!r}, and there is no such status")
+        if error:
+            return facts, error
+        facts.update(told)
+    return facts, None

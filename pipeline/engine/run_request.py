@@ -1,0 +1,86 @@
+"""What is asked of a run, what it tells while it goes on, and what it would do: all that a caller of the runner needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pipeline.engine.phase import Decision, Phase
+from pipeline.engine.store import TaskStore
+
+
+class Event(NamedTuple):
+    """Something that a person who watches the run may want to see."""
+
+    kind: str
+    """started, progress, told (it stays on the screen), fresh, or the status that a phase ended with."""
+    phase: Phase
+    text: str = ""
+    seconds: float = 0.0
+    done: int = 0
+    total: int = 0
+
+
+class Run(NamedTuple):
+    """What is asked of one run."""
+
+    settings: Mapping[str, Any]
+    open_model: Callable[[str], object]
+    """The model for the phase of that name."""
+    review: Callable[[str, str], Decision]
+    record: Callable[[str, str], None]
+    """Tells the catalog the task's status and the reason."""
+    environment: Mapping[str, str] = MappingProxyType({})
+    """The user's own."""
+    own_folder: str = ""
+    """The folder of the user's settings."""
+    hooks: Mapping[str, Any] = MappingProxyType({})
+    """The user's own, `{"hooks": …}` as in hooks.yaml."""
+    spent: Callable[[], Mapping[str, Any]] = dict
+    """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
+    watch: Callable[[Event], None] = lambda event: None
+    stop_at: Phase | None = None
+    until: Phase | None = None
+    only: Phase | None = None
+    """Run this one phase and nothing else; what it reads must be there and fresh."""
+
+    def wants(self, phase: Phase) -> bool:
+        """Whether this run may get as far as that phase."""
+        return (
+            (self.only is None or phase is self.only)
+            and (self.stop_at is None or phase.number < self.stop_at.number)
+            and (self.until is None or phase.number <= self.until.number)
+        )
+
+    def settings_of(self, phase: Phase) -> dict[str, Any]:
+        """The settings that make a difference to a phase: what it named, and the mode where fast mode skips it."""
+        names = (*phase.settings, "mode") if phase.optional else phase.settings
+        return {name: self.settings[name] for name in names}
+
+
+def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
+    """What would run, and why: phases that are stale now, and phases that read what those write."""
+    stale: dict[str, tuple[Phase, str]] = {}
+    for phase in store.graph.phases:
+        reason = store.stale_reason(phase, run.settings_of(phase))
+        first = next((before for before in store.graph.before(phase) if before.number in stale), None)
+        if reason or first:
+            stale[phase.number] = (
+                phase,
+                reason or f"it reads what phase {first.label if first else ''} writes, and that runs first",
+            )
+    return list(stale.values())
+
+
+def stops_before(store: TaskStore, run: Run) -> Phase | None:
+    """The first phase that --stop-at or --until keeps a run from."""
+    return next((phase for phase in store.graph.phases if not run._replace(only=None).wants(phase)), None)
+
+
+def missing_input(store: TaskStore, run: Run) -> tuple[Phase, str] | None:
+    """Why one phase cannot run alone: the phase before it that must run first, and why that must."""
+    for before in store.graph.before(run.only) if run.only else ():
+        if reason := store.stale_reason(before, run.settings_of(before)):
+            return before, reason
+    return None

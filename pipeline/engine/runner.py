@@ -1,0 +1,246 @@
+"""run_pipeline: which phases run, in which order, what stops them, and how the end is told.
+
+The main thread alone writes to the store. A phase runs in the main thread too, except where several may run side by side.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from functools import partial
+from typing import Any
+
+from pipeline.base.errors import (
+    ContractError,
+    InputsChanged,
+    Interrupted,
+    Paused,
+    PhaseError,
+    PipelineError,
+    StorageError,
+)
+from pipeline.base.logs import story, timestamp
+from pipeline.engine.attempt import Result, attempt, gave_up
+from pipeline.engine.phase import Context, Phase, WorkflowContext
+from pipeline.engine.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
+from pipeline.engine.run_request import Event, Run, stale_phases, stops_before
+from pipeline.engine.settings import LIMITS, SECRET
+from pipeline.engine.stamps import DONE, RUNNING
+from pipeline.engine.store import TaskStore
+
+
+def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
+    """Runs what is stale and returns the report. Whatever happens, report.json and the catalog learn of it."""
+    outcome = Outcome(ERROR, "a bug in the pipeline ended the run", 70)
+    try:
+        _Runner(store, run).run()
+        outcome = _stopped_short(store, run) or outcome_of_phases(store)
+    except (PipelineError, Interrupted) as error:
+        outcome = outcome_of(error)
+    finally:
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+        try:
+            report = _conclude(store, run, outcome)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    return report
+
+
+class _Runner:
+    """One walk over the phases: `settled` have a result that holds, `running` a thread, and `waiting` wait for somebody."""
+
+    def __init__(self, store: TaskStore, run: Run) -> None:
+        self._store, self._run, self._mode = store, run, str(run.settings.get("mode"))
+        self._settled: set[str] = set()
+        self._running: dict[str, dict[str, str]] = {}
+        self._waiting: dict[str, Paused] = {}
+        self._overtaken: set[str] = set()
+        self._untold: list[Event] = []
+        self._announced = False
+        self._results: Any = None
+
+    def run(self) -> None:
+        """Returns when nothing more can start; raises what the first failing phase gave up with."""
+        while True:
+            ready = self._ready()
+            if not ready and not self._running:
+                break
+            alone = len(ready) == 1 and not self._running
+            started = [self._begin(phase, reason) for phase, reason in ready]
+            self._note_and_tell()
+            for phase, inputs in started:
+                self._run.watch(Event("started", phase))
+                if alone:
+                    self._settle(phase, self._attempt(phase, inputs))
+                else:
+                    self._start_thread(phase, inputs)
+            if self._running:
+                self._settle(*self._results.get())
+        self._note_and_tell()
+        if self._waiting:
+            first, *others = self._waiting.values()
+            reasons = dict.fromkeys([str(first), *map(str, others)])
+            raise Paused("; ".join(reasons), stop_reason=first.stop_reason) if others else first
+
+    def _ready(self) -> list[tuple[Phase, str]]:
+        """The phases that can start now, and why each must. What is up to date is settled on the way."""
+        ready = []
+        for phase in filter(self._run.wants, self._store.graph.phases):
+            before = [earlier.number for earlier in self._store.graph.before(phase) if self._run.wants(earlier)]
+            busy = self._settled | self._running.keys() | self._waiting.keys()
+            if phase.number in busy or not self._settled.issuperset(before):
+                continue
+            reason = self._store.stale_reason(phase, self._run.settings_of(phase))
+            if reason:
+                ready.append((phase, reason))
+            else:
+                self._keep(phase)
+        # Fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
+        return ready[:1] if self._mode == "fast" else ready
+
+    def _keep(self, phase: Phase) -> None:
+        edited = ", ".join(self._store.accept_edits(phase))
+        self._settled.add(phase.number)
+        self._untold.append(Event("fresh", phase, f"edited by hand: {edited}" if edited else ""))
+        if edited:
+            story(f"{phase.label}: {edited} edited by hand, and taken as it is")
+
+    def _begin(self, phase: Phase, reason: str) -> tuple[Phase, dict[str, Any]]:
+        inputs, digests = self._store.load_inputs(phase)
+        if not self._announced:
+            self._run.record("running", "")
+            self._announced = True
+        story(f"{phase.label} runs: {reason}")
+        self._store.begin(phase, timestamp())
+        self._running[phase.number] = digests
+        return phase, inputs
+
+    def _attempt(self, phase: Phase, inputs: dict[str, Any]) -> Result:
+        return attempt(phase, inputs, self._context, self._mode)
+
+    def _start_thread(self, phase: Phase, inputs: dict[str, Any]) -> None:
+        import contextvars
+        import queue
+        import threading
+
+        self._results = self._results or queue.SimpleQueue()
+        results, scope = self._results, contextvars.copy_context()
+
+        # A daemon: when the run ends early, a phase that still works must not keep the process alive.
+        def work() -> None:
+            result = Result("stopped", 0.0, error=PhaseError(f"phase {phase.label} was interrupted"))
+            try:
+                result = scope.run(self._attempt, phase, inputs)
+            finally:
+                results.put((phase, result))
+
+        threading.Thread(target=work, name=phase.label, daemon=True).start()
+
+    def _settle(self, phase: Phase, result: Result) -> None:
+        digests = self._running.pop(phase.number)
+        if result.status == DONE:
+            try:
+                self._commit(phase, result, digests)
+            except ContractError as error:  # it returned what it must not; the documents on the disk are as they were
+                result = gave_up(phase, error, self._mode, result.seconds)
+        if result.status in ("skipped", "degraded"):
+            self._commit(phase, result, digests)
+        elif result.error:
+            self._give_up(phase, result)
+
+    def _commit(self, phase: Phase, result: Result, digests: dict[str, str]) -> None:
+        text = str(result.error) if result.error else None
+        stamp = self._store.stamps[phase.number]._replace(
+            status=result.status,
+            version=phase.version,
+            read=digests,
+            settings=self._run.settings_of(phase),
+            seconds=result.seconds,
+            error=text,
+        )
+        self._store.commit(phase, result.documents or {}, stamp)
+        if phase.number not in self._overtaken:  # else what it read may have changed under it: it is looked at anew
+            self._settled.add(phase.number)
+        self._overtaken.discard(phase.number)
+        story(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
+        self._untold.append(Event(result.status, phase, text or "", result.seconds))
+
+    def _give_up(self, phase: Phase, result: Result) -> None:
+        text = str(result.error)
+        self._store.finish(phase, result.status, seconds=result.seconds, error=text)
+        self._run.watch(Event(result.status, phase, text, result.seconds))
+        if isinstance(result.error, InputsChanged):
+            self._settled.clear()
+            self._overtaken |= self._running.keys()
+        elif isinstance(result.error, Paused) and self._mode != "fast":
+            self._waiting[phase.number] = result.error  # somebody takes his time: what does not need him goes on
+        elif result.error:
+            raise result.error
+
+    def _note_and_tell(self) -> None:
+        """Nobody is told that a phase is done before its stamp is on the disk."""
+        self._store.note()
+        for event in self._untold:
+            self._run.watch(event)
+        self._untold.clear()
+
+    def _tell(self, phase: Phase, text: str) -> None:
+        story(f"{phase.label}: {text}")
+        self._run.watch(Event("told", phase, text))
+
+    def _context(self, phase: Phase) -> Context:
+        run, limit = self._run, self._run.settings.get("phase_seconds")
+        return Context(
+            paths=WorkflowContext(self._store.root),
+            settings=run.settings_of(phase),
+            secrets={name: str(run.settings.get(name, "")) for name in SECRET},
+            limits={name: run.settings.get(name, 0) for name in LIMITS},
+            environment=run.environment,
+            own_folder=run.own_folder,
+            hooks=run.hooks,
+            tell=partial(self._tell, phase),
+            contracts=self._store.contracts,
+            digests=self._running[phase.number],
+            open_model=partial(run.open_model, phase.name),
+            review=run.review,
+            in_place=self._store.assert_in_place,
+            progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
+            deadline=time.monotonic() + limit if limit else None,
+        )
+
+
+def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
+    if not (run.stop_at or run.until or run.only):
+        return None
+    left = [phase for phase, _ in stale_phases(store, run)]
+    if not left:
+        return None
+    border = stops_before(store, run)
+    if run.only is None and border and border not in left:
+        return Outcome(PAUSED, f"phase {border.label} was done before; phase {left[0].label} is next", 5)
+    return Outcome(PAUSED, f"stopped before phase {left[0].label}, as asked", 5)
+
+
+def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
+    """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
+    for phase in store.graph.phases:
+        stamp = store.stamps.get(phase.number)
+        if stamp and stamp.status == RUNNING:
+            store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was at work")
+    report, outcome = build_report(store, run.settings, outcome, run.spent())
+    story(f"ended {outcome.status}: {outcome.reason}")
+    steps = (
+        store.save,
+        partial(store.write, {"report.json": report}),
+        partial(run.record, outcome.status, outcome.reason),
+    )
+    troubles = []
+    for step in steps:
+        try:
+            step()
+        except (StorageError, ContractError) as error:
+            troubles.append(str(error))
+    if troubles:
+        reason = "; moreover: ".join(dict.fromkeys([outcome.reason, *troubles]))
+        report = {**report, "reason": reason, "exit_code": 1}
+    return report

@@ -1,0 +1,235 @@
+"""All settings in one place: defaults < the user's file < environment < flags. What is not known is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pipeline.base.errors import FormatError, UsageError
+from pipeline.base.files import read_bytes
+
+PREFIX = "PIPELINE_"
+_LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
+_WATCH = ("supervisor", "supervisor_shadow")
+_CHECKS = ("max_acceptance_continues",)
+_REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
+LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS, "trust_hooks")
+"""The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
+STORED = (
+    "mode",
+    "model",
+    "plan_model",
+    "code_model",
+    "review",
+    "sandbox",
+    "install",
+    "max_output_tokens",
+    *_LIMITS_OF_A_TASK,
+    *_WATCH,
+    *_CHECKS,
+    *_REFERENCES,
+)
+"""The settings that decide what a run makes. They are kept in task.json, and a resume takes them from there."""
+SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
+"""The settings that are written down nowhere."""
+_CHOICES = {
+    "allow_own_code": ("no", "yes"),
+    "install": ("refused", "allowed"),
+    "mode": ("fast", "full"),
+    "private_addresses": ("refused", "allowed"),
+    "review": ("", "auto", "ask", "file"),
+    "sandbox": ("required", "off"),
+    "supervisor": ("", "off", "adaptive", "strict"),
+    "supervisor_shadow": ("", "1", "true", "0", "false"),
+    "trust_hooks": ("no", "yes"),
+}
+_BY_FLAG_ALONE = ("trust_hooks",)
+"""Said for one run by somebody who looks at it; a file or variable would say it of every workspace to come."""
+_MOST = {"max_acceptance_continues": 20}
+HOOKS = "runtime"
+"""What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
+
+
+class Settings(NamedTuple):
+    """Every setting, with its default."""
+
+    tasks_dir: str = "tasks"
+    """Where task directories are made."""
+    mode: str = "full"
+    """fast writes placeholders for the optional phases 06-08; full runs them."""
+    model: str = "offline"
+    """offline (rules, no network, no key), replay:PATH (recorded replies), or PROVIDER:NAME (`pipeline models` lists both)."""
+    plan_model: str = ""
+    """The model that plans. Empty: the same as model."""
+    code_model: str = ""
+    """The model that writes the code. Empty: the same as model."""
+    base_url: str = ""
+    """Where a server of your own answers (compatible, ollama, vllm, llamacpp). No task remembers it: a task directory of a
+    stranger sends no key anywhere."""
+    api_key: str = ""
+    """The key for a server of your own, where it wants one. No vendor gets it. It is kept in no file of a task."""
+    openai_api_key: str = ""
+    """The key for openai, where the variable OPENAI_API_KEY is not set. It is kept in no file of a task."""
+    openrouter_api_key: str = ""
+    """The same for openrouter and OPENROUTER_API_KEY."""
+    anthropic_api_key: str = ""
+    """The same for anthropic and ANTHROPIC_API_KEY."""
+    context_tokens: int = 0
+    """How much the model can read at once; 0: what is known of it."""
+    max_output_tokens: int = 0
+    """How long a reply may be, what the model thinks included; 0: by the model, and longer where it was cut off thinking."""
+    max_usd: float = 0.0
+    """No call is made once this much money is spent on a task; 0 means no limit."""
+    max_tokens: int = 0
+    """The same in tokens, read and written together."""
+    max_turns: int = 400
+    """The same in turns of the agent."""
+    max_minutes: int = 0
+    """The same in minutes that models and tools were at work."""
+    review: str = ""
+    """Who approves the plan: auto, ask (in the terminal) or file (`pipeline review`). Empty: ask where it makes sense."""
+    stop_at: str = ""
+    """Stop before this phase (number or name). Its environment variable is STOP_AT_PHASE."""
+    until: str = ""
+    """Stop after this phase (number or name)."""
+    phases: str = ""
+    """A folder of phase modules, with a folder `schemas` in it, to run instead of the built-in ones."""
+    max_source_mb: int = 200
+    """A larger source is refused."""
+    password: str = ""
+    """Opens an encrypted PDF. It is kept in no file."""
+    arxiv: str = "https://export.arxiv.org"
+    """The server that papers named by an arXiv id are downloaded from."""
+    download_seconds: int = 300
+    """A download that takes longer is given up."""
+    private_addresses: str = "refused"
+    """allowed: papers may be downloaded from addresses inside a private network, and from any port."""
+    max_acceptance_continues: int = 3
+    """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
+    trust_hooks: str = "no"
+    """yes: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
+    phase_seconds: int = 0
+    """After so many seconds the agent begins no further turn; 0 means no limit."""
+    sandbox: str = "required"
+    """required: commands of the agent run in a sandbox or not at all. off: they run with your rights; the report says so."""
+    batch_usd: float = 0.0
+    """No call is made once so much money is spent on all tasks of the tasks folder together; 0 means no limit."""
+    supervisor: str = ""
+    """Who watches the agent: off, adaptive (trusts it until it goes astray), strict. Empty: what the task's
+    kernel/supervisor-config.json says, else adaptive."""
+    supervisor_shadow: str = ""
+    """true: supervision only notes what it would do. Empty: what kernel/supervisor-config.json says."""
+    references: str = ""
+    """A folder of code to use instead of what the paper links: each folder in it is one repository. Nothing is fetched then."""
+    mirror: str = ""
+    """A folder of copies of repositories, as host/owner/name. They are taken from there, and the network is not asked."""
+    lookup: str = ""
+    """Services that are asked which repository belongs to a reference: github, semanticscholar, openalex,
+    paperswithcode:FILE, with commas between them. Empty: none is."""
+    allow_own_code: str = "no"
+    """yes: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
+    max_repositories: int = 8
+    """So many repositories are fetched, the most helpful ones."""
+    max_repository_mb: int = 200
+    """A larger repository is refused."""
+    max_repository_files: int = 20_000
+    """One with more files is refused."""
+    install: str = "refused"
+    """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
+
+
+def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+    """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
+    settings = Settings()._replace(**_from_file(user_file))
+    settings = settings._replace(**_from_environment(environment))
+    given = {
+        name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None
+    }
+    return settings._replace(**given)
+
+
+def user_hooks(user_file: str) -> dict[str, Any]:
+    """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
+    runtime = _content(user_file).get(HOOKS, {})
+    if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
+        raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
+    return runtime
+
+
+def did_you_mean(wrong: str, known: list[str]) -> str:
+    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(wrong, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    content = {name: value for name, value in _content(path).items() if name != HOOKS}
+    for name in _BY_FLAG_ALONE:
+        _refuse_but_flag(name, name in content, path)
+    return {name: _checked(str(name), value, path) for name, value in content.items()}
+
+
+def _refuse_but_flag(name: str, given: bool, where: str) -> None:
+    if given:
+        raise UsageError(f"{where}: {name} is said by the flag --{name.replace('_', '-')} alone, for one run")
+
+
+def _content(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {}
+    from pipeline.base.plain_yaml import parse_yaml
+
+    try:
+        content = parse_yaml(read_bytes(os.path.realpath(path)))
+    except FormatError as error:
+        raise UsageError(f"{path}, line {error.line}, column {error.column}: {error}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UsageError(f"{path}: settings are 'name: value' lines")
+    return content
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    from_environment: dict[str, Any] = {}
+    for variable, value in environment.items():
+        name = "stop_at" if variable == "STOP_AT_PHASE" else variable.removeprefix(PREFIX).lower()
+        if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
+            continue
+        _refuse_but_flag(name, name in _BY_FLAG_ALONE, variable)
+        if name in _known():
+            from_environment[name] = _checked(name, value, variable)
+        elif "did you mean" in (hint := did_you_mean(name, _known())):  # others may own PIPELINE_ variables too
+            near = hint.split("'")[1]
+            meant = "STOP_AT_PHASE" if near == "stop_at" else PREFIX + near.upper()
+            raise UsageError(f"{variable} is not a setting; did you mean '{meant}'?")
+    return from_environment
+
+
+def _checked(name: str, value: Any, where: str) -> Any:
+    if name not in _known():
+        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known())}")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
+        raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
+    if isinstance(Settings._field_defaults[name], float):
+        if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", str(value)):
+            raise UsageError(f"{where}: {name} is {value!r}, and it must be an amount, like 2 or 0.50")
+        return float(value)
+    if isinstance(Settings._field_defaults[name], int):
+        if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value)):
+            raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")
+        if int(value) > _MOST.get(name, int(value)):
+            raise UsageError(f"{where}: {name} is {value}, and it must be {_MOST[name]} at most")
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise UsageError(f"{where}: {name} is {value!r}, and it must be a text")
+    return str(value)
+
+
+def _known() -> list[str]:
+    return list(Settings._fields)

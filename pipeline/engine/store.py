@@ -1,0 +1,243 @@
+"""One task directory: documents are checked when read and when written, and nothing else in the machine touches them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from pipeline.base.append import drop_torn_tail
+from pipeline.base.errors import ContractError, StorageError
+from pipeline.base.files import (
+    make_folder,
+    read_bytes,
+    set_aside,
+    sha256,
+    sweep_temporary_files,
+    write_all_durable,
+    write_durable,
+)
+from pipeline.engine.contract import Contracts
+from pipeline.engine.graph import Graph
+from pipeline.engine.lock import locked
+from pipeline.engine.output_checks import listed_digests, refuse_wrong_names
+from pipeline.engine.phase import Documents, Phase
+from pipeline.engine.stamps import DONE, RUNNING, Stamp, Stamps, edited_outputs, stale_reason
+from pipeline.engine.state import LINES, add_to_state, has_lines, read_state, write_state
+
+_WORDS = {"edited": "was edited", "added": "was added", "missing": "is missing"}
+
+
+class TaskStore:
+    """The documents and stamps of one task. Reading needs no lock; a writer holds `writing()`."""
+
+    def __init__(self, root: str, graph: Graph, contracts: Contracts) -> None:
+        self.root = os.path.abspath(root)
+        self.graph = graph
+        self.contracts = contracts
+        self.stamps: Stamps = {}
+        self._identity = _identity(self.root)
+        self._unsaved: Stamps = {}
+        self.stamps = read_state(self.root, contracts)
+
+    @property
+    def id(self) -> str:
+        return os.path.basename(self.root)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, *name.split("/"))
+
+    @contextmanager
+    def writing(self) -> Iterator[str | None]:
+        """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
+        with locked(self.root) as left:
+            self.stamps = read_state(self.root, self.contracts)
+            drop_torn_tail(self.path(LINES))
+            written = {name for stamp in self.stamps.values() for name in stamp.written}
+            for folder in {os.path.dirname(name) for name in written} | {""}:
+                sweep_temporary_files(self.path(folder) if folder else self.root)
+            yield left
+
+    def exists(self, name: str) -> bool:
+        return os.path.lexists(self.path(name))
+
+    def assert_in_place(self) -> None:
+        """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
+        if _identity(self.root) != self._identity:
+            raise StorageError(
+                f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
+            )
+
+    def digest(self, name: str) -> str | None:
+        """The sha256 of a document as it is now; None where it is missing."""
+        try:
+            return sha256(read_bytes(self.path(name)))
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
+
+    def load(self, name: str) -> Any:
+        """The checked value of a document."""
+        return self._load(name)[0]
+
+    def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
+        """What a phase reads, checked, and the digests of the very bytes that were read."""
+        loaded = {name: self._load(name) for name in phase.reads}
+        return {name: value for name, (value, _) in loaded.items()}, {
+            name: digest for name, (_, digest) in loaded.items()
+        }
+
+    def outputs(self, phase: Phase) -> dict[str, Any]:
+        """The checked documents that a phase wrote."""
+        return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
+
+    def write(self, documents: Mapping[str, Any]) -> None:
+        """Checks and writes documents that a command owns (task.json, report.json, …)."""
+        contents = {
+            name: self.contracts.serialise(name, value, writer=self._writer(name)) for name, value in documents.items()
+        }
+        self.assert_in_place()
+        write_all_durable({self.path(name): data for name, data in contents.items()})
+
+    def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
+        """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
+        digest = cache(self.digest)
+        stamp = self.stamps.get(phase.number)
+        reason = stale_reason(phase, stamp, settings, digest)
+        if reason is None and stamp:
+            for name in edited_outputs(stamp, digest):
+                self._refuse_damage(phase, name)
+            path, what = next(self.changes(phase), ("", ""))
+            reason = f"{path} {_WORDS[what]}" if path else None
+        return reason
+
+    def changes(self, phase: Phase) -> Iterator[tuple[str, str]]:
+        """Files that only a listed file tells of and that are not as the phase wrote them: `edited`, `added` or `missing`."""
+        stamp = self.stamps.get(phase.number)
+        if phase.changes and stamp and stamp.status == DONE:
+            yield from phase.changes(self.root, tuple(stamp.written))
+
+    def accept_edits(self, phase: Phase) -> tuple[str, ...]:
+        """Takes outputs that were edited by hand for the phase's own; returns their names."""
+        stamp, digest = self.stamps[phase.number], cache(self.digest)
+        edited = edited_outputs(stamp, digest)
+        if edited:
+            written = {name: digest(name) or "" for name in stamp.written}
+            self._put(phase, stamp._replace(written=written, edited=tuple(sorted({*stamp.edited, *edited}))))
+        return edited
+
+    def begin(self, phase: Phase, started: str) -> None:
+        """Notes that a phase runs. Durable after save()."""
+        before = self.stamps.get(phase.number, Stamp(phase.name))
+        self._put(phase, before._replace(status=RUNNING, attempts=before.attempts + 1, started=started, error=None))
+
+    def finish(self, phase: Phase, status: str, *, seconds: float, error: str | None = None) -> None:
+        """Notes how a phase ended when it wrote nothing. Durable after save()."""
+        self._put(phase, self.stamps[phase.number]._replace(status=status, seconds=seconds, error=error))
+
+    def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
+        """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
+        label = f"phase {phase.label}"
+        refuse_wrong_names(phase, documents)
+        contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
+        digests = {name: sha256(data) for name, data in contents.items()}
+        self.assert_in_place()
+        digests |= listed_digests(phase, documents, digests, self.digest)
+        self._keep_edits(phase, digests)
+        for name in contents:
+            self._make_folders(name)
+        write_all_durable({self.path(name): data for name, data in contents.items()})
+        if stamp.status == DONE:  # what stands in for a result takes nothing away that a later one can use
+            self._remove_leftovers(phase, digests)
+        self._put(phase, stamp._replace(written=digests, edited=()))
+
+    def redo(self, phase: Phase) -> None:
+        """Makes a phase and all that follows from it stale; what they own moves aside. Durable when it returns."""
+        for stale in (phase, *self.graph.after(phase)):
+            if stale.number in self.stamps:
+                self._put(stale, self.stamps[stale.number]._replace(status="redo", error="asked to redo"))
+            for name in stale.owns:
+                set_aside(self.path(name))
+        self.save()
+
+    def note(self) -> None:
+        """Makes what changed in the stamps durable. Only after this may a phase be called done."""
+        if self._unsaved:
+            self.assert_in_place()
+            add_to_state(self.root, self._unsaved, self.contracts)
+            self._unsaved = {}
+
+    def save(self) -> None:
+        """Makes the stamps durable as one document, at the end of a run."""
+        if self._unsaved or has_lines(self.root):
+            self.assert_in_place()
+            write_state(self.root, self.stamps, self.contracts)
+            self._unsaved = {}
+
+    def _put(self, phase: Phase, stamp: Stamp) -> None:
+        self.stamps[phase.number] = self._unsaved[phase.number] = stamp
+
+    def _load(self, name: str) -> tuple[Any, str]:
+        data = read_bytes(self.path(name))
+        try:
+            return self.contracts.parse(name, data, writer=self._writer(name)), sha256(data)
+        except ContractError as error:
+            raise ContractError(f"{error}, in {self.root}") from error
+
+    def _serialise(self, name: str, value: Any, label: str) -> bytes:
+        if name in self.graph.documents:
+            return self.contracts.serialise(name, value, writer=label)
+        return (
+            value if isinstance(value, bytes) else str(value).encode("utf-8")
+        )  # a file of a folder document: its manifest is what is checked
+
+    def _writer(self, name: str) -> str:
+        writer = self.graph.writer(name)
+        return f"phase {writer.label}" if writer else "the pipeline command"
+
+    def _refuse_damage(self, phase: Phase, name: str) -> None:
+        if name not in self.graph.documents:
+            return  # a file of a folder document has no schema of its own
+        try:
+            self.load(name)
+        except ContractError as error:
+            from shlex import quote
+
+            raise ContractError(
+                f"{error}; it was changed after it was written: mend it in {self.root}, "
+                f"or make it again: pipeline run {quote(self.root)} --redo {phase.number}"
+            ) from error
+
+    def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:
+        """What somebody wrote by hand is never overwritten: it is kept as edited/<name>.<digest>."""
+        before = self.stamps[phase.number]
+        for name, new in digests.items():
+            now = self.digest(name)
+            by_hand = name in before.edited or now != before.written.get(name)
+            if now and now != new and before.written and by_hand:
+                make_folder(self.path("edited"))
+                kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
+                write_durable(kept, read_bytes(self.path(name)))
+
+    def _remove_leftovers(self, phase: Phase, digests: dict[str, str]) -> None:
+        """Files of a folder document that the phase wrote last time and not now; what was edited since stays."""
+        for name, digest in self.stamps[phase.number].written.items():
+            mine = name not in self.graph.documents and name.split("/")[0] not in phase.owns
+            if mine and name not in digests and self.digest(name) == digest:
+                os.unlink(self.path(name))
+
+    def _make_folders(self, name: str) -> None:
+        parts = name.split("/")[:-1]
+        for depth in range(1, len(parts) + 1):
+            make_folder(os.path.join(self.root, *parts[:depth]))
+
+
+def _identity(root: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(root)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,359 @@
+"""Whether a run has changed its workspace: by what lies there, never by what a tool says of itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.workspace import manifest
+from phases.workspace.gitignore import Ignored
+from phases.workspace.manifest import (
+    MOST_KEPT,
+    MOST_LISTED,
+    Changes,
+    Manifest,
+    Manifests,
+    changes,
+    manifest_from_json,
+    manifest_to_json,
+    tree_digest,
+)
+from phases.workspace.walk import _NOT_OURS
+from phases.workspace.workspace import LARGEST_FILE, Workspace
+from pipeline.base.errors import StorageError
+from tests.papers import HANGS
+from tests.strategies import FEW
+
+UNCHANGED = Changes(changed=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "generate_code"
+    (folder / "net").mkdir(parents=True)
+    (folder / "a.py").write_text("A = 1\n")
+    (folder / "net" / "model.py").write_text("class Model: ...\n")
+    return folder
+
+
+def taken(root: Path) -> Manifest:
+    """A manifest as another process would take it."""
+    return Manifests().take(Workspace(str(root)))
+
+
+def bash(root: Path, command: str) -> int:
+    """A command as the agent's shell runs it."""
+    return subprocess.run(["bash", "-c", command], cwd=root, timeout=HANGS, capture_output=True, check=False).returncode
+
+
+# What is a change
+
+SAME_SIZE_AND_TIME = "printf 'A = 3\\n' > x && touch -r a.py x && cat x > a.py && touch -r x a.py && rm x"
+RUNS = [
+    pytest.param("python3 -c 'open(\"b.py\", \"w\").write(\"B\")'", ("b.py", "added"), id="a program writes"),
+    pytest.param("rm a.py", ("a.py", "deleted"), id="a file is removed and nothing else"),
+    pytest.param("echo 'A = 2' > a.py; exit 1", ("a.py", "modified"), id="a command fails after it wrote"),
+    pytest.param("cp a.py net/b.py && touch -r a.py net/b.py", ("net/b.py", "added"), id="a copy with an old time"),
+    pytest.param("mv net/model.py net/nets.py", ("net/model.py", "deleted"), id="a file is moved"),
+    pytest.param(SAME_SIZE_AND_TIME, ("a.py", "modified"), id="same size and time"),
+    pytest.param("ln -s a.py link", ("link", "added"), id="a link"),
+    pytest.param("mkfifo pipe", ("pipe", "added"), id="a pipe"),
+    pytest.param("echo x > $'odd\\ny'", ("'odd\\ny'", "added"), id="a name that no file may have"),
+    pytest.param("echo 'x' > .hidden", (".hidden", "added"), id="a hidden file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "change"), RUNS)
+def test_whatever_a_command_leaves_is_seen_in_what_lies_there(
+    command: str, change: tuple[str, str], root: Path
+) -> None:
+    base = taken(root)
+    bash(root, command)
+    found = changes(base, taken(root))
+    assert found.changed
+    assert change in found.files
+    assert not found.truncated
+
+
+def test_a_file_that_a_sub_agent_wrote_is_a_change_like_any_other(root: Path) -> None:
+    base = taken(root)
+    Workspace(str(root)).write("net/extra.py", "x = 1\n")
+    assert changes(base, taken(root)) == Changes(True, (("net/extra.py", "added"),))
+
+
+def test_a_file_that_is_again_as_it_was_is_no_change(root: Path) -> None:
+    base = taken(root)
+    bash(root, "cp a.py /tmp/$$ && echo x > a.py && cat /tmp/$$ > a.py; rm /tmp/$$; mkdir empty; touch net/model.py")
+    assert changes(base, taken(root)) == UNCHANGED
+    assert taken(root) == base
+
+
+def test_caches_are_no_change(root: Path) -> None:
+    base = taken(root)
+    assert bash(root, "python3 -B -c pass; python3 -m py_compile a.py net/model.py") == 0
+    assert list(root.rglob("*.pyc"))
+    for name in _NOT_OURS:
+        (root / "net" / name).mkdir(exist_ok=True)
+        (root / "net" / name / "x.py").write_text("x")
+    shutil.copy(next(root.rglob("*.pyc")), root / "loose.pyc")
+    assert changes(base, taken(root)) == UNCHANGED
+
+
+def test_a_large_file_that_keeps_its_size_is_seen_to_change(root: Path) -> None:
+    large = root / "weights.bin"
+    large.write_bytes(bytes(3 * 2**20))
+    base, digest = taken(root), tree_digest(Workspace(str(root)))
+    with large.open("r+b") as file:
+        file.seek(LARGEST_FILE + 7)
+        file.write(b"x")
+    assert changes(base, taken(root)) == Changes(True, (("weights.bin", "modified"),))
+    assert tree_digest(Workspace(str(root))) != digest
+
+
+def test_a_sparse_file_of_any_size_is_not_read_and_counts_as_changed(root: Path) -> None:
+    with (root / "huge.bin").open("wb") as file:
+        file.truncate(2**40)
+    base = taken(root)
+    assert (base.truncated, base.files["huge.bin"]) == (True, "unread")
+    assert changes(base, taken(root)).changed
+
+
+def test_the_digest_of_a_manifest_is_that_of_the_tree(root: Path) -> None:
+    (root / "weights.bin").write_bytes(bytes(3 * 2**20))
+    assert taken(root).sha256 == tree_digest(Workspace(str(root)))
+
+
+# What cannot be looked at
+
+BROKEN = [
+    pytest.param("rm -r ../generate_code", id="the workspace is gone"),
+    pytest.param("rm -r ../generate_code; echo x > ../generate_code", id="the workspace is a file"),
+    pytest.param("mv ../generate_code ../away; ln -s away ../generate_code", id="the workspace is a link"),
+    pytest.param(f"mkdir -p {'d/' * 40}", id="a folder lies too deep"),
+]
+
+
+@pytest.mark.parametrize("command", BROKEN)
+def test_a_scan_that_fails_counts_as_a_change(command: str, root: Path) -> None:
+    base = taken(root)
+    bash(root, command)
+    found = changes(base, taken(root))
+    assert (found.changed, found.truncated) == (True, True)
+    assert found.files == (), "nothing is said of files that were not looked for"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it likes")
+def test_a_file_that_may_not_be_read_counts_as_a_change(root: Path) -> None:
+    base = taken(root)
+    (root / "a.py").chmod(0)
+    found = changes(base, taken(root))
+    assert (found.changed, found.truncated) == (True, True)
+
+
+def test_the_digest_of_a_tree_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot read .*gone.*ENOENT"):
+        tree_digest(Workspace(str(tmp_path / "gone")))
+
+
+def test_more_files_than_are_looked_at_count_as_a_change_and_none_of_them_as_deleted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = MOST_LISTED + 20
+    monkeypatch.setattr(manifest, "MOST_FILES", most)
+    base = taken(root)
+    (root / "a").mkdir()
+    for number in range(most):
+        (root / "a" / str(number)).touch()
+    head = taken(root)
+    assert (head.truncated, len(head.files)) == (True, most)
+    found = changes(base, head)
+    assert (found.changed, len(found.files), found.truncated) == (True, MOST_LISTED, True)
+    assert found.left_out == most - MOST_LISTED
+    assert {change for _, change in found.files} == {"added"}, "a.py comes behind, and was not met"
+    assert changes(head, head) == Changes(True, truncated=True)
+
+
+def test_behind_more_files_than_a_journal_keeps_a_change_is_still_seen(root: Path) -> None:
+    (root / "a").mkdir()
+    for number in range(MOST_KEPT):
+        (root / "a" / str(number)).touch()
+    base = taken(root)
+    assert (base.truncated, base.sha256) == (False, tree_digest(Workspace(str(root))))
+    assert changes(base, taken(root)) == UNCHANGED
+    (root / "net" / "model.py").write_text("class Other: ...\n")
+    head = taken(root)
+    assert changes(base, head) == Changes(True, (("net/model.py", "modified"),))
+    assert head.sha256 == tree_digest(Workspace(str(root)))
+
+
+def test_a_journal_keeps_so_many_paths_and_takes_the_others_for_changed() -> None:
+    whole = Manifest({f"{number:06}": "0" for number in range(MOST_KEPT)}, "1")
+    assert manifest_from_json(manifest_to_json(whole)) == whole
+    more = Manifest({**whole.files, "x.py": "0"}, "1")
+    kept = manifest_from_json(manifest_to_json(more))
+    assert (kept.files, kept.truncated, kept.sha256) == (whole.files, True, more.sha256)
+    assert changes(kept, more) == Changes(True, truncated=True), "nobody can say what was not kept"
+
+
+# What is known is not read again
+
+
+def read_by_this_process() -> int:
+    fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(fields["rchar"])
+
+
+@pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not count what a process reads")
+def test_a_file_that_did_not_change_is_read_once(root: Path) -> None:
+    (root / "weights.bin").write_bytes(bytes(5 * 2**20))
+    manifests = Manifests()
+    written = (root / "weights.bin").stat().st_ctime_ns
+    while time.time_ns() < written + 200_000_000:  # before that, a change might not show
+        time.sleep(0.02)
+    first, before = manifests.take(Workspace(str(root))), read_by_this_process()
+    assert manifests.take(Workspace(str(root))) == first
+    assert read_by_this_process() - before < 2**20
+    with (root / "weights.bin").open("r+b") as file:
+        file.write(b"x")
+    os.utime(root / "weights.bin", ns=(1, 1))
+    again = manifests.take(Workspace(str(root)))
+    assert changes(first, again).files == (("weights.bin", "modified"),)
+    assert again == taken(root)
+
+
+def test_changes_in_the_same_tick_of_the_clock_are_all_seen(root: Path) -> None:
+    manifests, seen = Manifests(), set[str]()
+    for number in range(200):
+        (root / "a.py").write_text(f"A = {number:03}\n")
+        os.utime(root / "a.py", ns=(1, 1))
+        seen.add(manifests.take(Workspace(str(root))).sha256)
+    assert len(seen) == 200
+
+
+# .gitignore
+
+
+def test_what_was_ignored_at_the_beginning_is_no_change(root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\n/out/\n!keep.log\n")
+    (root / "net" / ".gitignore").write_text("!net.log\n")
+    base = taken(root)
+    bash(root, "mkdir out; touch a.log net/x.log net/net.log keep.log out/keep.log")
+    assert changes(base, taken(root)).files == (("keep.log", "added"), ("net/net.log", "added"))
+
+
+def test_a_gitignore_of_the_run_itself_hides_nothing(root: Path) -> None:
+    base = taken(root)
+    bash(root, "echo '*' > .gitignore; echo '*' > net/.gitignore; echo x > net/b.py; echo x > a.py")
+    found = changes(base, taken(root))
+    assert [path for path, _ in found.files] == [".gitignore", "a.py", "net/.gitignore", "net/b.py"]
+
+
+def test_the_rules_of_the_beginning_hold_between_two_later_moments(root: Path) -> None:
+    start = taken(root)
+    bash(root, "echo '*' > .gitignore")
+    before = taken(root)
+    bash(root, "echo x > net/b.py")
+    assert changes(before, taken(root)) == UNCHANGED
+    assert changes(before, taken(root), start).files == (("net/b.py", "added"),)
+
+
+def test_no_rule_hides_a_planned_file(root: Path) -> None:
+    (root / ".gitignore").write_text("net/\n*.py\n")
+    base = taken(root)
+    bash(root, "echo x > net/model.py; echo x > net/other.py; echo x > a.py")
+    assert changes(base, taken(root), planned=["net/model.py"]).files == (("net/model.py", "modified"),)
+
+
+def test_a_gitignore_that_is_a_link_or_too_large_says_nothing(root: Path) -> None:
+    (root / "rules").write_text("*\n")
+    (root / ".gitignore").symlink_to("rules")
+    (root / "net" / ".gitignore").write_text("#\n" * 40_000 + "*\n")
+    assert taken(root).gitignores == {}
+
+
+def test_a_manifest_survives_the_journal(root: Path) -> None:
+    (root / ".gitignore").write_bytes(b"\xff*.log\n")
+    (root / "weights.bin").write_bytes(bytes(3 * 2**20))
+    Path(os.fsdecode(os.fsencode(str(root)) + b"/odd-\xff")).write_text("x")
+    base = taken(root)
+    kept = json.dumps(manifest_to_json(base), ensure_ascii=False).encode()
+    assert manifest_from_json(json.loads(kept)) == base
+
+
+def test_patterns_that_would_take_for_ever_come_to_an_end_and_hide_nothing() -> None:
+    hostile = Ignored({".gitignore": "\n".join(f"{'*a' * 200}{number}" for number in range(150))})
+    paths = [f"{'d/' * 20}{'a' * 200}-{number}" for number in range(500)]
+    assert not any(hostile.hides(path) for path in paths)
+    assert not hostile.hides("a.log")
+    assert not Ignored({".gitignore": f"{'*' * 501}\n"}).hides("a"), "no pattern of that length is looked at"
+
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
+NAMES = st.sampled_from(["a", "b", "ab", "a.py", "b.c", "x y", "a]", "-", "ü", "A", "[a", "\\a", "a*", "1", "#a", "!a"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+ATOMS = st.sampled_from(
+    [
+        "a", "b", "A", "1", "*", "?", "ü", ".py", "-", " ", "[ab]", "[!a]", "[^]]", "[a-c]", "[]a]", "[[:alpha:]]", "[a-]",
+        "[[:digit:]x]", "[!-a]", "[z-a]", "[\\]]", "[a-\\c]", "[[:none:]]", "[[:", "\\*", "\\a", "\\ ", "\\#",
+    ]
+)  # fmt: skip
+WORDS = st.lists(ATOMS, min_size=1, max_size=3).map("".join)
+PARTS = st.one_of(st.just("**"), WORDS.filter(lambda word: "**" not in word))  # git takes a**/b not as it says it does
+LINES = st.builds(
+    lambda before, parts, after: before + "/".join(parts) + after,
+    st.sampled_from(["", "", "", "!", "/", "!/", "#", "\\", "\ufeff"]),
+    st.lists(PARTS, min_size=1, max_size=4),
+    st.sampled_from(["", "", "", "/", "//", " ", "  ", "\\ ", "\\", "\t", "\r"]),
+)
+TEXTS = st.lists(LINES, min_size=1, max_size=4).map(lambda lines: "\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("repository")
+    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=HANGS)
+    return root
+
+
+def ignored_by_git(root: Path, texts: dict[str, str], paths: list[str]) -> set[str]:
+    """What git itself ignores of these paths."""
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode())
+    try:
+        told = subprocess.run(
+            ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "-z", "--stdin", "--no-index"],
+            cwd=root,
+            input="\0".join(paths).encode(),
+            capture_output=True,
+            timeout=HANGS,
+            check=False,
+        )
+        return {path for path in told.stdout.decode().split("\0") if path}
+    finally:
+        for path in texts:
+            (root / path).unlink()
+
+
+@needs_git
+@FEW
+@given(st.lists(PATHS, min_size=1, max_size=30), TEXTS, TEXTS)
+@example(["a/b", "a"], "a/**\n", "\n")
+@example(["a/b/ab", "b/ab"], "**/ab\n!/b/ab\n", "!ab\n")
+@example(["a/a.py", "a/b/a.py"], "a/*\n!a/b\n", "\n")
+@example(["x y", "a*", "\\a"], "x\\ y\n\\*\n\\\\a  \n", "\n")
+@example(["a/b/a.py"], "a/**/**/a.py\n", "\n")
+def test_what_is_ignored_is_what_git_ignores(repository: Path, paths: list[str], top: str, inner: str) -> None:
+    texts = {".gitignore": top, "a/.gitignore": inner}
+    folders = {path[:place] for path in paths for place, sign in enumerate(path) if sign == "/"} | {"a"}
+    files = [path for path in dict.fromkeys(paths) if path not in folders]
+    ignored = Ignored(texts)
+    assert {path for path in files if ignored.hides(path)} == ignored_by_git(repository, texts, files)

@@ -1,0 +1,715 @@
+"""Hooks as they are configured: every default by its point, and every fault with its place and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.acceptance.commands.variables import SET_FOR_ALL
+from phases.acceptance.configuration.configured import HookConfigError, hooks_from, problems_of
+from phases.acceptance.hook import REPO, USER, Hook
+from phases.acceptance.payload import RunFacts, variables_for
+from phases.acceptance.points import POINTS
+from pipeline.base.errors import ContractError
+from pipeline.base.plain_yaml import dump_yaml
+from pipeline.engine.contract import Contracts
+from tests.strategies import QUICK
+
+COMMAND = {"id": "a", "point": "accept_gate", "kind": "command", "params": {"command": "true"}}
+BUILTIN = {"id": "a", "point": "accept_gate", "params": {"handler": "require_file_exists", "path": "README.md"}}
+HTTP = {"id": "a", "point": "session_end", "kind": "http", "params": {"url": "http://127.0.0.1:1/x"}}
+CONTRACTS = Contracts()
+
+
+def loaded(config: dict[str, Any], source: str = USER) -> tuple[Hook, ...]:
+    """The hooks of a file, by way of its schema."""
+    data = dump_yaml({"hooks": config})
+    value = CONTRACTS.parse("hooks.yaml", data, writer="the user")
+    return hooks_from(value["hooks"], source, "config.yaml" if source == USER else ".pipeline/hooks.yaml")
+
+
+def one(item: dict[str, Any], source: str = USER, **config: Any) -> Hook:
+    (hook,) = loaded({**config, "items": [item]}, source)
+    return hook
+
+
+def refusal(config: dict[str, Any], source: str = USER) -> str:
+    with pytest.raises(HookConfigError) as caught:
+        loaded(config, source)
+    return str(caught.value)
+
+
+# Defaults
+
+
+@pytest.mark.parametrize(
+    ("point", "seconds", "failure_policy", "exit_policy"),
+    [
+        ("accept_gate", 600, "fail_closed", "strict"),
+        ("before_tool_call", 60, "fail_open", "claude"),
+        ("after_tool_result", 60, "fail_open", "claude"),
+        ("after_tool_failure", 60, "fail_open", "claude"),
+        ("subagent_stop", 60, "fail_open", "claude"),
+        ("session_start", 60, "fail_open", "claude"),
+        ("session_end", 5, "fail_open", "claude"),
+    ],
+)
+def test_what_a_hook_does_not_say_is_said_by_its_point(
+    point: str, seconds: float, failure_policy: str, exit_policy: str
+) -> None:
+    hook = one({**COMMAND, "point": point})
+    assert (hook.seconds, hook.failure_policy, hook.exit_policy) == (seconds, failure_policy, exit_policy)
+    assert (hook.key, hook.priority, hook.when, hook.timeout_blocks) == ("user:a", 0, "workspace_changed", False)
+    assert (hook.fail_fast, hook.allow_writes, hook.sandbox, hook.matcher) == (False, False, False, "")
+
+
+def test_every_point_that_is_offered_takes_a_hook_and_every_other_refuses_it() -> None:
+    """The table is the one truth, for configuration and for execution."""
+    for name, point in POINTS.items():
+        item = {**COMMAND, "point": name}
+        if point.mountable and point.fires:
+            assert one(item).point == name
+        else:
+            assert f"items[0].point: {'phase 09 never' if point.mountable else 'no hook'}" in refusal({"items": [item]})
+
+
+def test_what_a_hook_says_goes_before_what_the_file_says_and_that_before_the_point() -> None:
+    config: dict[str, Any] = {"default_timeout_sec": 2, "default_failure_policy": "warn_only"}
+    by_file = one(COMMAND, **config)
+    assert (by_file.seconds, by_file.failure_policy) == (2, "fail_open")
+    by_item = one({**COMMAND, "timeout_sec": 3.5, "failure_policy": "fail_closed"}, **config)
+    assert (by_item.seconds, by_item.failure_policy) == (3.5, "fail_closed")
+
+
+def test_warn_only_is_fail_open_by_another_name() -> None:
+    assert one({**COMMAND, "failure_policy": "warn_only"}).failure_policy == "fail_open"
+
+
+def test_an_http_hook_only_observes_whatever_the_file_says() -> None:
+    assert one(HTTP, default_failure_policy="fail_closed").failure_policy == "fail_open"
+    assert one({**HTTP, "point": "accept_gate"}).failure_policy == "fail_open"
+
+
+def test_a_hook_in_the_sandbox_is_judged_by_its_exit_code_at_every_point() -> None:
+    assert one({**COMMAND, "point": "after_tool_result", "sandbox": True}).exit_policy == "strict"
+
+
+def test_all_that_a_hook_can_say_is_taken_over() -> None:
+    hook = one(
+        {
+            "id": "Style.1",
+            "point": "before_tool_call",
+            "scope": "user",
+            "kind": "command",
+            "mode": "sync",
+            "priority": -3,
+            "exit_policy": "auto",
+            "on_timeout": "block",
+            "matcher": "Write|Edit",
+            "env": {"A": "b"},
+            "env_allow": ["MY_TOKEN"],
+            "params": {"args": ["ci/style", "--all"]},
+        }
+    )
+    assert hook == Hook(
+        "Style.1",
+        USER,
+        "before_tool_call",
+        "command",
+        priority=-3,
+        seconds=60,
+        failure_policy="fail_open",
+        exit_policy="auto",
+        timeout_blocks=True,
+        params={"args": ["ci/style", "--all"]},
+        matcher="Write|Edit",
+        env={"A": "b"},
+        env_allow=("MY_TOKEN",),
+    )
+    gate = one({**COMMAND, "when": "always", "allow_writes": True, "sandbox": True, "fail_fast": True})
+    assert (gate.when, gate.allow_writes, gate.sandbox, gate.fail_fast) == ("always", True, True, True)
+
+
+# Order, and what is turned off
+
+
+def test_a_higher_priority_runs_first_and_ties_keep_the_order_of_the_file() -> None:
+    rows = [("a", 0), ("b", 5), ("c", 0), ("d", 5), ("e", -1)]
+    hooks = loaded({"items": [{**COMMAND, "id": name, "priority": priority} for name, priority in rows]})
+    assert [hook.id for hook in hooks] == ["b", "d", "a", "c", "e"]
+
+
+@pytest.mark.parametrize(
+    ("config", "source", "ids"),
+    [
+        pytest.param({}, USER, ["b"], id="a hook that is turned off does not run"),
+        pytest.param({"enabled": False}, USER, [], id="a file that is turned off has no hooks"),
+        pytest.param({"user_hooks_enabled": False}, USER, [], id="the user's hooks can be turned off alone"),
+        pytest.param({"enabled": False}, REPO, [], id="a repository can turn its own hooks off"),
+    ],
+)
+def test_what_is_turned_off_does_not_run(config: dict[str, Any], source: str, ids: list[str]) -> None:
+    items = [{**COMMAND, "enabled": False}, {**COMMAND, "id": "b"}]
+    assert [hook.id for hook in loaded({**config, "items": items}, source)] == ids
+
+
+def test_a_hook_that_is_turned_off_is_checked_all_the_same() -> None:
+    assert "items[0].timeout_sec" in refusal({"items": [{**COMMAND, "enabled": False, "timeout_sec": 0}]})
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"items": []}, {"enabled": True}], ids=["nothing", "no items", "a switch alone"]
+)
+def test_a_file_without_hooks_has_none(config: dict[str, Any]) -> None:
+    assert loaded(config) == ()
+
+
+# Refused: by place
+
+
+NEAR = (
+    "; there are: session_start, before_tool_call, after_tool_result, after_tool_failure, subagent_stop, "
+    "accept_gate, session_end"
+)
+REFUSED = [
+    pytest.param(
+        {**COMMAND, "point": "accept_gat"},
+        ".point",
+        ("'accept_gat' is no point; did you mean 'accept_gate'?"),
+        id="an unknown point, with what is near",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "xyz"},
+        ".point",
+        (f"'xyz' is no point{NEAR}"),
+        id="an unknown point, with nothing near",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_completion_decision"},
+        ".point",
+        ("there is no point before_completion_decision; work is accepted at accept_gate: write that"),
+        id="the point that never was",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "Stop"},
+        ".point",
+        ("'Stop' is what other tools call accept_gate; write that"),
+        id="the name that Claude Code has for a point",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "AfterAgent"},
+        ".point",
+        ("'AfterAgent' is what other tools call accept_gate; write that"),
+        id="the name that Gemini has for a point",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "pre_compact"},
+        ".point",
+        (f"no hook of the user or of a repository can be mounted at pre_compact{NEAR}"),
+        id="a point where nothing is mounted",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "user_prompt_submit"},
+        ".point",
+        (f"phase 09 never comes by user_prompt_submit, so this hook would never run{NEAR}"),
+        id="a point that never comes",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": 0},
+        ".timeout_sec",
+        ("0 seconds: it must be over 0 and at most 3600"),
+        id="no time at all",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": -1.5},
+        ".timeout_sec",
+        ("-1.5 seconds: it must be over 0 and at most 3600"),
+        id="less than no time",
+    ),
+    pytest.param(
+        {**COMMAND, "timeout_sec": 3601},
+        ".timeout_sec",
+        ("3601 seconds: it must be over 0 and at most 3600"),
+        id="more than an hour",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "prompt"},
+        ".kind",
+        ("hooks of kind prompt are not run here: the opinion of a model is no check; write kind: command"),
+        id="a prompt",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "agent"},
+        ".kind",
+        ("hooks of kind agent are not run here: the opinion of a model is no check; write kind: command"),
+        id="an agent",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "internal"},
+        ".kind",
+        ("internal hooks come with the pipeline, and none can be added; write kind: command"),
+        id="an internal hook",
+    ),
+    pytest.param(
+        {**COMMAND, "kind": "comand"},
+        ".kind",
+        ("'comand' is no kind; did you mean 'command'?"),
+        id="an unknown kind",
+    ),
+    pytest.param(
+        {**COMMAND, "scope": "repo"},
+        ".scope",
+        ("'repo' is not the scope of this file; write user, or delete it"),
+        id="another scope",
+    ),
+    pytest.param(
+        {**COMMAND, "mode": "async"},
+        ".mode",
+        ("'async' is no mode of kind command; write sync, or delete it"),
+        id="an async command",
+    ),
+    pytest.param(
+        {**HTTP, "mode": "sync"},
+        ".mode",
+        ("'sync' is no mode of kind http; write observe, or delete it"),
+        id="an http hook that is waited for",
+    ),
+    pytest.param(
+        {**HTTP, "failure_policy": "fail_closed"},
+        ".failure_policy",
+        ("an http hook only observes, so it cannot fail closed; write fail_open"),
+        id="an http hook that fails closed",
+    ),
+    pytest.param(
+        {**BUILTIN, "sandbox": True},
+        ".sandbox",
+        ("only hooks of kind command have sandbox; delete it, or write kind: command"),
+        id="the sandbox for a builtin",
+    ),
+    pytest.param(
+        {**BUILTIN, "exit_policy": "strict"},
+        ".exit_policy",
+        ("only hooks of kind command have exit_policy; delete it, or write kind: command"),
+        id="exit codes of a builtin",
+    ),
+    pytest.param(
+        {**COMMAND, "sandbox": True, "exit_policy": "claude"},
+        ".exit_policy",
+        ("in the sandbox exit codes alone count; write strict or auto, or delete it"),
+        id="the protocol of Claude Code in the sandbox",
+    ),
+    pytest.param(
+        {**COMMAND, "sandbox": True, "env": {"A": "b"}},
+        ".env",
+        ("the sandbox gives no variables to commands; delete it, or sandbox"),
+        id="variables in the sandbox",
+    ),
+    pytest.param(
+        {**COMMAND, "env": {"A": "b\0"}},
+        ".env.A",
+        ("no variable can hold a NUL character; delete it"),
+        id="a NUL in a variable",
+    ),
+    pytest.param(
+        {**COMMAND, "matcher": "Bash"},
+        ".matcher",
+        ("no tool is called at accept_gate; delete it, or mount the hook at before_tool_call"),
+        id="a matcher where no tool is called",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_tool_call", "matcher": "("},
+        ".matcher",
+        ("'(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),
+        id="a matcher that is none",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_tool_call", "matcher": "[[a]"},
+        ".matcher",
+        ("'[[a]' is no regular expression: Possible nested set at position 1; mend it, like 'Write|Edit'"),
+        id="a matcher that will mean something else",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "when": "always"},
+        ".when",
+        ("it says nothing at session_end, only at accept_gate; delete it"),
+        id="a condition away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "allow_writes": True},
+        ".allow_writes",
+        ("it says nothing at session_end, only at accept_gate; delete it"),
+        id="a right to write away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "before_tool_call", "fail_fast": True},
+        ".fail_fast",
+        ("it says nothing at before_tool_call, only at accept_gate; delete it"),
+        id="later hooks that are skipped away from the gate",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "session_end", "failure_policy": "fail_closed"},
+        ".failure_policy",
+        ("nothing can be blocked at session_end, so fail_closed says nothing there; delete it"),
+        id="a hook that fails closed where nothing can be blocked",
+    ),
+    pytest.param(
+        {**COMMAND, "point": "after_tool_result", "on_timeout": "block"},
+        ".on_timeout",
+        ("nothing can be blocked at after_tool_result, so block says nothing there; delete it"),
+        id="a timeout that blocks where nothing can be blocked",
+    ),
+    *(
+        pytest.param(
+            {**COMMAND, "env": {name: "0"}},
+            f".env.{name}",
+            (f"the pipeline sets {name} for every hook; delete it, or set it in the command: env {name}=… COMMAND"),
+            id=f"the variable {name}, which every hook is given",
+        )
+        for name in ("CI", "GIT_TERMINAL_PROMPT", "PYTHONUNBUFFERED")
+    ),
+    *(
+        pytest.param(
+            {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
+            ".params.path",
+            (f"{path!r} leads out of the workspace, so it would never be found; write a path in it, like README.md"),
+            id=f"a file outside the workspace: {path}",
+        )
+        for path in ("../README.md", "a/../../README.md", "..", "/etc/passwd")
+    ),
+    *(
+        pytest.param(
+            {**BUILTIN, "params": {"handler": "require_file_exists", "path": path}},
+            ".params.path",
+            (f"{path!r} is no file in the workspace; write one, like README.md"),
+            id=f"a file that can be none: {path!a}",
+        )
+        for path in (".", "a/..", "docs/", "a\0b")
+    ),
+    pytest.param(
+        {**COMMAND, "id": ""},
+        ".id",
+        ("'' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an empty id",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "../x"},
+        ".id",
+        ("'../x' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id that is a path",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "a\n"},
+        ".id",
+        ("'a\\n' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id with a line end",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "tésts"},
+        ".id",
+        ("'tésts' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id of another alphabet",
+    ),
+    pytest.param(
+        {**COMMAND, "id": "x" * 65},
+        ".id",
+        (f"'{'x' * 65}' is no id: take letters, digits, '.', '_' and '-', 64 of them at most"),
+        id="an id that is too long",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {}},
+        ".params",
+        ("give either command (a line for sh) or args (a list, without a shell)"),
+        id="no command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a", "args": ["a"]}},
+        ".params",
+        ("give either command (a line for sh) or args (a list, without a shell)"),
+        id="command and args",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": " "}},
+        ".params.command",
+        ("there is nothing to run; write a command, like 'python -m pytest -q'"),
+        id="an empty command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"args": []}},
+        ".params.args",
+        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+        id="empty args",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"args": [""]}},
+        ".params.args",
+        ("there is nothing to run; write a command, like [python, -m, pytest, -q]"),
+        id="an empty program",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a\0b"}},
+        ".params.command",
+        ("no command can hold a NUL character; delete it"),
+        id="a NUL in a command",
+    ),
+    pytest.param(
+        {**COMMAND, "params": {"command": "a", "url": "http://localhost"}},
+        ".params.url",
+        ("kind command has no url; it has: command, args; delete it"),
+        id="params of another kind",
+    ),
+    pytest.param(
+        {"id": "a", "point": "accept_gate", "params": {"command": "a"}},
+        ".params.handler",
+        (
+            "a builtin needs a handler; there are: require_file_exists, warn_on_tool_call, "
+            "add_context_note (kind is builtin where it is not given; for a command write kind: "
+            "command)"
+        ),
+        id="a command without its kind",
+    ),
+    pytest.param(
+        {**BUILTIN, "kind": "builtin", "params": {"handler": "x"}},
+        ".params.handler",
+        ("'x' is no builtin; there are: require_file_exists, warn_on_tool_call, add_context_note"),
+        id="an unknown builtin",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "require_file_exists"}},
+        ".params",
+        ("require_file_exists needs path"),
+        id="a file that is required and not named",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "require_file_exists", "path": " "}},
+        ".params.path",
+        ("it is empty; write it, or delete it"),
+        id="a file of no name",
+    ),
+    pytest.param(
+        {
+            **BUILTIN,
+            "point": "before_tool_call",
+            "params": {"handler": "warn_on_tool_call", "tool_name": "a", "tool_names": ["a"]},
+        },
+        ".params",
+        ("warn_on_tool_call needs tool_name or tool_names, not both"),
+        id="one tool and several",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "warn_on_tool_call", "tool_name": "a"}},
+        ".params.handler",
+        ("no tool is called at accept_gate; mount it at before_tool_call"),
+        id="a warning of tools where none is called",
+    ),
+    pytest.param(
+        {**BUILTIN, "params": {"handler": "add_context_note", "note": "a"}},
+        ".params.handler",
+        (
+            "a note goes back to the model and costs an attempt, so nothing would ever be accepted; "
+            "mount it at session_start"
+        ),
+        id="a note that would refuse all work",
+    ),
+    pytest.param(
+        {**BUILTIN, "point": "session_end", "params": {"handler": "add_context_note", "note": "a"}},
+        ".params.handler",
+        ("no model is asked after session_end; mount it at session_start"),
+        id="a note that nobody would read",
+    ),
+    pytest.param(
+        {**BUILTIN, "point": "session_start", "params": {"handler": "add_context_note"}},
+        ".params",
+        ("add_context_note needs note or message, not both"),
+        id="a note without words",
+    ),
+    pytest.param(
+        {**HTTP, "params": {}},
+        ".params.url",
+        ("'' is no URL; write one like http://127.0.0.1:8080/hooks"),
+        id="http to nowhere",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "method": "TRACE"}},
+        ".params.method",
+        ("'TRACE' is refused; there are: GET, POST, PUT, PATCH, DELETE"),
+        id="an http method that is none",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"A": "b\r\nC: d"}}},
+        ".params.headers",
+        ("the value of 'A' is empty, or no header can hold it; mend or delete it"),
+        id="a header with a line end",
+    ),
+    pytest.param(
+        {**HTTP, "params": {"url": "http://[::1]/", "headers": {"": "b"}}},
+        ".params.headers",
+        ("'' is no name of a header; mend or delete it"),
+        id="a header without a name",
+    ),
+    *(
+        pytest.param(
+            {**HTTP, "params": {"url": "http://[::1]/", "headers": {name: "5"}}},
+            ".params.headers",
+            (f"'{name}' says how long the question is or how it ends, and the pipeline does that; delete it"),
+            id=f"the header {name}, which is not the user's",
+        )
+        for name in ("Content-Length", "connection", "TRANSFER-ENCODING")
+    ),
+]
+
+
+@pytest.mark.parametrize(("item", "place", "words"), REFUSED)
+def test_refused_with_the_place_of_the_fault(item: dict[str, Any], place: str, words: str) -> None:
+    message = refusal({"items": [{**COMMAND, "id": "first"}, item]})
+    assert message == f"config.yaml at $.runtime.hooks.items[1]{place}: {words}"
+
+
+@pytest.mark.parametrize("path", ["README.md", "./docs/a.md", "a/../b.md", "..notes/x", "a b"])
+def test_any_file_in_the_workspace_can_be_required(path: str) -> None:
+    assert one({**BUILTIN, "params": {"handler": "require_file_exists", "path": path}}).params["path"] == path
+
+
+def test_the_variables_that_are_refused_are_those_that_every_hook_is_given() -> None:
+    given = variables_for(one(COMMAND), RunFacts("s", "r", "/w", "m"))
+    assert set(SET_FOR_ALL) == {name for name in given if not name.startswith(("CLAUDE_", "PIPELINE_"))}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://10.0.0.1/", "'10.0.0.1' is not this machine; only localhost, 127.0.0.0/8 and ::1 are"),
+        ("http://0.0.0.0/", "'0.0.0.0' is not this machine"),
+        ("http://localhost.example.org/", "'localhost.example.org' is not this machine"),
+        ("http://localhost./", "'localhost.' is not this machine"),
+        ("http://127.1/", "'127.1' is not this machine"),
+        ("http://2130706433/", "'2130706433' is not this machine"),
+        ("http://[::ffff:127.0.0.1]/", "is not this machine"),
+        ("http://[::2]/", "'::2' is not this machine"),
+        ("http://localhost@10.0.0.1/", "names and passwords stand in no URL"),
+        ("http://127.0.0.1\\@10.0.0.1/", "names and passwords stand in no URL"),
+        ("file:///etc/passwd", "is no absolute http or https URL"),
+        ("//localhost/", "is no absolute http or https URL"),
+        ("http:///x", "is no absolute http or https URL"),
+        ("http://localhost:99999/", "is no URL: Port out of range 0-65535"),
+        ("http://[::1/", "is no URL: Invalid IPv6 URL"),
+        ("http://localhost/a b", "is no URL"),
+        ("http://localhost/\r\nX: y", "is no URL"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_http_goes_to_this_machine_and_nowhere_else(url: str, words: str) -> None:
+    message = refusal({"items": [{**HTTP, "params": {"url": url}}]})
+    assert message.startswith("config.yaml at $.runtime.hooks.items[0].params.url: ")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost", "https://LOCALHOST:8443/x?y=1", "http://127.8.9.10/", "http://[::1]:80/a"]
+)
+def test_http_may_go_to_this_machine_by_any_of_its_names(url: str) -> None:
+    assert one({**HTTP, "params": {"url": url, "method": "PUT", "headers": {"X-A": "b"}}}).params["url"] == url
+
+
+def test_an_id_stands_once_in_a_file_whatever_its_case() -> None:
+    assert refusal({"items": [{**COMMAND, "id": "Tests"}, {**COMMAND, "id": "b"}, {**COMMAND, "id": "tESTS"}]}) == (
+        "config.yaml at $.runtime.hooks.items[2].id: "
+        "'tESTS' is the id of items[0] too (upper and lower case are one); take another"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["user_hooks_enabled", "on_untrusted", "default_timeout_sec", "default_failure_policy"]
+)
+def test_a_repository_says_nothing_of_the_users_own_choices(name: str) -> None:
+    value = {"user_hooks_enabled": False, "on_untrusted": "skip", "default_timeout_sec": 9}.get(name, "fail_open")
+    assert refusal({name: value, "items": []}, REPO) == (
+        f".pipeline/hooks.yaml at $.hooks.{name}: a repository may not set this; "
+        f"put {name} under runtime.hooks in the config.yaml of the user"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({**HTTP, "scope": "repo"}, ".kind: a repository may not mount http hooks; "),
+        ({**COMMAND, "kind": "internal"}, ".kind: internal hooks come with the pipeline"),
+        ({**COMMAND, "scope": "user"}, ".scope: 'user' is not the scope of this file; write repo, or delete it"),
+    ],
+    ids=["http", "an internal hook", "the scope of the user"],
+)
+def test_a_repository_may_not_mount(item: dict[str, Any], words: str) -> None:
+    assert f".pipeline/hooks.yaml at $.hooks.items[0]{words}" in refusal({"items": [item]}, REPO)
+
+
+def test_a_default_of_no_time_is_refused_too() -> None:
+    assert "$.runtime.hooks.default_timeout_sec: 0 seconds" in refusal({"default_timeout_sec": 0})
+
+
+def test_all_problems_are_told_at_once_where_they_are_asked_for() -> None:
+    items = [{**COMMAND, "timeout_sec": 0, "point": "Stop"}, {**COMMAND, "id": "A", "kind": "agent"}]
+    places = [line.partition(": ")[0] for line in problems_of({"items": items}, USER, "config.yaml")]
+    root = "config.yaml at $.runtime.hooks.items"
+    assert places == [f"{root}[0].point", f"{root}[0].timeout_sec", f"{root}[1].id", f"{root}[1].kind"]
+
+
+# Refused: by the schema
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"itmes": []}, "at $.hooks: Additional properties are not allowed ('itmes' was unexpected)"),
+        ({"items": [{**COMMAND, "timeout": 5}]}, "at $.hooks.items[0]: Additional properties are not allowed ('timeout'"),
+        ({"items": [{**COMMAND, "args": ["a"]}]}, "at $.hooks.items[0]: Additional properties are not allowed ('args'"),
+        ({"items": [{"id": "a"}]}, "at $.hooks.items[0]: 'point' is a required property"),
+        ({"items": [{"point": "accept_gate"}]}, "at $.hooks.items[0]: 'id' is a required property"),
+        ({"items": [{**COMMAND, "failure_policy": "maybe"}]}, "at $.hooks.items[0].failure_policy: 'maybe' is not one of"),
+        ({"items": [{**COMMAND, "timeout_sec": "5"}]}, "at $.hooks.items[0].timeout_sec: '5' is not of type 'number'"),
+        ({"items": [{**COMMAND, "env": {"A=B": "c"}}]}, "at $.hooks.items[0].env: 'A=B' does not match"),
+        ({"on_untrusted": "ask"}, "at $.hooks.on_untrusted: 'ask' is not one of"),
+    ],
+    ids=lambda value: str(value)[:50] if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_shape_that_is_unknown_is_refused_with_its_place(config: dict[str, Any], words: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        loaded(config)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_the_schema_are_hooks(number: int) -> None:
+    config = CONTRACTS.schema("hooks.yaml")["examples"][number]["hooks"]
+    assert problems_of(config, USER, "example") == []
+    assert loaded(config)
+
+
+texts = st.text(max_size=12)
+words = st.one_of(
+    texts, st.sampled_from(["accept_gate", "Stop", "command", "builtin", "http", "user", "repo", "claude"])
+)
+items = st.fixed_dictionaries(
+    {"id": words, "point": words},
+    optional={
+        "kind": words, "scope": words, "mode": words, "matcher": words, "timeout_sec": st.floats(allow_nan=False),
+        "env": st.dictionaries(st.sampled_from(["A", "B"]), texts, max_size=2), "sandbox": st.booleans(),
+        "params": st.fixed_dictionaries({}, optional={
+            "command": texts, "args": st.lists(texts, max_size=3), "handler": words, "url": texts,
+            "headers": st.dictionaries(texts, texts, max_size=2), "tool_names": st.lists(texts, max_size=2), "note": texts,
+        }),
+    },
+)  # fmt: skip
+
+
+@given(st.lists(items, max_size=4), st.sampled_from([USER, REPO]))
+@QUICK
+def test_hooks_are_made_or_refused_in_one_line_whatever_the_file_says(rows: list[dict[str, Any]], source: str) -> None:
+    problems = problems_of({"items": rows}, source, "x")
+    if problems:
+        assert all("\n" not in problem and problem.startswith("x at $.") for problem in problems)
+        with pytest.raises(HookConfigError):
+            hooks_from({"items": rows}, source, "x")
+    else:
+        assert len(hooks_from({"items": rows}, source, "x")) == len(rows)

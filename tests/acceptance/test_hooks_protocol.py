@@ -1,0 +1,487 @@
+"""What a command hook says, by exit code and in JSON, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.acceptance.commands.answers import answer_of
+from phases.acceptance.commands.clean import cleaned
+from phases.acceptance.commands.command_hooks import Place, run_command
+from phases.acceptance.commands.process import Ran
+from phases.acceptance.hook import AUTO, BLOCK, CLAUDE, COMMAND, FAILED, PASS, STOP, STRICT, USER, Hook, Result
+from phases.acceptance.payload import EndingFacts, FileChange, RunFacts, payload_bytes, stop_input, variables_for
+from phases.acceptance.points import ACCEPT_GATE, AFTER_TOOL, BEFORE_TOOL, POINTS, SESSION_END, SESSION_START
+from tests.papers import HANGS
+from tests.strategies import NASTY, QUICK
+
+POLICIES = (STRICT, CLAUDE, AUTO)
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+EXIT_CODES = pytest.mark.parametrize("policy", [STRICT, AUTO])
+NEEDS_JQ = pytest.mark.skipif(
+    shutil.which("jq") is None, reason="jq is not on this machine, and these scripts read with it"
+)
+OWN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+
+
+def hook_of(
+    script: str = "true", policy: str = STRICT, *, point: str = ACCEPT_GATE, seconds: float = HANGS, **more: Any
+) -> Hook:
+    params = more.pop("params", {"command": script})
+    return Hook("tests", USER, point, COMMAND, seconds=seconds, exit_policy=policy, params=params, **more)
+
+
+def place_of(folder: Path, environment: dict[str, str] | None = None) -> Place:
+    return Place(str(folder), str(folder / "hook.log"), {**OWN, **(environment or {})})
+
+
+def run(folder: Path, script: str, policy: str = STRICT, payload: bytes = b"{}", **more: Any) -> Result:
+    return run_command(hook_of(script, policy, **more), payload, place_of(folder))
+
+
+def answer(
+    stdout: bytes | dict[str, Any] = b"", policy: str = CLAUDE, *, point: str = ACCEPT_GATE, **ran: Any
+) -> Result:
+    printed = json.dumps(stdout).encode() if isinstance(stdout, dict) else stdout
+    return answer_of(Ran(stdout=printed, **{"exit_code": 0, **ran}), hook_of(policy=policy, point=point), POINTS[point])
+
+
+def ending_of(folder: Path, *, continues: int = 0) -> bytes:
+    facts = EndingFacts("t1", "done", True, "a", "b", (FileChange("a.py", "modified"),), continue_count=continues)
+    run = RunFacts("s", "r", str(folder), "m")
+    return payload_bytes(stop_input(hook_of(), run, facts._replace(todo_summary={"total": 1}, attempt=continues + 1)))
+
+
+# What it is given
+
+
+def test_a_hook_at_the_gate_reads_one_object_of_what_happened(tmp_path: Path) -> None:
+    for continues in (0, 1):
+        assert run(tmp_path, "cat > out.json", payload=ending_of(tmp_path, continues=continues)).status == PASS
+        told = json.loads((tmp_path / "out.json").read_bytes())
+        assert (told["hook_event_name"], told["hook_point"], told["cwd"]) == ("Stop", ACCEPT_GATE, str(tmp_path))
+        assert told["stop_hook_active"] is (continues > 0)
+        assert told["workspace"]["changed_files"] == [{"path": "a.py", "change": "modified"}]
+        assert told["todo_summary"] == {"total": 1}
+
+
+def test_a_hook_runs_in_the_workspace_with_what_it_may_know_and_no_key(tmp_path: Path) -> None:
+    hook = hook_of('pwd; echo "$CLAUDE_PROJECT_DIR"; env | grep -c KEY; exit 1', env={"LEVEL": "3"})
+    place = place_of(tmp_path, {"X_API_KEY": "k"})._replace(
+        added=variables_for(hook, RunFacts("s", "r", str(tmp_path), "m"))
+    )
+    assert run_command(hook, b"", place).reason.splitlines() == [str(tmp_path), str(tmp_path), "0"]
+    allowed = hook_of("env | grep KEY; exit 1", env_allow=("X_API_KEY",))
+    assert run_command(allowed, b"", place).reason == "X_API_KEY=k"
+
+
+def test_the_log_names_what_was_kept_from_a_hook_and_never_its_value(tmp_path: Path) -> None:
+    run_command(hook_of("echo out"), b"", place_of(tmp_path, {"X_API_KEY": "the value"}))
+    assert (tmp_path / "hook.log").read_text() == (
+        "user:tests at accept_gate: echo out\nnot given to it: X_API_KEY (env_allow gives one by its name)\nout\n"
+    )
+
+
+def test_a_list_of_words_runs_without_a_shell(tmp_path: Path) -> None:
+    hook = hook_of(params={"args": ["printf", "%s", "$HOME; exit 1"]})
+    assert run_command(hook, b"", place_of(tmp_path)).tail == "$HOME; exit 1"
+
+
+def test_a_hook_without_a_command_gives_no_verdict(tmp_path: Path) -> None:
+    assert (
+        run_command(hook_of(params={}), b"", place_of(tmp_path)).reason
+        == "hook user:tests could not be run: it has no command"
+    )
+
+
+# Exit codes
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "status"),
+    [
+        *((policy, 0, PASS) for policy in POLICIES),
+        *((policy, 2, BLOCK) for policy in POLICIES),
+        *((policy, code, FAILED) for policy in POLICIES for code in (126, 127)),
+        *((STRICT, code, BLOCK) for code in (1, 3, 4, 5, 101, 137, 255)),
+        (AUTO, 1, BLOCK),
+        *((AUTO, code, FAILED) for code in (3, 5, 101, 255)),
+        *((CLAUDE, code, PASS) for code in (1, 3, 5, 101, 255)),
+    ],
+)
+def test_what_an_exit_code_means_is_said_by_the_policy(tmp_path: Path, policy: str, code: int, status: str) -> None:
+    result = run(tmp_path, f"echo words >&2; exit {code}", policy)
+    assert (result.status, result.exit_code, result.timed_out) == (status, code, False)
+    if status == BLOCK:
+        assert result.reason == "words"
+    if status == FAILED:
+        assert result.reason.startswith(f"hook user:tests exited with code {code}")
+    if policy == CLAUDE and code not in (0, 2, 126, 127):
+        assert result.notes == (f"hook_failed: hook user:tests exited with code {code}: words",)
+
+
+def test_a_mistyped_command_is_no_verdict_of_the_tests(tmp_path: Path) -> None:
+    result = run(tmp_path, "pytset -q")
+    assert result.status == FAILED
+    assert result.reason.startswith("hook user:tests exited with code 127: its command cannot be run: ")
+    assert "pytset: not found" in result.reason or "pytset: command not found" in result.reason
+
+
+@EVERY_POLICY
+def test_a_signal_a_timeout_and_a_command_that_cannot_start_are_no_verdict(tmp_path: Path, policy: str) -> None:
+    assert run(tmp_path, "kill -KILL $$", policy).reason == "hook user:tests was ended by signal 9 (SIGKILL)"
+    late = run(tmp_path, "echo begun; exec sleep 999", policy, seconds=0.2)
+    assert (late.status, late.timed_out) == (FAILED, True)
+    assert (late.reason, late.tail) == ("hook user:tests timed out after 0.2 s", "begun")
+    broken = run(tmp_path, "", policy, params={"args": ["./gone"]})
+    assert (broken.status, broken.reason) == (
+        FAILED,
+        "hook user:tests could not be run: ./gone: No such file or directory",
+    )
+
+
+def test_a_timeout_blocks_where_the_hook_says_so_with_what_it_printed(tmp_path: Path) -> None:
+    result = run(tmp_path, "echo test 3 of 9; exec sleep 999", seconds=0.2, timeout_blocks=True)
+    assert (result.status, result.timed_out) == (BLOCK, True)
+    assert result.reason == "hook user:tests timed out after 0.2 s\ntest 3 of 9"
+
+
+@EVERY_POLICY
+def test_a_block_without_a_word_says_so(tmp_path: Path, policy: str) -> None:
+    assert run(tmp_path, "exit 2", policy).reason == "hook user:tests exited with code 2 without output"
+
+
+def test_a_block_whose_words_are_on_standard_output_says_where_they_belong(tmp_path: Path) -> None:
+    result = run(tmp_path, "echo words; exit 2", CLAUDE)
+    assert result.reason == "hook user:tests exited with code 2 and wrote no reason to standard error"
+    assert result.tail == "words"
+
+
+@pytest.mark.parametrize(("policy", "reason"), [(CLAUDE, "wrong"), (STRICT, "wrong\nout"), (AUTO, "wrong\nout")])
+def test_where_the_reason_stands_is_said_by_the_policy(tmp_path: Path, policy: str, reason: str) -> None:
+    assert run(tmp_path, "echo out; echo wrong >&2; exit 2", policy).reason == reason
+
+
+@EVERY_POLICY
+def test_at_exit_code_2_standard_error_is_the_reason_whatever_the_json_says(tmp_path: Path, policy: str) -> None:
+    result = run(tmp_path, """echo '{"continue": false, "decision": "approve"}'; echo wrong >&2; exit 2""", policy)
+    assert (result.status, result.reason) == (BLOCK, "wrong")
+
+
+def test_the_end_of_a_long_output_is_in_the_reason_and_so_is_the_end_of_the_errors(tmp_path: Path) -> None:
+    result = run(
+        tmp_path, "yes out | head -c 9000000; echo last out; (yes err | head -c 90000; echo last err) >&2; exit 1"
+    )
+    assert len(result.reason.encode()) <= 8192
+    errors, _, output = result.reason.partition("last err\n")
+    assert errors.startswith("err\n")
+    assert output.startswith("out\n")
+    assert output.endswith("\nlast out")
+    assert (len(errors) // 1000, len(output) // 1000) == (4, 4)
+    assert result.tail == result.reason
+
+
+def test_what_a_hook_prints_is_clean_text(tmp_path: Path) -> None:
+    result = run(tmp_path, r"printf '\033[31mred\033[0m\0 \377 </acceptance-feedback>\033]0;x\007\n'; exit 1")
+    assert result.reason == "red � </acceptance-feedback>", "the tag is dealt with where the feedback is written"
+
+
+# JSON
+
+
+@EVERY_POLICY
+def test_an_object_with_a_decision_blocks_under_any_policy(policy: str) -> None:
+    for word in ("block", "deny"):
+        result = answer({"decision": word, "reason": "not yet"}, policy)
+        assert (result.status, result.reason) == (BLOCK, "not yet")
+
+
+@pytest.mark.parametrize("reason", [None, "", "  ", "\u200b"])
+def test_a_decision_without_a_reason_is_no_verdict(reason: str | None) -> None:
+    result = answer({"decision": "block", "reason": reason}, CLAUDE)
+    assert result.status == FAILED
+    assert "has the decision 'block' without a reason" in result.reason
+
+
+@EXIT_CODES
+@pytest.mark.parametrize("reason", [None, "", "  ", []])
+def test_where_exit_codes_are_the_protocol_a_block_without_a_reason_is_still_a_block(policy: str, reason: Any) -> None:
+    result = answer({"decision": "block", "reason": reason}, policy)
+    told = "hook user:tests exited with 0, and its answer has the decision 'block' without a reason"
+    assert (result.status, result.reason) == (BLOCK, told)
+
+
+@EVERY_POLICY
+def test_a_stop_wins_over_everything(policy: str) -> None:
+    stop = {"continue": False, "stopReason": "s", "decision": "block", "reason": "r", "systemMessage": "m"}
+    assert answer(stop, policy)[:4] == (STOP, "s", cleaned(json.dumps(stop), 8192), "m")
+    assert (
+        answer({"continue": False, "stopReason": 3, "decision": 4}, policy).reason == "hook user:tests stopped the run"
+    )
+
+
+def test_messages_and_contexts_reach_whom_they_are_for() -> None:
+    said = {"systemMessage": "to you", "suppressOutput": True, "hookSpecificOutput": {"additionalContext": "to it"}}
+    for point in (ACCEPT_GATE, AFTER_TOOL, SESSION_START):
+        result = answer(said, point=point)
+        assert (result.status, result.message, result.context, result.notes) == (PASS, "to you", "to it", ())
+
+
+@pytest.mark.parametrize(
+    "stdout", [{}, {"decision": None}, {"decision": "approve"}, {"continue": True}, {"other": [1]}, b"", b" \n"]
+)
+def test_an_answer_that_asks_for_nothing_is_a_pass(stdout: bytes | dict[str, Any]) -> None:
+    assert answer(stdout) == Result(
+        PASS, tail=cleaned(json.dumps(stdout), 99) if isinstance(stdout, dict) else "", exit_code=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("specific", "status", "told"),
+    [
+        ({"permissionDecision": "deny", "permissionDecisionReason": "no"}, BLOCK, "no"),
+        ({"permissionDecision": "deny"}, BLOCK, "hook user:tests denies this call"),
+        ({"permissionDecision": "allow"}, PASS, "its permissionDecision 'allow' changes nothing"),
+        ({"permissionDecision": "ask"}, PASS, "its permissionDecision 'ask' changes nothing"),
+        ({"permissionDecision": "maybe"}, FAILED, "has the decision 'maybe', which is none of block, deny, "),
+        ({"updatedInput": {"command": "x"}}, PASS, "updatedInput is refused"),
+        ({"updatedToolOutput": "x"}, PASS, "updatedToolOutput is refused"),
+    ],
+    ids=["deny", "deny without a reason", "allow", "ask", "unknown", "updated input", "updated output"],
+)
+def test_a_hook_can_deny_a_call_and_neither_allow_nor_change_one(
+    specific: dict[str, Any], status: str, told: str
+) -> None:
+    result = answer({"hookSpecificOutput": specific}, point=BEFORE_TOOL)
+    assert result.status == status
+    assert told in " ".join((result.reason, *result.notes))
+
+
+def test_a_permission_at_another_point_is_left_aside_and_told() -> None:
+    said = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}
+    result = answer(said)
+    assert result.status == PASS
+    assert result.notes == (
+        "its permissionDecision is left aside: at accept_gate nothing is permitted or denied",
+        "it answered as if at 'PreToolUse'",
+    )
+
+
+ODD: list[tuple[dict[str, Any], str]] = [
+    ({"continue": "no"}, "'continue' is neither true nor false"),
+    ({"continue": 0}, "'continue' is neither true nor false"),
+    ({"decision": 1}, "'decision' is no text"),
+    ({"decision": "stop"}, "has the decision 'stop', which is none of"),
+    ({"decision": "block", "reason": ["x"]}, "'reason' is no text"),
+    ({"systemMessage": {}}, "'systemMessage' is no text"),
+    ({"hookSpecificOutput": []}, "'hookSpecificOutput' is no object"),
+    ({"hookSpecificOutput": {"additionalContext": 1}}, "'additionalContext' is no text"),
+]
+
+
+@pytest.mark.parametrize(
+    ("stdout", "told"), [*ODD, (b'{"continue": ' + b"[" * 60_000, "looks like a JSON object and is none")]
+)
+def test_an_answer_that_nobody_understands_is_no_verdict(stdout: bytes | dict[str, Any], told: str) -> None:
+    result = answer(stdout, CLAUDE)
+    assert result.status == FAILED
+    assert result.reason.startswith("hook user:tests exited with 0, and ")
+    assert told in result.reason
+
+
+@EXIT_CODES
+@pytest.mark.parametrize(("stdout", "told"), [
+    *((row, told) for row, told in ODD if row.get("decision") != "block"),
+    ({"decision": "PASS", "score": 0.9}, "has the decision 'PASS', which is none of"),
+    ({"reason": []}, "'reason' is no text"),
+    ({"decision": ["block"]}, "'decision' is no text"),
+])  # fmt: skip
+def test_an_object_of_a_program_of_its_own_is_a_note_where_exit_codes_are_the_protocol(
+    policy: str, stdout: dict[str, Any], told: str
+) -> None:
+    result = answer(stdout, policy)
+    assert (result.status, len(result.notes)) == (PASS, 1)
+    assert told in result.notes[0]
+
+
+@EXIT_CODES
+def test_what_else_an_odd_object_says_properly_still_counts(policy: str) -> None:
+    result = answer({"decision": "deny", "reason": "no", "systemMessage": 3}, policy)
+    assert (result.status, result.reason, result.notes) == (BLOCK, "no", ("in its answer 'systemMessage' is no text",))
+    assert answer({"continue": False, "decision": []}, policy).status == STOP
+    said = {"decision": "PASS", "hookSpecificOutput": {"permissionDecision": "deny"}}
+    assert answer(said, policy, point=BEFORE_TOOL).status == BLOCK
+
+
+@EXIT_CODES
+@pytest.mark.parametrize(
+    "stdout",
+    [b'{"decision": "PASS"}\n{"decision": "FAIL"}', b'{"systemMessage": "cut', b'{"continue": ' + b"[" * 60_000],
+)
+def test_lines_of_json_that_refuse_nothing_are_a_note_where_exit_codes_are_the_protocol(
+    policy: str, stdout: bytes
+) -> None:
+    result = answer(stdout, policy)
+    assert (result.status, result.notes[0].startswith("it printed: ")) == (PASS, True)
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        b'{"decision": "block", "reason": "x"',
+        b'{"decision": "block", "reason": "x"} {}',
+        b"{'decision': 'block', \"decision\"}",
+        b"{'continue': False}",
+        b'{"hookSpecificOutput": {"permissionDecision" : "deny"}',
+    ],
+)
+@EVERY_POLICY
+def test_a_refusal_that_is_no_json_object_is_not_lost(policy: str, stdout: bytes) -> None:
+    result = answer(stdout, policy)
+    assert result.status == FAILED
+    assert result.reason == "hook user:tests exited with 0, and its answer looks like a JSON object and is none"
+
+
+def test_an_answer_that_is_too_large_is_no_verdict(tmp_path: Path) -> None:
+    result = run(
+        tmp_path, """printf '{"decision": "block", "reason": "'; head -c 99999 /dev/zero | tr '\\0' x; printf '"}'"""
+    )
+    assert result.status == FAILED
+    assert result.reason.endswith("looks like a JSON object and is none: it is larger than 64 KiB")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "policy"),
+    [
+        (b"all 3 tests passed\n", CLAUDE),
+        (b"[1, 2]", CLAUDE),
+        (b"null", STRICT),
+        (b"{'loss': 0.1}", STRICT),
+        (b'{"a": 1}\n{"b": 2}', AUTO),
+    ],
+    ids=["words", "a list", "null", "a dict of Python", "lines of JSON"],
+)
+def test_text_that_is_no_answer_is_a_note(stdout: bytes, policy: str) -> None:
+    result = answer(stdout, policy)
+    assert (result.status, result.notes) == (PASS, (f"it printed: {stdout.decode().splitlines()[-1]}",))
+
+
+def test_in_the_sandbox_exit_codes_alone_count() -> None:
+    ran = Ran(exit_code=0, stdout=b'{"continue": false}')
+    assert answer_of(ran, hook_of(sandbox=True), POINTS[ACCEPT_GATE]).status == PASS
+
+
+# Scripts as people have them
+
+CLAUDE_SCRIPT = """#!/bin/bash
+# Stop hook: does not let the agent end while the tests fail.
+set -u
+INPUT=$(cat)
+if [ "$(echo "$INPUT" | jq -r '.stop_hook_active')" = "true" ]; then
+  exit 0  # it was sent back once: do not send it round for ever
+fi
+cd "$CLAUDE_PROJECT_DIR" || exit 1
+if ! OUTPUT=$(sh ./run_tests.sh 2>&1); then
+  echo "Tests are failing, please fix them before you finish:" >&2
+  echo "$OUTPUT" | tail -n 20 >&2
+  exit 2
+fi
+exit 0
+"""
+CODEX_SCRIPT = """#!/bin/sh
+payload=$(cat)
+if [ "$(printf '%s' "$payload" | jq -r '.hook_event_name')" != "Stop" ]; then echo '{}'; exit 0; fi
+cd "$(printf '%s' "$payload" | jq -r '.cwd')"
+if out=$(sh ./run_tests.sh 2>&1); then
+  echo '{}'
+else
+  jq -n --arg reason "tests failed: $out" '{decision: "block", reason: $reason}'
+fi
+"""
+
+
+@NEEDS_JQ
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="bash is not on this machine, and the script is written for it"
+)
+def test_a_stop_script_for_claude_code_works_unchanged(tmp_path: Path) -> None:
+    hook = _installed(tmp_path, CLAUDE_SCRIPT, CLAUDE)
+    place = place_of(tmp_path)._replace(added=variables_for(hook, RunFacts("s", "r", str(tmp_path), "m")))
+    (tmp_path / "run_tests.sh").write_text("echo 'FAILED test_a'; exit 1")
+    blocked = run_command(hook, ending_of(tmp_path), place)
+    assert blocked.status == BLOCK
+    assert blocked.reason == "Tests are failing, please fix them before you finish:\nFAILED test_a"
+    assert run_command(hook, ending_of(tmp_path, continues=1), place).status == PASS, "its own guard against loops"
+    (tmp_path / "run_tests.sh").write_text("exit 0")
+    assert run_command(hook, ending_of(tmp_path), place).status == PASS
+
+
+@NEEDS_JQ
+def test_a_stop_script_for_codex_works_unchanged(tmp_path: Path) -> None:
+    hook = _installed(tmp_path, CODEX_SCRIPT, CLAUDE)
+    (tmp_path / "run_tests.sh").write_text("echo 'FAILED test_a'; exit 1")
+    blocked = run_command(hook, ending_of(tmp_path), place_of(tmp_path))
+    assert (blocked.status, blocked.reason) == (BLOCK, "tests failed: FAILED test_a")
+    (tmp_path / "run_tests.sh").write_text("exit 0")
+    fine = run_command(hook, ending_of(tmp_path), place_of(tmp_path))
+    assert (fine.status, fine.reason, fine.notes) == (PASS, "", ())
+
+
+def _installed(folder: Path, script: str, policy: str) -> Hook:
+    (folder / "hook.sh").write_text(script)
+    (folder / "hook.sh").chmod(0o755)
+    return hook_of("./hook.sh", policy)
+
+
+# For any output
+
+FIELDS = ("continue", "stopReason", "decision", "reason", "systemMessage", "suppressOutput", "hookSpecificOutput")
+SPECIFIC = ("hookEventName", "additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput")
+WORDS = st.sampled_from(["block", "deny", "approve", "allow", "ask", "Stop", "\x1b[0m", "\ud800", *NASTY])
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(), WORDS, st.just([]), st.just({}))
+REPLIES = st.dictionaries(
+    st.sampled_from(FIELDS), st.one_of(VALUES, st.dictionaries(st.sampled_from(SPECIFIC), VALUES)), max_size=5
+).map(lambda reply: json.dumps(reply).encode())
+OUTPUT = st.one_of(st.binary(max_size=200), REPLIES, REPLIES.map(lambda reply: reply[:-1]))
+RAN = st.builds(
+    Ran,
+    exit_code=st.one_of(st.none(), st.integers(0, 255)),
+    signal=st.one_of(st.none(), st.none(), st.integers(1, 64)),
+    timed_out=st.sampled_from([False, False, False, True]),
+    fault=st.one_of(st.just(""), st.just(""), st.text(max_size=20)),
+    stdout=OUTPUT,
+    stderr=st.binary(max_size=100),
+    is_whole=st.booleans(),
+)
+
+
+@QUICK
+@given(RAN, st.sampled_from(POLICIES), st.sampled_from([ACCEPT_GATE, BEFORE_TOOL, SESSION_END]), st.booleans())
+@example(Ran(exit_code=0, stdout=b'{"a":' * 30_000), CLAUDE, ACCEPT_GATE, False)
+@example(Ran(exit_code=0, stdout=b'{"continue": ' + b"9" * 5000 + b"}"), STRICT, ACCEPT_GATE, False)
+@example(Ran(exit_code=2, stdout=b"[" * 60_000), CLAUDE, BEFORE_TOOL, False)
+def test_whatever_a_hook_does_there_is_one_clean_verdict(ran: Ran, policy: str, point: str, blocks: bool) -> None:
+    hook = hook_of(policy=policy, point=point, timeout_blocks=blocks)
+    result = answer_of(ran, hook, POINTS[point])
+    assert result.status in (PASS, BLOCK, FAILED, STOP)
+    assert (result.status == PASS) == (not result.reason)
+    for text in (result.reason, result.tail, result.message, result.context, *result.notes):
+        assert cleaned(text, 8192 + 200) == text
+    if result.status == PASS:
+        assert ran.exit_code is not None
+        assert not ran.fault
+        assert not ran.timed_out
+
+
+@QUICK
+@given(OUTPUT, st.binary(max_size=100), st.integers(1, 255))
+def test_a_strict_hook_that_fails_is_never_a_pass_whatever_it_prints(stdout: bytes, stderr: bytes, code: int) -> None:
+    result = answer_of(Ran(exit_code=code, stdout=stdout, stderr=stderr), hook_of(policy=STRICT), POINTS[ACCEPT_GATE])
+    assert result.status == (FAILED if code in (126, 127) else BLOCK)

@@ -1,0 +1,199 @@
+"""What the model is shown: bounded by structure, stable in front, and the same after a resume."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phases.agent.begun import Begun
+from phases.agent.memory import Memory
+from phases.agent.prompt import plan_in
+from phases.llm.model import Message, Reply, ToolCall, tokens_of
+from pipeline.base.errors import PhaseError
+from tests.agents import small_plan
+
+PATHS = [f"part{number}.py" for number in range(1, 21)]
+ROOMY = 200_000
+
+
+def memory(window: int = ROOMY, paths: list[str] = PATHS, kept: dict[str, str] | None = None) -> Memory:
+    return Memory(small_plan(*paths), begun(paths, window, kept), [])
+
+
+def begun(write: list[str], window: int, kept: dict[str, str] | None = None) -> Begun:
+    """Work that has begun. Its journal is not looked at."""
+    return Begun(None, tuple(write), tuple(write), kept or {}, {}, (), window, None)  # type: ignore[arg-type]
+
+
+def written(memory: Memory, path: str, *, sound: bool = True, text: str = "written") -> None:
+    """One turn that writes a file."""
+    memory.heard(Reply("ok", "", (ToolCall("c", "Write", {"file_path": path, "content": "x = 1\n" * 400}),)))
+    memory.observed("c", text, {path: {"sound": sound, "interface": f"{path}: def meet() -> int"}})
+    memory.turn_over()
+
+
+def looked(memory: Memory, number: int, size: int = 4000) -> None:
+    """One turn that reads something."""
+    memory.heard(Reply("ok", "", (ToolCall(f"r{number}", "Read", {"file_path": f"{number}.txt"}),)))
+    memory.observed(f"r{number}", f"line {number}\n" + "word " * (size // 5), {})
+    memory.turn_over()
+
+
+def size(messages: list[Message]) -> int:
+    return sum(message.tokens for message in messages)
+
+
+def test_a_file_that_is_written_is_shown_by_its_interface_and_no_longer_by_its_text() -> None:
+    shown = memory()
+    written(shown, "part1.py")
+    texts = "".join(message.text for message in shown.messages())
+    assert "part1.py: def meet() -> int" in texts
+    assert not any(message.calls for message in shown.messages())
+    assert '"path": "part2.py"' in shown.messages()[-1].text
+
+
+def test_what_is_said_to_last_begins_the_next_requests_too() -> None:
+    shown = memory()
+    for number, path in enumerate(PATHS[:5]):
+        before = list(shown.messages("only now"))
+        plan, interfaces, turns = shown.lasting
+        assert [message.text for message in before[turns + 1 :]] == ["only now"]
+        looked(shown, number)
+        assert shown.messages()[: turns + 1] == before[: turns + 1]
+        shown.pin("hooks", "this stays before the model, and moves")
+        assert shown.messages()[shown.lasting[2] + 1 :] == [Message("user", "this stays before the model, and moves")]
+        written(shown, path)
+        assert shown.messages()[: interfaces + 1] == before[: interfaces + 1]
+        assert shown.lasting[0] == plan == 1
+        assert shown.lasting[1] == interfaces + 1
+        shown.unpin("hooks")
+
+
+def test_the_cost_of_a_turn_does_not_grow_with_the_turns_before_it() -> None:
+    shown, sizes = memory(), []
+    for path in PATHS:
+        sizes.append(size(shown.messages()))
+        written(shown, path)
+    assert max(sizes) - sizes[0] < len(PATHS) * 40  # an interface each, and nothing of the texts
+
+
+def test_what_comes_first_stays_as_it_is_so_that_caches_hold() -> None:
+    shown = memory()
+    for path in PATHS:
+        before = shown.messages()
+        prefix = before[:-1]  # the last one tells the next file
+        written(shown, path)
+        assert shown.messages()[: len(prefix)] == prefix
+
+
+def test_turns_that_read_much_are_shortened_to_the_window_and_the_last_ones_are_kept_whole() -> None:
+    shown = memory(window=40_000)
+    for number in range(600):
+        looked(shown, number, 9000)
+        messages = shown.messages()
+        assert size(messages) <= 40_000 - 10_000
+        assert messages[-1].text.startswith(f"line {number}\n")
+        assert messages[-1].tokens > 2000
+    assert "Earlier turns, in short" in "".join(message.text for message in shown.messages())
+
+
+@given(
+    st.lists(st.sampled_from(["look", "write", "broken", "told", "useless"]), max_size=60), st.integers(6_000, 60_000)
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_happens_the_transcript_is_valid_and_fits(steps: list[str], window: int) -> None:
+    shown = memory(window, PATHS[:6])
+    for number, step in enumerate(steps):
+        if step == "look":
+            looked(shown, number, 3000)
+        elif step in ("write", "broken") and shown.target:
+            written(shown, shown.target, sound=step == "write")
+        elif step == "told":
+            shown.told("mend this")
+        elif step == "useless":
+            shown.useless(Reply("malformed", detail="half a call"))
+        messages = shown.messages()
+        assert size(messages) <= window
+        assert messages[0].role == "system"
+        assert plan_in(messages)[1] == PATHS[:6]
+        open_calls: list[str] = []
+        for message in messages:
+            if message.role == "tool":
+                open_calls.remove(str(message.call_id))
+            else:
+                assert not open_calls, "a call is left without its answer"
+                open_calls = [call.id for call in message.calls]
+        assert not open_calls
+
+
+def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_leave_out() -> None:
+    shown = memory(window=10**7)
+    for number in range(20):
+        looked(shown, number)
+    before = size(shown.messages())
+    shown.useless(Reply("overflow", detail="too long"))
+    assert size(shown.messages()) <= before * 0.6
+
+    def shrink_without_end() -> None:
+        while True:
+            shown.useless(Reply("overflow", detail="too long"))
+            shown.messages()
+
+    with pytest.raises(PhaseError, match="go on with a model that has a larger one"):
+        shrink_without_end()
+
+
+def test_a_window_that_not_even_the_plan_fits_into_is_said_before_anything_is_asked() -> None:
+    with pytest.raises(PhaseError, match=r"need about [0-9,]+ tokens, and the model has room for [0-9,]+"):
+        memory(window=600).messages()
+
+
+def test_a_plan_that_is_large_for_the_window_is_shown_in_short_and_a_file_with_all_that_it_needs() -> None:
+    plan: dict[str, Any] = small_plan(*PATHS, demands=True)
+    for row in plan["requirements"]:
+        row["text"] = f"{row['id']} demands " + "much " * 400
+    shown = Memory(plan, begun(PATHS, 40_000), [])
+    messages = shown.messages()
+    assert tokens_of(messages[1].text) < 12_000
+    assert plan["requirements"][0]["text"] in messages[-1].text
+    assert plan["requirements"][1]["text"] not in "".join(message.text for message in messages)
+
+
+def test_where_room_is_short_a_file_still_sees_the_whole_interface_of_what_it_needs_and_none_is_lost() -> None:
+    paths = [f"part{number}.py" for number in range(30)]
+    plan: dict[str, Any] = small_plan(*paths)
+    plan["file_structure"][-1]["depends_on"] = ["part3.py"]
+    shown = Memory(plan, begun(paths, 20_000), [])
+    for path in paths[:-1]:
+        text = f"# {path}\ndef meet_{path[:-3]}() -> int:\n" + f"    # what {path} is about\n" * 60
+        shown.messages()
+        shown.heard(Reply("ok", "", (ToolCall("c", "Write", {"file_path": path, "content": "x"}),)))
+        shown.observed("c", "written", {path: {"sound": True, "interface": text}})
+        shown.turn_over()
+    told = "\n".join(message.text for message in shown.messages())
+    assert "what part3.py is about" in told
+    assert "what part4.py is about" not in told
+    assert "defines meet_part4" in told
+    assert all(f"what {path} is about" in shown.interfaces[path] for path in paths[:-1])
+
+
+def test_files_of_an_earlier_plan_are_shown_and_the_model_is_told_to_change_them() -> None:
+    kept = {"part1.py": "part1.py: def old()", "part2.py": "part2.py: def other()"}
+    shown = Memory(small_plan("part1.py", "part2.py"), begun(["part1.py"], ROOMY, kept), [])
+    messages = shown.messages()
+    assert [message.text for message in messages[2:4]] == list(kept.values())
+    assert "It is there from an earlier plan" in messages[-1].text
+    written(shown, "part1.py")
+    assert shown.interfaces["part1.py"] == "part1.py: def meet() -> int"
+
+
+def test_a_file_that_breaks_again_is_open_again() -> None:
+    shown = memory(paths=["a.py", "b.py"])
+    written(shown, "a.py")
+    written(shown, "b.py")
+    assert shown.target == ""
+    written(shown, "a.py", sound=False)
+    assert shown.target == "a.py"

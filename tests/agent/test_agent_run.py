@@ -1,0 +1,405 @@
+"""The loop as a whole: what counts as done, what is done once, what stops it, and what a sub-agent may do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.llm.model import Reply, Request, ToolCall
+from phases.sandbox.commands import kind_of_sandbox
+from pipeline.base.errors import Paused, PhaseError
+from tests.agents import Scripted, assignment_in, call, carry_out, says, small_plan, tree, write
+from tests.papers import HANGS
+
+EIGHT = [f"part{number}.py" for number in range(1, 9)]
+needs_a_sandbox = pytest.mark.skipif(kind_of_sandbox("required") == "none", reason="no sandbox on this machine")
+
+
+def meets(path: str, number: int) -> str:
+    return f'def meet() -> int:\n    """R{number}, section 1, page 1."""\n    return {number} + len({path!r})\n'
+
+
+def writes(paths: list[str]) -> list[Reply]:
+    return [write(path, meets(path, number), f"w{number}") for number, path in enumerate(paths, 1)]
+
+
+def rows(folder: Path, name: str = "journal.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+# done
+
+
+@needs_a_sandbox
+def test_eight_files_written_one_a_turn_end_completed_with_eight_files(tmp_path: Path) -> None:
+    plan = small_plan(*EIGHT, verify=("python -c 'import part1, part8'",))
+    made = carry_out(tmp_path / "task", says(*writes(EIGHT)), plan)["implementation"]
+    assert (made["status"], made["stop_reason"], made["turns"]) == ("completed", "accepted", 9)
+    assert sorted(tree(tmp_path / "task")) == EIGHT
+
+
+def test_without_checks_that_passed_nothing_is_completed(tmp_path: Path) -> None:
+    made = carry_out(tmp_path / "task", says(*writes(EIGHT)), small_plan(*EIGHT))["implementation"]
+    assert (made["status"], made["stop_reason"], made["verification"]["verified"]) == ("warning", "accepted", False)
+    assert "accepted, and not verified: nothing was run" in made["reason"]
+
+
+def test_a_resume_with_three_finished_files_writes_the_other_five_only(tmp_path: Path) -> None:
+    plan = small_plan(*EIGHT)
+    cut = says(*writes(EIGHT)[:3], Reply("fatal", detail="the line is cut"))
+    with pytest.raises(PhaseError, match="the line is cut"):
+        carry_out(tmp_path / "task", cut, plan)
+    before = {name: os.stat(tmp_path / "task" / "generate_code" / name).st_mtime_ns for name in EIGHT[:3]}
+    resumed = says(*writes(EIGHT))
+    carry_out(tmp_path / "task", resumed, plan)
+    assert [request.turn for request in resumed.requests] == [4, 5, 6, 7, 8, 9]
+    assert before == {name: os.stat(tmp_path / "task" / "generate_code" / name).st_mtime_ns for name in EIGHT[:3]}
+    assert sorted(tree(tmp_path / "task")) == EIGHT
+
+
+def test_a_write_that_failed_or_was_empty_is_not_done(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py", "c.py")
+    replies = [write("a.py", ""), write("b.py", "def ("), write("../c.py", "x")]
+    made = carry_out(tmp_path / "task", says(*replies), plan)["implementation"]
+    assert made["status"] == "incomplete"
+    for fault in ("a.py is empty", "b.py does not parse", "c.py is planned and not there"):
+        assert fault in made["reason"]
+
+
+@needs_a_sandbox
+def test_a_check_that_fails_goes_back_to_the_model_and_its_repair_is_accepted(tmp_path: Path) -> None:
+    plan = small_plan("a.py", verify=("python -c 'import a; assert a.meet() == 4, a.meet()'",))
+    wrong = write("a.py", 'def meet() -> int:\n    """R1"""\n    return 3\n')
+    mend = call("Edit", identifier="e1", file_path="a.py", old_string="return 3", new_string="return 2 + 2")
+    model = says(wrong, Reply("ok", "done"), mend, Reply("ok", "done"))
+    made = carry_out(tmp_path / "task", model, plan)["implementation"]
+    assert (made["status"], made["verification"]["verified"]) == ("completed", True)
+    assert "AssertionError: 3" in model.requests[2].messages[-1].text
+
+
+def test_words_never_make_it_done_and_the_model_is_asked_three_times_to_mend(tmp_path: Path) -> None:
+    model = says()
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert (made["stop_reason"], model.asked) == ("accept_continue_exhausted", 4)
+    assert made["missing"] == ["a.py"]
+
+
+def test_the_list_of_things_to_do_is_kept_over_a_resume(tmp_path: Path) -> None:
+    todos = [{"content": "write a.py", "status": "completed"}]
+    kept = [{"id": "t1", **todos[0], "required": True}]
+    replies = [call("TodoWrite", todos=todos), *writes(["a.py"])]
+    plan = small_plan("a.py")
+    assert carry_out(tmp_path / "task", says(*replies), plan)["implementation"]["todos"] == kept
+    assert carry_out(tmp_path / "task", says(*replies), plan)["implementation"]["todos"] == kept
+
+
+# loops and limits
+
+
+def limits(name: str, value: float) -> dict[str, Any]:
+    return {name: value}
+
+
+def test_the_same_call_with_the_same_result_is_pointed_out_and_then_ends_the_work(tmp_path: Path) -> None:
+    model = Scripted(lambda request: call("Read", {"file_path": "none.py"}, f"c{request.turn}"))
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert (made["stop_reason"], made["status"]) == ("stuck", "incomplete")
+    assert model.asked == 10
+    assert "the same call with the same result 3 times" in model.requests[3].messages[-1].text
+
+
+def test_the_limit_of_turns_pauses_the_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    plan = small_plan(*EIGHT)
+    with pytest.raises(Paused, match=r"5 of 8 files written; the limit max_turns = 5 is reached.*--max-turns 10"):
+        carry_out(tmp_path / "task", says(*writes(EIGHT)), plan, max_turns=5)
+    model = says(*writes(EIGHT))
+    carry_out(tmp_path / "task", model, plan, max_turns=10)
+    assert model.asked == 4
+
+
+@pytest.mark.parametrize(("limit", "value"), [("max_usd", 0.25), ("max_tokens", 250)], ids=["money", "tokens"])
+def test_a_limit_stops_within_one_call_and_raising_it_goes_on(limit: str, value: float, tmp_path: Path) -> None:
+    plan = small_plan(*EIGHT)
+    paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.1) for reply in writes(EIGHT)]
+    model = says(*paid)
+    with pytest.raises(
+        Paused, match=rf"the limit {limit} = .* is reached \(\$0.3000 and 300 tokens in 3 calls so far\)"
+    ):
+        carry_out(tmp_path / "task", model, plan, **limits(limit, value))
+    assert model.asked == 3
+    again = says(*paid)
+    with pytest.raises(Paused):
+        carry_out(tmp_path / "task", again, plan, **limits(limit, value))
+    assert again.asked == 0
+    carry_out(tmp_path / "task", again, plan, **limits(limit, value * 100))
+    assert again.asked == 6
+
+
+def test_a_call_that_does_not_fit_the_limit_is_not_made_and_what_is_told_is_enough(tmp_path: Path) -> None:
+    plan, limit = small_plan(*EIGHT), 0.001
+    for least in (0, 1, 1):
+        model = says(*[Reply("ok", "", reply.calls, 90, 0, 10, 0.01) for reply in writes(EIGHT)])
+        model.price = lambda tokens_in, tokens_out: tokens_in * 0.000_003 + tokens_out * 0.001  # type: ignore[method-assign]
+        with pytest.raises(Paused, match=r"the next call costs about \$0\.[0-9]+ ") as paused:
+            carry_out(tmp_path / "task", model, plan, max_usd=limit)
+        assert model.asked >= least, "what was told the last time was not enough"
+        assert 0.01 * len(tree(tmp_path / "task")) <= limit
+        limit += float(str(paused.value).rpartition("pipeline resume task --add-usd ")[2])
+
+
+def test_a_reply_is_expected_to_be_as_long_as_the_longest_before(tmp_path: Path) -> None:
+    paid = [Reply("ok", "", reply.calls, 90, 0, 1000, 0.01) for reply in writes(EIGHT)]
+    model = says(*paid)
+    model.price = lambda tokens_in, tokens_out: tokens_out * 0.000_01  # type: ignore[method-assign]
+    with pytest.raises(
+        Paused, match=r"max_usd = 0.025 would be passed: the next call costs about \$0.0100 .*--add-usd 0.01$"
+    ):
+        carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=0.025)
+    assert model.asked == 2
+
+
+def test_a_limit_holds_by_what_the_server_says_where_no_price_is_known(tmp_path: Path) -> None:
+    paid = [Reply("ok", "", reply.calls, 10_000, 0, 10, 0.4) for reply in writes(EIGHT)]
+    model = says(*paid)
+    model.priced, model.reports_cost = False, True
+    model.price = lambda tokens_in, tokens_out: 0.0  # type: ignore[method-assign]
+    with pytest.raises(Paused, match=r"max_usd = 1 (would be passed|is reached).*--add-usd 0\.[0-9]+$"):
+        carry_out(tmp_path / "task", model, small_plan(*EIGHT), max_usd=1)
+    assert model.asked in (2, 3)
+    assert [row["usd"] for row in rows(tmp_path / "task", "logs/llm.jsonl")] == [0.4] * model.asked
+
+
+def test_a_limit_for_all_tasks_of_a_folder_counts_what_the_others_spent(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py", "c.py")
+    paid = [Reply("ok", "", reply.calls, 90, 0, 10, 0.4) for reply in writes(["a.py", "b.py", "c.py"])]
+    carry_out(tmp_path / "one", says(*paid), plan)
+    model = says(*paid)
+    with pytest.raises(Paused, match=r"the limit batch_usd = 1.5 is reached.*--batch-usd"):
+        carry_out(tmp_path / "two", model, plan, batch_usd=1.5)
+    assert model.asked == 1
+    carry_out(tmp_path / "two", model, plan, batch_usd=9)
+
+
+def test_a_reply_that_was_of_no_use_is_paid_for_all_the_same(tmp_path: Path) -> None:
+    cut = Reply("truncated", "half a", (), 90, 0, 10, 0.5, "cut off")
+    with pytest.raises(Paused, match="max_usd"):
+        carry_out(tmp_path / "task", Scripted(lambda request: cut), small_plan("a.py"), max_usd=0.9)
+    paid = rows(tmp_path / "task", "logs/llm.jsonl")
+    assert [(row["outcome"], row["usd"], row["partial"]) for row in paid] == [("truncated", 0.5, "half a")] * 2
+
+
+def test_money_cannot_be_limited_where_the_price_is_not_known(tmp_path: Path) -> None:
+    model = says()
+    model.priced = False
+    with pytest.raises(
+        PhaseError,
+        match=r"what scripted costs is not known, and its server does not say it, so .*prices\.yaml.*--max-tokens",
+    ):
+        carry_out(tmp_path / "task", model, small_plan("a.py"), max_usd=1)
+    assert model.asked == 0
+
+
+def test_what_a_journal_says_was_paid_and_the_ledger_lost_is_noted_again(tmp_path: Path) -> None:
+    plan, paid = small_plan("a.py"), Reply("ok", "", writes(["a.py"])[0].calls, 90, 0, 10, 0.25)
+    carry_out(tmp_path / "task", says(paid), plan)
+    ledger = tmp_path / "task" / "logs" / "llm.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text("".join(lines[1:]))
+    carry_out(tmp_path / "task", says(paid), plan)
+    assert sorted((row["turn"], row["usd"]) for row in rows(tmp_path / "task", "logs/llm.jsonl")) == [(1, 0.25), (2, 0)]
+    carry_out(tmp_path / "task", says(paid), plan)
+    assert len(rows(tmp_path / "task", "logs/llm.jsonl")) == 2
+
+
+# commands
+
+
+@needs_a_sandbox
+def test_a_command_that_a_kill_cut_off_is_run_again_on_the_tree_that_it_began_with(tmp_path: Path) -> None:
+    """A command that is not safe to repeat: it adds a line to a file each time."""
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import os, sys, time\nfrom pathlib import Path\n"
+        "from tests.agents import *\nfrom phases.sandbox import commands\n"
+        "plan = small_plan('a.py')\n"
+        "command = 'echo one >> log; rm -f a.py; echo A=2 > c.py'\n"
+        "replies = [write('a.py', 'A = 1\\n'), call('Bash', identifier='b', command=command)]\n"
+        "carry_out(Path(sys.argv[1]), says(*replies), plan)\n"
+    )
+    ends: list[dict[str, bytes]] = []
+    for cut in ("", "exec"):
+        folder = tmp_path / f"task{cut}"
+        if cut:
+            dying = script.with_name("dying.py")
+            dying.write_text(
+                "import os\nfrom phases.agent import commands\nreal = commands.run_in\n"
+                "def dies(box, command, **more):\n    real(box, command, **more)\n    os._exit(9)\n"
+                "commands.run_in = dies\n" + script.read_text()
+            )
+            ended = subprocess.run(
+                [sys.executable, str(dying), str(folder)], cwd=os.getcwd(), timeout=HANGS, check=False,
+                env={**os.environ, "PYTHONPATH": os.getcwd()},
+            )  # fmt: skip
+            assert ended.returncode == 9
+            assert (folder / "generate_code" / "log").read_text() == "one\n"
+        subprocess.run(
+            [sys.executable, str(script), str(folder)], cwd=os.getcwd(), timeout=HANGS, check=True,
+            env={**os.environ, "PYTHONPATH": os.getcwd()},
+        )  # fmt: skip
+        ends.append(tree(folder))
+    assert ends[0] == ends[1]
+    assert ends[1]["log"] == b"one\n"
+
+
+@needs_a_sandbox
+def test_a_command_may_read_the_paper_and_not_change_it(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    folder.mkdir()
+    (folder / "paper.md").write_text("the method")
+    commands = "cat ../paper.md; echo owned > ../paper.md; ls ..; cat ../journal.jsonl"
+    model = says(call("Bash", command=commands), *writes(["a.py"]))
+    carry_out(folder, model, small_plan("a.py"))
+    answer = model.requests[1].messages[-1].text
+    assert "the method" in answer
+    assert '"thread"' not in answer
+    assert (folder / "paper.md").read_text() == "the method"
+
+
+# sub-agents
+
+
+def explorer(request: Request) -> Reply:
+    if request.thread == "implement":
+        first = call("Task", identifier="t1", description="look", prompt="what is in a.py?")
+        return {1: write("a.py", "A = 1\n"), 2: first}.get(request.turn, Reply("ok", "done"))
+    if request.turn == 1:
+        return Reply("ok", "", (ToolCall("r1", "Read", {"file_path": "a.py"}), ToolCall("w1", "Write", {})))
+    return Reply("ok", f"it says: {request.messages[-2].text.split()[-1]}")
+
+
+def test_a_sub_agent_reads_and_changes_nothing_and_its_answer_comes_back(tmp_path: Path) -> None:
+    model = Scripted(explorer)
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert made["subagents"] == {"started": 1, "running": 0, "completed": 1, "failed": 0}
+    asked = [request for request in model.requests if request.thread != "implement"]
+    assert len(asked) == 2
+    assert "Write" not in {tool["name"] for tool in asked[0].tools}
+    assert "there is no tool 'Write'" in asked[1].messages[-1].text
+    back = next(request for request in model.requests if request.thread == "implement" and request.turn == 3)
+    assert back.messages[-1].text == "it says: 1"
+    assert [path.name for path in (tmp_path / "task" / "explorations").iterdir()] == ["1-2-0.jsonl"]
+
+
+def test_a_sub_agent_that_was_cut_off_goes_on_from_its_own_journal(tmp_path: Path) -> None:
+    def cut(request: Request) -> Reply:
+        return (
+            Reply("fatal", detail="cut") if request.thread != "implement" and request.turn == 2 else explorer(request)
+        )
+
+    with pytest.raises(PhaseError, match="cut"):
+        carry_out(tmp_path / "task", Scripted(cut), small_plan("a.py"))
+    model = Scripted(explorer)
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert made["subagents"]["completed"] == 1
+    assert (model.requests[0].thread, model.requests[0].turn) == ("explore-2-0", 2)
+
+
+def test_a_sub_agent_that_is_of_no_use_is_told_as_failed_and_the_work_goes_on(tmp_path: Path) -> None:
+    def useless(request: Request) -> Reply:
+        return Reply("empty", detail="nothing") if request.thread != "implement" else explorer(request)
+
+    model = Scripted(useless)
+    made = carry_out(tmp_path / "task", model, small_plan("a.py"))["implementation"]
+    assert made["subagents"] == {"started": 1, "running": 0, "completed": 0, "failed": 1}
+
+
+# plans that change
+
+
+def two_plans() -> tuple[dict[str, Any], dict[str, Any]]:
+    old = small_plan("a.py", "b.py", "c.py", demands=True)
+    new = json.loads(json.dumps(small_plan("a.py", "b.py", "d.py", demands=True)))
+    new["requirements"][1]["text"] = "what b.py is for, changed"
+    return old, new
+
+
+def in_versions(folder: Path, plan: dict[str, Any], digest: str) -> None:
+    (folder / "plan_versions").mkdir(parents=True, exist_ok=True)
+    (folder / "plan_versions" / f"{digest[:16]}.txt").write_text(json.dumps(plan))
+
+
+def test_a_changed_plan_touches_only_the_files_that_it_changes(tmp_path: Path) -> None:
+    old, new = two_plans()
+    folder = tmp_path / "task"
+    in_versions(folder, old, "1" * 64)
+    carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
+    (folder / "generate_code" / "notes.txt").write_text("made by a command")
+    model = says(write("b.py", "B = 2  # R2\n"), write("d.py", "D = 4  # R3\n", "c2"))
+    made = carry_out(folder, model, new, "2" * 64)["implementation"]
+    assert made["stop_reason"] == "accepted"
+    assert json.loads(model.requests[0].messages[1].text)["write"] == ["b.py", "d.py"]
+    assert sorted(tree(folder)) == ["a.py", "b.py", "d.py", "notes.txt"]
+    assert tree(folder)["a.py"] == meets("a.py", 1).encode()
+    kept = folder / "generate_code.prev"
+    assert sorted(path.name for path in kept.iterdir()) == ["a.py", "b.py", "c.py", "notes.txt"]
+    assert (kept / "b.py").read_text() == meets("b.py", 2)
+
+
+def test_a_file_that_a_changed_plan_touches_must_be_looked_at(tmp_path: Path) -> None:
+    old, new = two_plans()
+    folder = tmp_path / "task"
+    in_versions(folder, old, "1" * 64)
+    carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
+    model = says(write("d.py", "D = 4  # R3\n"))
+    carry_out(folder, model, new, "2" * 64)
+    assert "b.py is as it was, and the plan changed it" in model.requests[2].messages[-1].text
+
+
+def test_an_iteration_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    old, new = two_plans()
+    folder = tmp_path / "task"
+    in_versions(folder, old, "1" * 64)
+    carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
+    replies = [write("b.py", "B = 2  # R2\n"), write("d.py", "D = 4  # R3\n", "c2")]
+    with pytest.raises(PhaseError):
+        carry_out(folder, says(replies[0], Reply("fatal", detail="cut")), new, "2" * 64)
+    model = says(*replies)
+    carry_out(folder, model, new, "2" * 64)
+    assert [request.turn for request in model.requests] == [2, 3]
+    assert not (folder / "generate_code.prev2").exists()
+
+
+def test_a_plan_of_which_nothing_is_known_begins_anew(tmp_path: Path) -> None:
+    old, new = two_plans()
+    folder = tmp_path / "task"
+    carry_out(folder, says(*writes(["a.py", "b.py", "c.py"])), old)
+    model = says(*writes(["a.py", "b.py", "d.py"]))
+    carry_out(folder, model, new, "2" * 64)
+    assert json.loads(model.requests[0].messages[1].text)["write"] == ["a.py", "b.py", "d.py"]
+    assert (folder / "generate_code.prev" / "c.py").exists()
+
+
+def test_work_that_ended_is_begun_anew_by_another_model_and_work_that_did_not_is_gone_on_with(tmp_path: Path) -> None:
+    plan = small_plan("a.py", "b.py")
+    ended, cut = tmp_path / "ended", tmp_path / "cut"
+    carry_out(ended, says(*writes(["a.py", "b.py"])), plan)
+    other = says(*writes(["a.py", "b.py"]))
+    other.name = "another"
+    carry_out(ended, other, plan)
+    assert other.asked == 3
+    with pytest.raises(PhaseError):
+        carry_out(cut, says(writes(["a.py"])[0], Reply("fatal", detail="cut")), plan)
+    other = says(*writes(["a.py", "b.py"]))
+    other.name = "another"
+    carry_out(cut, other, plan)
+    assert other.asked == 2
+
+
+def test_the_assignment_of_a_test_is_the_real_one(tmp_path: Path) -> None:
+    assert assignment_in(tmp_path / "task", small_plan("a.py")).places.journal.endswith("journal.jsonl")

@@ -1,0 +1,328 @@
+"""One writer a task: the second is told who the first is, and a lock is taken over only from a holder that is surely gone."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phases.acceptance.configuration.trust import write_trust
+from phases.references.index.locking import locked as locked_cache
+from pipeline.base.errors import StorageError, TaskBusy
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.lock import holder, locked
+from tests.base.test_files import plant
+from tests.papers import PAPER, Command
+
+HOLDER = """
+import sys
+from pipeline.engine.lock import locked
+with locked(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextmanager
+def held_by_another(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Inside, another process holds the lock of the folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        assert process.stdout.readline() == b"held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def leave(folder: Path, **content: object) -> None:
+    """What a holder that was killed leaves."""
+    (folder / ".lock").write_text(json.dumps({"pid": 4711, "started": "2026-01-31T12:00:00.000Z", **content}))
+
+
+def test_a_free_lock_is_taken_without_words_and_given_back(tmp_path: Path) -> None:
+    for _ in range(3):
+        assert holder(str(tmp_path)) is None
+        with locked(str(tmp_path)) as left:
+            assert left is None
+            content = json.loads((tmp_path / ".lock").read_bytes())
+            assert (content["pid"], content["host"]) == (os.getpid(), socket.gethostname())
+    assert (tmp_path / ".lock").read_bytes() == b""
+
+
+def test_the_second_taker_is_told_who_the_first_is(tmp_path: Path) -> None:
+    with held_by_another(tmp_path) as process:
+        with pytest.raises(TaskBusy) as caught, locked(str(tmp_path)):
+            pass
+        assert f"process {process.pid} on {socket.gethostname()} since 2" in str(caught.value)
+        assert str(caught.value).startswith(f"{tmp_path} is worked on by ")
+        assert str(caught.value).endswith("; wait for it, or stop it first")
+        assert str(process.pid) in str(holder(str(tmp_path)))
+
+
+def test_the_second_taker_in_the_same_process_is_refused_too(tmp_path: Path) -> None:
+    with locked(str(tmp_path)):
+        with pytest.raises(TaskBusy, match=f"process {os.getpid()} "), locked(str(tmp_path)):
+            pass
+        assert f"process {os.getpid()} " in str(holder(str(tmp_path)))
+
+
+def test_a_refused_taker_leaves_the_holders_words_alone(tmp_path: Path) -> None:
+    with locked(str(tmp_path)):
+        before = (tmp_path / ".lock").read_bytes()
+        with pytest.raises(TaskBusy), locked(str(tmp_path)):
+            pass
+        assert (tmp_path / ".lock").read_bytes() == before
+
+
+def test_a_lock_of_a_killed_process_is_taken_over_and_the_words_say_from_whom(tmp_path: Path) -> None:
+    with held_by_another(tmp_path) as process:
+        process.kill()
+        process.wait()
+        assert holder(str(tmp_path)) is None
+        with locked(str(tmp_path)) as left:
+            assert left is not None
+            assert left.startswith(f"took over from process {process.pid} on {socket.gethostname()} since 2")
+            assert left.endswith(", which ended without letting go")
+    with locked(str(tmp_path)) as left:
+        assert left is None
+
+
+def test_a_lock_given_back_by_an_error_is_given_back(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked(str(tmp_path)):
+        raise KeyError("x")
+    with locked(str(tmp_path)) as left:
+        assert left is None, "its holder did let go"
+
+
+def test_the_number_of_a_process_counts_for_nothing(tmp_path: Path) -> None:
+    leave(tmp_path, pid=os.getppid(), host=socket.gethostname(), boot=boot_id())  # it lives: another got its number
+    with locked(str(tmp_path)) as left:
+        assert left is not None
+        assert f"took over from process {os.getppid()} " in left
+
+
+@pytest.mark.parametrize(
+    ("host", "boot"),
+    [
+        pytest.param("this", "this", id="this machine, since it was started"),
+        pytest.param("this", "another", id="this machine, before it was started again"),
+        pytest.param("another", "this", id="this machine under its former name"),
+    ],
+)
+def test_a_holder_that_was_on_this_machine_is_surely_gone(tmp_path: Path, host: str, boot: str) -> None:
+    leave(
+        tmp_path,
+        host=socket.gethostname() if host == "this" else "another.example.org",
+        boot=boot_id() if boot == "this" else "00000000-0000-0000-0000-000000000000",
+    )
+    with locked(str(tmp_path)) as left:
+        assert str(left).startswith("took over from process 4711 on ")
+
+
+def test_a_holder_on_another_machine_may_be_at_work_and_is_left_alone(tmp_path: Path) -> None:
+    leave(tmp_path, host="another.example.org", boot="00000000-0000-0000-0000-000000000000")
+    before = (tmp_path / ".lock").read_bytes()
+    with pytest.raises(TaskBusy) as caught, locked(str(tmp_path)):
+        pass
+    path = tmp_path / ".lock"
+    assert f"{path} was left by process 4711 on another.example.org since 2026-01-31" in str(caught.value)
+    assert str(caught.value).endswith(f"if it is not, delete {path}")
+    assert path.read_bytes() == before
+    path.unlink()
+    with locked(str(tmp_path)) as left:
+        assert left is None
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\0" * 512,
+        b"{",
+        b"[1, 2]",
+        b'"text"',
+        b"null",
+        b"\xff\xfe",
+        b"4711\n",
+        b"{}",
+        b'{"pid": [1], "host": null}',
+        b"[" * 100_000,
+        b"NaN",
+    ],
+    ids=lambda garbage: ascii(garbage[:20]),
+)
+def test_garbage_in_a_lock_that_nobody_holds_is_taken_over(tmp_path: Path, garbage: bytes) -> None:
+    (tmp_path / ".lock").write_bytes(garbage)
+    with locked(str(tmp_path)) as left:
+        assert left is None or ("took over from process" in left and "\n" not in left)
+    assert (tmp_path / ".lock").read_bytes() == b""
+
+
+@pytest.mark.parametrize("garbage", [b"\0" * 512, b"{", b"[1]", b""], ids=ascii)
+def test_garbage_in_a_lock_that_somebody_holds_is_still_busy(tmp_path: Path, garbage: bytes) -> None:
+    with held_by_another(tmp_path):
+        (tmp_path / ".lock").write_bytes(garbage)
+        with (
+            pytest.raises(TaskBusy, match="is worked on by process unknown on this machine since"),
+            locked(str(tmp_path)),
+        ):
+            pass
+        assert holder(str(tmp_path)) == "process unknown on this machine since ?"
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a link", "a pipe"])
+def test_what_is_no_file_is_no_lock(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ".lock"
+    plant(kind, path)
+    with pytest.raises(StorageError, match=r"\.lock"), locked(str(tmp_path)):
+        pass
+    assert holder(str(tmp_path)) is None
+
+
+def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as caught, locked(str(tmp_path / "no")):
+        pass
+    assert str(caught.value) == f"cannot lock {tmp_path}/no/.lock: No such file or directory (ENOENT)"
+    assert holder(str(tmp_path / "no")) is None
+
+
+@pytest.mark.parametrize("name", ["pwrite", "ftruncate", "pread"])
+def test_a_disk_that_fails_under_the_lock_is_told_and_the_lock_is_free_again(tmp_path: Path, name: str) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, name, fail)
+        words = r"cannot lock .*/\.lock: No space left on device \(ENOSPC\)"
+        with pytest.raises(StorageError, match=words), locked(str(tmp_path)):
+            pass
+    with locked(str(tmp_path)):
+        pass
+
+
+def lock_the_task(folder: Path) -> None:
+    with locked(str(folder)):
+        pass
+
+
+def lock_the_cache(folder: Path) -> None:
+    with locked_cache(str(folder / "cache.bin")):
+        pass
+
+
+LOCKERS = {
+    "a task": lock_the_task,
+    "the list of the tasks": lambda folder: Catalog(str(folder)).record("a", "running", mode="fast", source="a.md"),
+    "the list, written anew": lambda folder: Catalog(str(folder)).rebuild(list),
+    "the cache of an index": lock_the_cache,
+    "the store of what is trusted": lambda folder: write_trust(
+        str(folder / "trusted.json"), str(folder), {}, lambda value: None
+    ),
+}
+
+
+@pytest.mark.parametrize("code", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
+@pytest.mark.parametrize("lock", LOCKERS.values(), ids=LOCKERS)
+def test_a_file_system_without_locks_is_told_with_what_to_do(
+    lock: Callable[[Path], None], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        number = getattr(errno, code)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(StorageError) as caught:
+        lock(tmp_path)
+    name = errno.errorcode[getattr(errno, code)]
+    words = (
+        rf"cannot lock {tmp_path}/\S*\.lock: .*\({name}\): .* no file locks, .*; move {tmp_path} to a local disk, .*"
+    )
+    assert re.fullmatch(words, str(caught.value))
+
+
+def test_a_run_on_a_file_system_without_locks_ends_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import fcntl\ndef fail(*_):\n    raise OSError(37, 'No locks available')\nfcntl.flock = fail\n"
+    )
+    (tmp_path / "p.md").write_text(PAPER)
+    ended = Command(tmp_path, PYTHONPATH=str(tmp_path))("run", "--fast", "p.md")
+    assert ended.code == 1
+    assert "Traceback" not in ended.err
+    assert len(ended.complaints) == 1
+    assert "(ENOLCK)" in ended.complaints[0]
+    assert f"move {tmp_path}/tasks to a local disk" in ended.complaints[0]
+
+
+LOOKER = """
+import sys, threading
+from pipeline.engine.lock import holder
+done = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
+print("looks", flush=True)
+while not done.is_set():
+    holder(sys.argv[1])
+"""
+
+
+def test_who_only_looks_never_gets_in_the_way_of_who_takes(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    command = [sys.executable, "-c", LOOKER, str(tmp_path)]
+    lookers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+    refused: list[str] = []
+    try:
+        for looker in lookers:
+            assert looker.stdout is not None
+            assert looker.stdout.readline() == b"looks\n"
+        for _ in range(500):
+            try:
+                with locked(str(tmp_path)):
+                    pass
+            except TaskBusy as error:
+                refused.append(str(error))
+    finally:
+        for looker in lookers:
+            looker.communicate(timeout=60)
+    assert refused == [], f"{len(refused)} of 500 takers were refused though nobody worked on the task"
+
+
+def test_of_many_takers_at_once_exactly_one_gets_it(tmp_path: Path) -> None:
+    takers = 8
+    line, done = threading.Barrier(takers, timeout=60), threading.Barrier(takers, timeout=60)
+    got: list[str] = []
+
+    def take() -> None:
+        line.wait()
+        try:
+            with locked(str(tmp_path)):
+                got.append("held")
+                done.wait()
+        except TaskBusy:
+            got.append("busy")
+            done.wait()
+
+    threads = [threading.Thread(target=take) for _ in range(takers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == ["busy"] * (takers - 1) + ["held"]

@@ -1,0 +1,246 @@
+"""The page that puts the paper beside the code: every link leads somewhere, and nothing in it can run or load."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phases.acceptance.checks.traceability import places_in
+from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, page_of
+from pipeline.base.formats import Markdown, compose_markdown
+from tests.strategies import NASTY, QUICK
+
+BODY = """<!-- page 1 -->
+
+# Slow Waiting
+
+We wait, and measure how long.
+
+## 1 Method
+
+<!-- page 2 -->
+
+We minimize the cross-entropy
+loss of the waiter. We use a rate of 0.1.
+
+We wait, and measure again.
+
+| a | b |
+
+$$ y = x $$
+"""
+CODE = {
+    "README.md": "# Waiting\n",
+    "model/wait.py": 'RATE = 0.2  # R2\n\n\ndef wait(room):\n    """R1: waits."""\n    return room + RATE\n\n\n'
+    'class Room:\n    """R3."""\n\n    def enter(self):\n        raise NotImplementedError\n',
+    "tests/test_wait.py": "def test_r1_waits():\n    assert wait(1) == 1.2\n",
+}
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>&\x1b[2J\u202e\ud800</pre></mark>"
+VOID = {"meta", "br", "img", "link"}
+
+
+def requirement(identifier: str, quote: str, *, page: int = 2, **more: Any) -> dict[str, Any]:
+    source = {"section": "1", "page": page, "quote": quote}
+    return {
+        "id": identifier,
+        "kind": "algorithm",
+        "text": f"text of {identifier}",
+        "source": source,
+        "status": "stated",
+    } | more
+
+
+REQUIREMENTS = [
+    requirement("R1", "We wait, and measure"),
+    requirement("R2", "a rate of 0.1.", kind="hyperparameter", value=0.1),
+    requirement("R3", "the cross-entropy loss of the waiter. We use"),
+    requirement("R4", "words that stand nowhere"),
+    requirement("R5", "", page=9),
+]
+STATUSES = {"R1": "implemented", "R2": "implemented", "R3": "stubbed", "R4": "missing", "R5": "missing"}
+
+
+def traced(
+    body: str = BODY, requirements: list[dict[str, Any]] | None = None, files: dict[str, str] | None = None
+) -> Traced:
+    requirements, files = requirements or REQUIREMENTS, CODE if files is None else files
+    identifiers = {row["id"] for row in requirements}
+    places = [
+        place for path, text in files.items() if path.endswith(".py") for place in places_in(path, text, identifiers)
+    ]
+    rows = [
+        {
+            "id": row["id"],
+            "text": row["text"],
+            "status": STATUSES.get(row["id"], "missing"),
+            "places": [place.name for place in places if place.identifier == row["id"] and not place.is_test],
+            "tests": [place.name for place in places if place.identifier == row["id"] and place.is_test],
+        }
+        for row in requirements
+    ]
+    paper: Markdown = compose_markdown({"title": "Slow Waiting"}, body)
+    return Traced(paper, {"paper": {"title": "Slow Waiting"}, "requirements": requirements}, rows, places, files)
+
+
+class Seen(HTMLParser):
+    """What a browser makes of a page: its tags, its ids, its links, its text, and whether its tags are closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: set[str] = set()
+        self.ids: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.marked: list[tuple[str, str]] = []
+        self.words = ""
+        self._open: list[tuple[str, str]] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags[tag] += 1
+        self.attributes |= set(found)
+        self.ids.update([value for name, value in attrs if name == "id" and value])
+        self.links += [value for name, value in attrs if name == "href" and value]
+        if tag in ("th", "td", "tr", "tbody", "thead"):
+            return  # their ends may be left out
+        if tag not in VOID:
+            self._open.append((tag, found.get("class") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("th", "td", "tr", "tbody", "thead"):
+            assert self._open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self._open or self._open[-1][0] != "style":
+            self.words += data
+        if self._open and self._open[-1][0] == "mark":
+            self.marked.append((self._open[-1][1], data))
+
+
+def assert_sound(page: str) -> Seen:
+    """Every link leads to a place on the page, every id is one, and nothing can run or load."""
+    seen = Seen(page)
+    assert [link for link in seen.links if not link.startswith("#")] == []
+    assert [link for link in seen.links if link[1:] not in seen.ids] == []
+    assert [name for name, count in seen.ids.items() if count > 1] == []
+    assert not {"script", "img", "iframe", "object", "embed", "link", "svg", "form", "base"} & set(seen.tags)
+    assert not {name for name in seen.attributes if name.startswith("on")} | ({"src", "style"} & seen.attributes)
+    assert "url(" not in page
+    assert "@import" not in page
+    page.encode("utf-8")
+    return seen
+
+
+def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
+    page = page_of(traced())
+    seen = assert_sound(page)
+    assert page.startswith(PAGE_START)
+    assert "default-src 'none'" in page
+    for name in ("quote-R1", "quote-R2", "quote-R3", "R1", "R5", "code-1-1", "code-1-4", "code-1-9", "code-2-1"):
+        assert seen.ids[name] == 1, name
+    for link in ("#quote-R1", "#code-1-4", "#code-2-1", "#R1", "#requirements", "#paper", "#code"):
+        assert link in seen.links, link
+
+
+def test_the_counts_and_the_statuses_are_said_in_words() -> None:
+    words = Seen(page_of(traced())).words
+    assert "5 requirements: 2 implemented 1 stubbed 2 missing" in words
+    assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words
+    assert "nowhere" in words
+
+
+def test_a_quote_is_marked_on_its_own_page_and_over_line_ends() -> None:
+    page = page_of(traced())
+    seen = Seen(page)
+    assert ("implemented", "We wait, and measure") in seen.marked
+    assert page.index('id="quote-R1"') > page.index('id="page-2"')
+    marked = "".join(words for status, words in seen.marked if status == "stubbed")
+    assert marked.split() == ["the", "cross-entropy", "loss", "of", "the", "waiter.", "We", "use"]
+
+
+def test_a_quote_that_is_not_in_the_text_is_said_to_be_none() -> None:
+    seen = Seen(page_of(traced()))
+    assert seen.words.count("the quote is not in the text as it stands") == 2
+    assert "quote-R4" not in seen.ids
+
+
+def test_quotes_that_overlap_are_all_marked_and_linked() -> None:
+    rows = [requirement("R1", "We use a rate"), requirement("R2", "use a rate of 0.1."), requirement("R3", "a rate")]
+    seen = assert_sound(page_of(traced(requirements=rows)))
+    assert {"quote-R1", "quote-R2", "quote-R3"} <= set(seen.ids)
+    assert "".join(words for _, words in seen.marked) == "We use a rate of 0.1."
+
+
+def test_a_quote_that_runs_over_blocks_is_marked_in_each() -> None:
+    rows = [requirement("R1", "of 0.1. We wait, and"), requirement("R2", "We wait,")]
+    seen = assert_sound(page_of(traced(requirements=rows)))
+    assert "".join(words for _, words in seen.marked).split() == ["of", "0.1.", "We", "wait,", "and"]
+
+
+def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
+    page = page_of(traced())
+    lines = re.findall(r'<span class="line ([a-z]*)"[^>]*>(.*?)</span>', page)
+    assert len(lines) == sum(text.count("\n") for text in CODE.values())
+    shown = [(kind, unescape(re.sub(r"<a .*", "", text))) for kind, text in lines]
+    assert ("implemented", "def wait(room):") in shown
+    assert ("stubbed", "        raise NotImplementedError") in shown
+    assert ("test", "    assert wait(1) == 1.2") in shown
+    assert ("", "# Waiting") in shown
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_lines_are_counted_as_python_counts_them(end: str) -> None:
+    text = end.join(["x = 'a\x0cb\u2028c'", "", "RATE = 1  # R1", ""])
+    assert '<span class="line implemented" id="code-0-3">RATE = 1' in page_of(traced(files={"a.py": text}))
+
+
+def test_a_task_without_code_has_a_page() -> None:
+    assert "No file is written." in assert_sound(page_of(traced(files={}))).words
+
+
+def test_a_long_file_is_cut_and_that_is_said() -> None:
+    seen = assert_sound(page_of(traced(files={"a.py": "x = 1\n" * (MOST_LINES + 7) + "RATE = 1  # R1\n"})))
+    assert "… 8 more lines" in seen.words
+
+
+def test_a_large_paper_has_a_page() -> None:
+    body = BODY + "".join(
+        f"\n<!-- page {number} -->\n\n## {number} More\n\n{'Words. ' * 400}\n" for number in range(3, 400)
+    )
+    rows = [requirement(f"R{number}", f"{number} More", page=number) for number in range(3, 400)]
+    seen = assert_sound(page_of(traced(body, rows)))
+    assert sum(name.startswith("quote-") for name in seen.ids) == 397
+
+
+def test_what_a_stranger_wrote_is_shown_and_does_nothing() -> None:
+    rows = [requirement("R1", HOSTILE.replace("\ud800", ""), text=HOSTILE, kind=HOSTILE)]
+    rows[0]["source"]["section"] = HOSTILE
+    body = f"# {HOSTILE}\n\n{HOSTILE}\n\n> {HOSTILE}\n"
+    code = {f"{HOSTILE}.md": HOSTILE, "a.py": f"# R1 {HOSTILE!r}\ndef wait():\n    {HOSTILE!r}\n    return 1\n"}
+    made = traced(body, rows, code)
+    made.plan["paper"]["title"] = HOSTILE
+    seen = assert_sound(page_of(made))
+    assert seen.words.count("<script>alert(1)</script>") >= 8
+    assert r"\x1b[2J\u202e" in seen.words
+
+
+@given(st.one_of(st.sampled_from(NASTY), st.text(max_size=60)), st.one_of(st.sampled_from(NASTY), st.text(max_size=12)))
+@QUICK
+def test_no_text_breaks_the_page(text: str, quote: str) -> None:
+    rows = [requirement("R1", quote, text=text), requirement("R2", text)]
+    assert_sound(page_of(traced(f"{text}\n\n## {text}\n\n{text}{quote}", rows, {"a.py": text, text: text})))
+
+
+@pytest.mark.parametrize("quote", ["a " * 3000, "(a+)+ " * 300, "\\" * 500, "$" * 500])
+def test_no_quote_is_a_pattern(quote: str) -> None:
+    assert_sound(page_of(traced("a" * 20_000 + " (a+)+ b\n", [requirement("R1", quote)])))

@@ -1,0 +1,243 @@
+"""What a person wrote by hand: Markdown and plain text as they stand, and requirements sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phases.planning.rules.requirement_text import wishes_of
+from phases.readers.reading import BROKEN, OK, Unreadable
+from phases.readers.text import read_requirement, read_text
+from tests.papers import MARKDOWN, PAPER, ROOT
+from tests.strategies import QUICK
+
+PATIENCE = 60.0
+
+
+def body(text: str, *, markdown: bool) -> str:
+    """The one page of a text."""
+    [page] = read_text(text.encode(), markdown=markdown).pages
+    return page
+
+
+def in_time(code: str, text: str) -> None:
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", code], input=text, text=True, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"it takes more than {PATIENCE} s")
+    assert ended.returncode == 0, ended.stderr[-500:]
+
+
+# Markdown
+
+
+def test_markdown_is_left_as_it_stands() -> None:
+    reading = read_text(PAPER.encode(), markdown=True)
+    assert (reading.verdict, reading.pages) == (OK, (PAPER,))
+    assert reading.title == "Slow Waiting for Everyone"
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["Windows", "an old Mac"])
+def test_the_line_ends_of_other_systems_are_read(end: str) -> None:
+    assert body(PAPER.replace("\n", end), markdown=True) == PAPER
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    assert read_text(b"\xef\xbb\xbf# Title\n", markdown=True).title == "Title"
+
+
+def test_front_matter_of_its_author_is_no_part_of_the_text() -> None:
+    assert body("---\ntitle: x\n---\n# A\n\n---\n\nB\n", markdown=True) == "# A\n\n---\n\nB\n"
+
+
+@pytest.mark.parametrize("text", ["---\nnever closed\n# A\n", "\n---\na\n---\n", "----\na\n----\n"])
+def test_what_is_no_front_matter_stays(text: str) -> None:
+    assert body(text, markdown=True) == text
+
+
+def test_each_address_is_a_link_once_and_without_the_full_stop_behind_it() -> None:
+    text = "See https://a.org/x, (http://b.org/y?z=1#w). Or [c](https://c.org/d), https://a.org/x! <https://e.org/>"
+    links = [link.url for link in read_text(text.encode(), markdown=True).links]
+    assert links == ["https://a.org/x", "http://b.org/y?z=1#w", "https://c.org/d", "https://e.org/"]
+
+
+@pytest.mark.parametrize("markdown", [True, False], ids=["Markdown", "plain text"])
+def test_bytes_that_are_no_text_are_unreadable_and_the_byte_is_named(markdown: bool) -> None:
+    with pytest.raises(Unreadable, match="byte 6") as caught:
+        read_text(b"words \xff", markdown=markdown)
+    assert caught.value.verdict == BROKEN
+
+
+@given(st.binary(max_size=200), st.booleans())
+@example(b"\xef\xbb\xbf", True)
+@example(b"\x00", False)
+@QUICK
+def test_any_bytes_are_read_or_unreadable(content: bytes, markdown: bool) -> None:
+    try:
+        reading = read_text(content, markdown=markdown)
+        requirement = read_requirement(content)
+    except Unreadable:
+        with pytest.raises(UnicodeDecodeError):
+            content.decode("utf-8-sig")
+    else:
+        assert reading.verdict == requirement.verdict == OK
+        assert len(requirement.title or "") <= 80
+
+
+# Plain text
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param("1 Introduction\n\nWords", "## 1 Introduction\n\nWords", id="a number"),
+        pytest.param("a\n\n2. Method\n\nb", "a\n\n## 2. Method\n\nb", id="a number with a point"),
+        pytest.param("3.1 Loss\n\nx", "### 3.1 Loss\n\nx", id="a number of two parts"),
+        pytest.param("3.1.2 Loss\n\nx", "#### 3.1.2 Loss\n\nx", id="a number of three parts"),
+        pytest.param("A Title\n=======\n\nx", "# A Title\n\nx", id="a double line under it"),
+        pytest.param("Method\n------\n\nx", "## Method\n\nx", id="a line under it"),
+        pytest.param("4 Größe\n\nx", "## 4 Größe\n\nx", id="letters of every alphabet"),
+        pytest.param("5 方法\n\nx", "## 5 方法\n\nx", id="a heading in Chinese"),
+    ],
+)
+def test_a_heading_of_plain_text_is_told_by(text: str, wanted: str) -> None:
+    assert body(text, markdown=False) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a\n1 apple\nb", id="a line amid others"),
+        pytest.param("1 apple was eaten.\n\nx", id="a sentence"),
+        pytest.param("1. apples,\n\nx", id="an item of a list"),
+        pytest.param("2020 2021\n\nx", id="years"),
+        pytest.param("3.14159\n\nx", id="a number alone"),
+        pytest.param("1 " + "long " * 30 + "\n\nx", id="a long line"),
+        pytest.param("a\nb\n---\n\nc", id="a line under a paragraph of two lines"),
+        pytest.param("\n\n---\n\nc", id="a line alone"),
+        pytest.param("a = b\n== c\n", id="a line that only begins so"),
+    ],
+)
+def test_what_is_no_heading_of_plain_text_is_left_as_it_stands(text: str) -> None:
+    assert body(text, markdown=False) == text
+
+
+@given(MARKDOWN)
+@example("A\n===\n===\n---")
+@example("===\n---\n\n1 A\n\n---")
+@QUICK
+def test_no_word_of_a_plain_text_is_lost_or_made_up(text: str) -> None:
+    before = re.findall(r"\w+", text.replace("\r", "\n"))
+    assert re.findall(r"\w+", body(text, markdown=False)) == before
+
+
+HOSTILE = [
+    pytest.param("1." * 200_000 + "\n\n", id="a number without an end"),
+    pytest.param("-" * 400_000 + "x", id="a line without an end"),
+    pytest.param("1 " * 200_000, id="numbers and blanks"),
+    pytest.param("# " * 200_000, id="headings in one line"),
+    pytest.param("---\n" * 100_000, id="front matter again and again"),
+    pytest.param("http://" * 60_000, id="addresses in addresses"),
+    pytest.param("http://a" + "." * 400_000, id="full stops behind an address"),
+    pytest.param("\n" * 400_000 + "a", id="empty lines"),
+    pytest.param("a\n===\n" * 60_000, id="headings"),
+    pytest.param(" " * 400_000 + "a", id="blanks"),
+    pytest.param("1 a\t" + " \t" * 200_000 + "\n\n", id="tabs behind a heading"),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_to_read_a_text_takes_time_in_proportion_to_it(text: str) -> None:
+    code = (
+        "import sys\n"
+        "from phases.readers.text import read_requirement, read_text\n"
+        "content = sys.stdin.read().encode()\n"
+        "read_text(content, markdown=True), read_text(content, markdown=False), read_requirement(content)"
+    )
+    in_time(code, text)
+
+
+# Requirements
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        pytest.param("Build a queue. It must survive.", "Build a queue", id="its first sentence"),
+        pytest.param("Build a queue\nthat survives", "Build a queue", id="its first line"),
+        pytest.param("  \n\nBuild a queue!", "Build a queue", id="its first line that is not empty"),
+        pytest.param(
+            "Use Python 3.11 and no more. Then rest.", "Use Python 3.11 and no more", id="a point in a number"
+        ),
+        pytest.param("实现一个队列。它必须可靠。", "实现一个队列", id="a sentence in Chinese"),
+        pytest.param("word " * 40, ("word " * 16).strip(), id="as many words as a title holds"),
+        pytest.param("w" * 200, "w" * 80, id="as many letters as a title holds"),
+    ],
+)
+def test_the_title_of_a_requirement_is(text: str, title: str) -> None:
+    assert read_requirement(text.encode()).title == title
+
+
+def test_each_sentence_and_item_of_a_requirement_is_asked_for() -> None:
+    wishes = wishes_of("Build a queue. It must survive a crash.\n\n- Keep items on the disk\n- Tell the length\n")
+    assert [wish["text"] for wish in wishes] == [
+        "Build a queue.",
+        "It must survive a crash.",
+        "Keep items on the disk",
+        "Tell the length",
+    ]
+    assert [wish["id"] for wish in wishes] == ["R1", "R2", "R3", "R4"]
+
+
+def test_each_value_in_a_requirement_is_asked_for_by_its_name() -> None:
+    wishes = wishes_of("Train it with a learning rate of 0.1 and a batch size of 32.")
+    values = {wish["name"]: wish["value"] for wish in wishes if wish["kind"] == "hyperparameter"}
+    assert values == {"learning_rate": 0.1, "batch_size": 32}
+
+
+def test_what_says_nothing_is_not_asked_for() -> None:
+    assert wishes_of("...\n\n--\n\n1 2 3\n\nok\n") == []
+
+
+@given(MARKDOWN)
+@example("a learning rate of 0.1\n\n" * 3)
+@example("x" * 900 + ". " + "y " * 700)
+@QUICK
+def test_every_wish_quotes_its_own_words(text: str) -> None:
+    wishes = wishes_of(text)
+    plain = " ".join(text.split())
+    assert len(wishes) <= 200
+    assert len({wish["id"] for wish in wishes}) == len(wishes)
+    for wish in wishes:
+        assert wish["source"]["quote"] in plain, "a quote stands in the text"
+        assert 0 < len(wish["text"]) <= 2000
+        assert 0 < len(wish["source"]["quote"]) <= 120
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a b c " * 20_000, id="a sentence without an end"),
+        pytest.param("Build it. " * 12_000, id="many sentences"),
+        pytest.param("0.1 " * 30_000, id="many numbers"),
+        pytest.param("learning rate of " * 8_000, id="a name without a value"),
+        pytest.param("- a\n" * 30_000, id="many items"),
+        pytest.param("learning rate = 0.1, " * 6_000, id="many values"),
+        pytest.param("(" * 100_000, id="brackets"),
+        pytest.param("```\n" * 30_000, id="fences"),
+        pytest.param("a" * 120_000, id="a word without an end"),
+        pytest.param("." * 120_000, id="full stops"),
+        pytest.param("a" + " " * 120_000 + "b", id="blanks"),
+    ],
+)
+def test_to_find_the_wishes_takes_time_in_proportion_to_the_text(text: str) -> None:
+    in_time(
+        "import sys\nfrom phases.planning.rules.requirement_text import wishes_of\nwishes_of(sys.stdin.read())", text
+    )

@@ -1,0 +1,850 @@
+"""The scenarios of supervision on a whole run: what the parts can do also happens, in its order, through the one facade.
+
+Not here, as they can not be seen from the facade: a file of settings that is malformed (it is read before there is a kernel), and
+scenarios 5, 6, 7, 14, 21 to 23, 30 and 43 to 45 (they are shown on the parts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from phases.supervision import executor
+from phases.supervision.config import AdaptiveFree, Config, Layers, Mode, Recovery, Strict, Triggers
+from phases.supervision.facts import Action, GateVerdict, Task
+from phases.supervision.graph import TaskGraph
+from phases.supervision.graph_run import GraphRun
+from phases.supervision.recovery_budget import RecoveryBudget
+from phases.supervision.report import kernel_report
+from phases.supervision.state import KernelState, runtime_of
+from phases.supervision.words import (
+    CorrectionKind,
+    DegradedTier,
+    ExecutionMode,
+    GraphStatus,
+    ModeSignal,
+    NodeStatus,
+    NodeType,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+    TaskIntent,
+)
+from phases.supervision.workspace import DiskFacts
+from tests.supervision_runs import (
+    COMPLEX,
+    MODERATE,
+    SOUND,
+    UNMERGED,
+    Supervision,
+    Turn,
+    as_written,
+    broken,
+    check,
+    events,
+    ran,
+    read,
+    write,
+)
+
+FREE, FORCED = ExecutionMode.FREE, ExecutionMode.FORCED
+P = SupervisorPhase
+Disk = DiskFacts | Callable[[KernelState], DiskFacts]
+L1_ALONE = Config(layers=Layers(recovery_supervisor=False))
+LOCKED = replace(L1_ALONE, execution_mode=Mode(mode_lock_rounds=20))
+"""Once it is forced, it stays so."""
+ROLLBACK = replace(ran("git reset --hard"), call=replace(ran("git reset --hard").call, rollback=True))
+
+
+def reading(run: Supervision, count: int, *, start: int = 0) -> list[Turn]:
+    """So many rounds that each read another file."""
+    return run.rounds(*(read(f"docs/{number}.md") for number in range(start, start + count)))
+
+
+def graph_of(run: Supervision) -> TaskGraph:
+    assert run.state.graph.graph is not None
+    return run.state.graph.graph
+
+
+def step(run: Supervision) -> NodeType:
+    return graph_of(run).current.type
+
+
+def forced(config: Config = LOCKED) -> Supervision:
+    """An adaptive run whose next round is forced, as a call failed."""
+    run = Supervision("adaptive", config)
+    run.round(broken())
+    return run
+
+
+def on_edit(task: Task = COMPLEX, config: Config | None = None) -> Supervision:
+    """A strict run that has looked around."""
+    run = Supervision("strict", config, task)
+    run.round(read(), open_files=2)
+    assert step(run) is NodeType.EDIT
+    return run
+
+
+def on_verify(task: Task = COMPLEX) -> Supervision:
+    run = on_edit(task)
+    run.round(write("src/a.py"))
+    assert step(run) is NodeType.VERIFY
+    return run
+
+
+def taken_over(
+    config: Config | None = None, *, task: Task = MODERATE, disk: Disk = SOUND, open_files: int = 1
+) -> Supervision:
+    """A run whose second round ended in a takeover."""
+    run = Supervision("adaptive", config, task, disk=disk)
+    run.round(write("src/a.py"), open_files=open_files)
+    run.bridge.take_over()
+    run.round(read(), open_files=open_files)
+    assert run.phase is P.TAKEOVER
+    return run
+
+
+def calm(run: Supervision, count: int) -> list[Turn]:
+    """So many rounds with progress and nothing that speaks against them: new tests, while planned files are open."""
+    return [run.round(write(f"tests/test_{run.state.round}.py", new=True), open_files=1) for _ in range(count)]
+
+
+# L0
+
+
+def test_scenario_1_off_does_nothing_but_count() -> None:
+    run = Supervision("off")
+    run.bridge.take_over()
+    turns = [run.round(broken(), ran("make", error="boom")) for _ in range(5)]
+    assert {turn.begun.mode.execution_mode for turn in turns} == {FREE}
+    assert [(turn.lines, turn.said, turn.out.stop, turn.refused) for turn in turns] == [([], [], None, ("", ""))] * 5
+    assert run.state.budget.command_failures == {"make": 5}
+
+
+@pytest.mark.parametrize(
+    ("mode", "config", "graphs"),
+    [
+        pytest.param("adaptive", Config(), 0, id="adaptive makes none by itself"),
+        pytest.param("strict", Config(), 1, id="strict makes one, once"),
+        pytest.param("strict", Config(strict=Strict(first_round_graph=False)), 0, id="strict that was told not to"),
+        pytest.param("adaptive", Config(adaptive_free=AdaptiveFree(first_round_graph=True)), 1, id="adaptive told to"),
+    ],
+)
+def test_scenario_2_a_graph_is_made_before_the_first_round_where_one_is_due(
+    mode: str, config: Config, graphs: int
+) -> None:
+    run = Supervision(mode, config)
+    turns = reading(run, 3)
+    assert events(turns).count("recover task_graph_init") == graphs
+    assert turns[0].begun.graph.graph is not None if graphs else run.state.graph.graph is None
+    assert not graphs or len(graph_of(run).main_branch.node_ids) == 5
+
+
+def test_scenario_3_a_mode_that_nobody_knows_is_adaptive_and_off_has_no_shadow() -> None:
+    assert Supervision("wild").bridge.setting.policy.mode is SupervisorMode.ADAPTIVE
+    run = Supervision("off", shadow="1")
+    assert not run.bridge.setting.policy.shadow
+    assert events([run.round(broken()) for _ in range(4)]) == []
+
+
+@pytest.mark.parametrize("intent", [TaskIntent.QUESTION, TaskIntent.INSPECT, TaskIntent.DOCS])
+def test_scenario_4_strict_makes_no_graph_for_what_changes_no_code(intent: TaskIntent) -> None:
+    run = Supervision("strict", task=replace(MODERATE, intent=intent))
+    assert not [reason for reason in events(reading(run, 3)) if "task_graph_init" in reason]
+    assert (run.state.graph.graph, run.mode) == (None, FORCED)
+
+
+# L1
+
+
+@pytest.mark.parametrize(
+    ("threshold", "files", "mode"),
+    [(1, 2, FORCED), (1, 1, FREE), (2, 2, FREE), (2, 3, FORCED)],
+    ids=["two files over one", "one file", "two files at two", "three over two"],
+)
+def test_scenario_8_many_files_in_one_round_force_the_next(threshold: int, files: int, mode: ExecutionMode) -> None:
+    run = Supervision(config=Config(execution_mode=Mode(write_targets_enter_threshold=threshold)))
+    run.round(*(write(f"src/{name}.py") for name in "abc"[:files]))
+    assert run.mode is FREE, "L1 reacts one round late"
+    turn = run.round(read())
+    assert turn.begun.mode.execution_mode is mode
+    assert turn.begun.mode.entered_by == ((ModeSignal.MULTI_WRITE,) if mode is FORCED else ())
+
+
+def left() -> list[Turn]:
+    """A run that was forced in its second round, and left alone."""
+    run = forced(L1_ALONE)
+    return reading(run, 5)
+
+
+def test_scenario_9_a_stable_run_is_free_again_after_its_lock() -> None:
+    turns = left()
+    assert [turn.begun.mode.execution_mode for turn in turns] == [FORCED, FORCED, FORCED, FREE, FREE]
+    assert turns[0].state.round == 2
+
+
+def test_scenario_20_the_event_log_tells_of_a_switch_and_of_nothing_that_stays() -> None:
+    switches = [line for turn in left() for line in turn.lines if line["event"] == "switch"]
+    assert [line["reason"] for line in switches] == [
+        "free->forced: tool_failure",
+        "denied:mode_lock",
+        "forced->free: stable",
+    ]
+    entered, _, freed = (line["payload"] for line in switches)
+    assert (entered["enteredBy"], entered["round"]) == (["tool_failure"], 2)
+    assert entered["human"] == "forced because tool_failure"
+    assert (freed["dwell"], freed["enteredBy"]) == (3, ["tool_failure"])
+
+
+def test_scenario_10_texts_and_blocked_calls_end_no_forced_mode_and_one_read_does() -> None:
+    config = replace(L1_ALONE, execution_mode=Mode(stable_rounds_exit_threshold=1), triggers=Triggers(cycle_repeats=2))
+    run = Supervision(config=config)
+    run.rounds(*[read("loop.py")] * 3)
+    turns = [run.round(*([] if number % 2 else [read("loop.py")]), text="Let me think.") for number in range(9)]
+    assert {turn.begun.mode.execution_mode for turn in turns} == {FORCED}
+    assert turns[0].begun.mode.entered_by == (ModeSignal.LOOP_DETECTED,)
+    assert all(turn.refused[0] for turn in turns[::2])
+    assert [turn.begun.mode.last_decision for turn in turns[3:]] == ["denied:min_dwell"] * 6
+    assert [turn.begun.mode.execution_mode for turn in reading(run, 2)] == [FORCED, FREE]
+
+
+def test_scenario_11_pending_recovery_holds_forced_mode_until_its_debt_is_settled() -> None:
+    run = forced(L1_ALONE)
+    for version in range(4):
+        run.round(write("src/a.py", version), broken(str(version)))
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
+    turns = reading(run, 6)
+    assert {turn.begun.mode.execution_mode for turn in turns} == {FORCED}
+    assert turns[-1].begun.mode.last_decision == "denied:exit_conditions"
+    run.round(check())
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (0, False)
+    assert reading(run, 3, start=9)[-1].begun.mode.execution_mode is FREE
+
+
+def test_scenario_12_strict_never_ends_and_says_so_once() -> None:
+    run = Supervision("strict")
+    turns = [run.round(text="Let me think.") for _ in range(10)]
+    assert {turn.begun.mode.execution_mode for turn in turns} == {FORCED}
+    switches = [reason for reason in events(turns) if reason.startswith("switch")]
+    assert switches == ["switch free->forced: task_graph_active", "switch denied:strict_floor"]
+
+
+def test_scenario_13_a_takeover_forces_by_itself_until_its_cooldown() -> None:
+    run = taken_over(disk=UNMERGED)
+    assert (run.mode, run.state.graph.graph) == (FREE, None), "nothing but the floor can force the next round"
+    turns = calm(run, 4)
+    assert turns[0].begun.mode.entered_by_primary is ModeSignal.TAKEOVER_FLOOR
+    assert turns[0].begun.mode.entered_by == (ModeSignal.TAKEOVER_FLOOR,)
+    assert {turn.begun.mode.execution_mode for turn in turns} == {FORCED}
+    assert (turns[2].state.phase.phase, turns[3].begun.mode.last_decision) == (
+        P.HANDOFF_PENDING,
+        "denied:takeover_floor",
+    )
+    assert run.phase is P.COOLDOWN
+    assert reading(run, 3)[-1].begun.mode.execution_mode is FREE
+    assert run.state.round == 9, "the cooldown ended with this very round"
+
+
+def test_scenario_15_a_blocked_call_has_an_answer_and_the_other_one_is_made() -> None:
+    run = Supervision("strict")
+    turn = run.round(read("src/b.py"), write("src/a.py"))
+    assert turn.refused[0] == ""
+    assert turn.refused[1].startswith("[ToolGate] Writing files is not part of the step")
+    assert [row.about for row in run.state.ledger.recent_tools] == ["src/b.py"]
+    assert dict(run.state.ledger.files) == {}
+
+
+def test_scenario_15_in_free_mode_both_calls_are_made_and_nothing_is_said_of_the_step() -> None:
+    run = Supervision("strict", Config(layers=Layers(mode_engine=False)))
+    turn = run.round(read("src/b.py"), write("src/a.py"))
+    assert (run.mode, graph_of(run).status) == (FREE, GraphStatus.RUNNING)
+    assert (turn.refused, turn.said) == (("", ""), [])
+    assert dict(run.state.ledger.files) == {"src/a.py": 1}
+
+
+@pytest.mark.parametrize(
+    ("action", "tier"),
+    [(write("src/a.py"), DegradedTier.WRITE_INTENT), (ran("make"), None)],
+    ids=["a write among them", "no write"],
+)
+def test_scenario_16_a_round_that_was_kept_back_whole_is_no_failure_and_brings_nothing_on(
+    action: Action, tier: DegradedTier | None
+) -> None:
+    run = Supervision("strict")
+    for _ in range(2):
+        turn = run.round(action)
+        assert turn.refused[0] != ""
+        assert run.state.mode.task_bearing_since_entry == 0
+        assert ModeSignal.TOOL_FAILURE not in run.state.mode.pending_signals
+        assert runtime_of(run.state, run.bridge.setting).last_tool_success
+    assert run.state.mode.forced_degraded_tier is tier
+
+
+def test_scenario_17_the_fourth_edit_of_a_file_waits_for_a_passed_check() -> None:
+    run = forced()
+    assert [turn.refused for turn in run.rounds(*(write("src/a.py", version) for version in range(3)))] == [("",)] * 3
+    turn = run.round(write("src/a.py", 3), read())
+    assert turn.refused[0].startswith("[ToolGate] src/a.py was edited 3 times")
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
+    assert run.round(write("src/new.py", new=True)).refused == ("",)
+    run.round(check())
+    assert (run.round(write("src/a.py", 4)).refused, run.state.budget.debt) == (("",), 0)
+
+
+def test_scenario_18_a_command_that_failed_twice_is_kept_back_however_it_is_written() -> None:
+    run = forced()
+    make = ran("make  all", error="boom")
+    run.rounds(make, make)
+    assert run.round(ran("make all", error="boom")).refused[0].startswith("[ToolGate] `make all` failed 2 times")
+
+
+def test_scenario_18_a_success_begins_anew() -> None:
+    run = forced()
+    run.rounds(ran("make", error="boom"), ran("make"), ran("make", error="boom"))
+    assert run.round(ran("make", error="boom")).refused == ("",)
+
+
+def test_scenario_18_free_mode_counts_nothing_and_forgets_nothing() -> None:
+    run = forced(L1_ALONE)
+    run.round(ran("make", error="boom"))
+    reading(run, 4)
+    assert run.mode is FREE
+    run.round(ran("make", error="boom"))
+    assert run.state.budget.command_failures == {"make": 1}
+    run.round(ran("make", error="boom"))
+    assert (run.mode, run.state.budget.command_failures) == (FORCED, {"make": 2})
+    assert run.round(ran("make")).refused[0] != ""
+
+
+def test_scenario_19_a_graph_that_can_not_be_made_lowers_the_tier_and_the_run_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object, **__: object) -> GraphRun:
+        raise ValueError("no template")
+
+    monkeypatch.setattr(executor, "init", fails)
+    run = Supervision("strict")
+    turn = run.round(read())
+    assert "failure graph_init_failed:ValueError" in turn.reasons
+    assert (turn.refused, turn.out.stop) == (("",), None)
+    assert (turn.begun.mode.execution_mode, turn.begun.mode.recovery_pending) == (FORCED, True)
+    assert turn.begun.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
+    assert turn.context.startswith("[Steps] Current step: ")
+    assert run.round(write("src/a.py")).out.stop is None
+
+
+# The graph
+
+
+def test_scenario_24_an_edit_step_that_only_reads_is_told_once() -> None:
+    run = on_edit()
+    turns = [run.round(*(read(f"{number} {name}") for name in "abcd"), open_files=2) for number in range(2)]
+    assert [len(turn.said) for turn in turns] == [0, 1]
+    assert turns[1].said[0].startswith("[TaskGraph] This round called Read: only reading")
+
+
+def test_scenario_24_the_same_reading_is_not_spoken_of_in_free_mode() -> None:
+    run = Supervision("strict", Config(layers=Layers(mode_engine=False)), COMPLEX)
+    turns = [run.round(*(read(f"{number} {name}") for name in "abcd"), open_files=2) for number in range(4)]
+    assert (run.mode, step(run)) == (FREE, NodeType.EDIT)
+    assert [said for turn in turns for said in turn.said] == []
+
+
+def test_scenario_24_twenty_clean_rounds_end_in_no_other_branch() -> None:
+    run = on_edit()
+    turns = [run.round(write(f"tests/{number}.py", new=True), open_files=2) for number in range(20)]
+    assert graph_of(run).branch_history == ()
+    assert run.state.graph.escalation.level == 0
+    assert not [reason for reason in events(turns) if "evaluate_round" in reason]
+
+
+def test_scenario_25_a_write_waits_for_the_check_and_a_failed_check_lets_it_through() -> None:
+    run = on_verify()
+    assert run.round(write("src/a.py", 1)).refused[0].startswith("[ToolGate] Writing files is not part of the step")
+    run.round(check("test_a"))
+    assert (step(run), graph_of(run).nodes["node-04"].retry_count) == (NodeType.EDIT, 1)
+    assert run.round(write("src/a.py", 2)).refused == ("",)
+
+
+def test_scenario_25_a_check_whose_tries_are_spent_leads_to_its_own_fallback() -> None:
+    run = on_verify()
+    for number in range(3):
+        turn = run.round(check(f"test_{number}"))
+        if number < 2:
+            run.round(write("src/b.py", number))
+    assert "recover graph_switch:verify_fail" in turn.reasons
+    assert (graph_of(run).current.id, step(run)) == ("node-fb02", NodeType.FALLBACK)
+    assert ModeSignal.BRANCH_SWITCHED in run.state.mode.pending_signals
+    assert "branch_switch" in turn.out.triggers
+
+
+def test_scenario_26_a_fallback_of_the_edit_replaces_it_and_the_check_is_still_to_be_made() -> None:
+    run = on_edit()
+    run.rounds(broken("a"), broken("b"))
+    assert graph_of(run).current.id == "node-fb01"
+    run.round(write("src/a.py"))
+    assert (graph_of(run).nodes["node-03"].status, step(run)) == (NodeStatus.SKIPPED, NodeType.VERIFY)
+    run.round(text="All of it is done.")
+    assert graph_of(run).status is GraphStatus.RUNNING
+    run.round(check())
+    assert graph_of(run).nodes["node-04"].status is NodeStatus.DONE
+
+
+def test_scenario_26_a_fallback_of_the_check_asks_for_the_check_again() -> None:
+    run = on_verify()
+    for number in range(3):
+        run.round(check(f"test_{number}"))
+        if number < 2:
+            run.round(write("src/b.py", number))
+    run.round(write("src/c.py"))
+    verify = graph_of(run).nodes["node-04"]
+    assert (graph_of(run).current.id, verify.status, verify.retry_count) == ("node-04", NodeStatus.RUNNING, 0)
+
+
+def exhausted(run: Supervision) -> Turn:
+    """The checks fail until no way is left: of a moderate task, only the edit has a fallback."""
+    turn = run.round(check("test_0"))
+    for number in range(1, 3):
+        run.round(write("src/b.py", number))
+        turn = run.round(check(f"test_{number}"))
+    return turn
+
+
+def test_scenario_27_a_graph_without_another_way_fails_and_frees_nobody() -> None:
+    run = on_verify(MODERATE)
+    turn = exhausted(run)
+    assert "failure graph_failed:verify_fail" in turn.reasons
+    assert (graph_of(run).status, turn.out.stop) == (GraphStatus.FAILED, None)
+    assert (run.mode, run.state.mode.recovery_pending) == (FORCED, True)
+    assert run.state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
+    assert run.round(read()).context.startswith("[Steps] Current step: ")
+
+
+def test_scenario_27_a_second_graph_that_fails_in_one_takeover_ends_at_a_checkpoint() -> None:
+    run = taken_over(disk=as_written, open_files=0)
+    failing = [(write("src/b.py", number), check(f"test_{number}")) for number in range(6)]
+    turns = [run.round(*actions) for actions in failing[:3]]
+    assert (graph_of(run).status, turns[2].out.stop) == (GraphStatus.FAILED, None)
+    while run.phase is P.TAKEOVER and not run.state.stopped:
+        run.round(check(), read(f"docs/{run.state.round}.md"))
+    assert run.phase is P.HANDOFF_PENDING
+    run.bridge.take_over()
+    run.round(read("docs/a.md"))
+    assert graph_of(run).graph_id == "graph-2"
+    turns = [run.round(*actions) for actions in failing[3:]]
+    stop = turns[2].out.stop
+    assert stop is not None
+    assert (stop.reason, stop.detail) == (StopReason.USER_CHECKPOINT, "no way through the task graph is left")
+
+
+def test_scenario_28_a_write_after_a_passed_check_opens_the_check_again() -> None:
+    """Where calls are kept back, such a write is: the graph of a run in free mode follows it."""
+    run = Supervision("strict", Config(layers=Layers(mode_engine=False)))
+    run.rounds(read(), write("src/a.py"), check())
+    run.round(verdict=GateVerdict(passed=True))
+    assert (graph_of(run).status, graph_of(run).progress) == (GraphStatus.DONE, 100)
+    run.round(write("src/a.py", 1))
+    assert graph_of(run).nodes["node-04"].status is not NodeStatus.DONE
+    assert graph_of(run).status is GraphStatus.RUNNING
+    assert graph_of(run).progress < 100
+
+
+def test_scenario_29_in_a_takeover_the_branch_switches_without_a_word() -> None:
+    """That the text returns with the handback can not be seen here: in adaptive the graph is put away by it."""
+    run = taken_over(task=COMPLEX, disk=replace(SOUND, present=COMPLEX.planned_files))
+    assert step(run) is NodeType.EDIT
+    turns = run.rounds(broken("a"), broken("b"))
+    assert graph_of(run).branch.is_fallback
+    assert [said for turn in turns for said in turn.out.injections if said.kind is CorrectionKind.GRAPH_HINT] == []
+
+
+def test_scenario_31_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
+    run = on_verify()
+    run.round(check())
+    run.round(text="The work in short.")
+    graph = graph_of(run)
+    assert [graph.nodes[name].status for name in ("node-fb01", "node-fb02")] == [NodeStatus.PENDING] * 2
+    assert (graph.status, executor.pending_steps(run.state.graph)) == (GraphStatus.DONE, 0)
+    assert runtime_of(run.state, run.bridge.setting).pending_step_count == 0
+
+
+# L2
+
+
+def trouble(run: Supervision) -> list[Turn]:
+    """The same failure three times: one signal, and a risk of .7."""
+    return [run.round(broken(), text="I implement the whole method of the paper, then I train it.") for _ in range(3)]
+
+
+def test_scenario_32_33_a_takeover_is_committed_first_and_says_one_thing_once() -> None:
+    run = Supervision()
+    turns = trouble(run)
+    assert [turn.state.phase.phase for turn in turns] == [P.FREE, P.FREE, P.TAKEOVER]
+    kinds = [said.kind for said in turns[2].out.injections]
+    assert kinds.count(CorrectionKind.TAKEOVER) == 1
+    line = next(line for line in turns[2].lines if line["event"] == "recover" and "signals" in line["payload"])
+    assert (line["reason"], line["phase"]) == ("tool_repeat_fail:3", "takeover")
+    assert run.state.mode.recovery_pending
+    again = run.round(broken())
+    assert CorrectionKind.TAKEOVER not in [said.kind for said in again.out.injections]
+    assert run.state.phase.takeovers == 1
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(
+            Supervision(task=Task("Say what this is", TaskIntent.DOCS, verify_commands=())), id="nothing critical"
+        ),
+        pytest.param(Supervision(config=Config(adaptive_free=AdaptiveFree(risk_threshold=0.9))), id="no risk"),
+        pytest.param(Supervision(config=Config(triggers=Triggers(tool_repeat_fail_min=9))), id="no signal"),
+        pytest.param(Supervision("strict"), id="strict"),
+        pytest.param(Supervision("off"), id="off"),
+        pytest.param(Supervision(config=L1_ALONE), id="no supervisor"),
+        pytest.param(Supervision(config=Config(layers=Layers(observer=False))), id="no observer"),
+    ],
+)
+def test_scenario_32_without_any_one_condition_nobody_takes_over(run: Supervision) -> None:
+    turns = trouble(run)
+    assert {turn.state.phase.phase for turn in turns} == {P.FREE}
+    assert run.asked == 0, "the disk is looked at for a takeover alone"
+
+
+@pytest.mark.parametrize(("window", "expected"), [(3, (4, 5, 8)), (4, (5, 6, 9))], ids=["window 3", "window 4"])
+def test_scenario_34_a_calm_takeover_is_handed_back_on_time(window: int, expected: tuple[int, int, int]) -> None:
+    run = taken_over(Config(adaptive_takeover=Recovery(stability_window_rounds=window)))
+    turns = calm(run, window + 1) + reading(run, 3)
+    phases = [P.TAKEOVER, *(turn.state.phase.phase for turn in turns)]
+    assert tuple(phases.index(phase) + 1 for phase in (P.HANDOFF_PENDING, P.COOLDOWN, P.FREE)) == expected
+    told = [reason for reason in events(turns) if reason.startswith("handoff")]
+    assert told == ["handoff handoff_pending", "handoff handoff", "handoff cooldown_over"]
+    assert (run.pinned, run.state.recovery, run.state.mode.recovery_pending) == ({}, RecoveryBudget(), False)
+
+
+def test_scenario_34_a_signal_in_the_third_round_puts_the_handback_off() -> None:
+    run = taken_over()
+    calm(run, 1)
+    run.bridge.take_over()
+    phases = [turn.state.phase.phase for turn in calm(run, 4)]
+    assert phases == [P.TAKEOVER] * 3 + [P.HANDOFF_PENDING]
+
+
+def test_scenario_34_a_signal_before_the_handback_runs_the_recovery_again() -> None:
+    run = taken_over()
+    calm(run, 3)
+    assert (run.phase, run.asked) == (P.HANDOFF_PENDING, 1)
+    run.bridge.take_over()
+    turn = calm(run, 1)[0]
+    assert (run.phase, run.asked, run.state.phase.takeovers) == (P.TAKEOVER, 2, 1)
+    assert "handoff handoff_withdrawn" in turn.reasons
+    assert any(reason.startswith("recover template_graph:") for reason in turn.reasons)
+    assert graph_of(run).graph_id == "graph-2"
+
+
+def test_scenario_35_rounds_of_talk_hand_nothing_back() -> None:
+    run = taken_over()
+    turns = [run.round(text="Let me think.") for _ in range(4)]
+    assert {turn.state.phase.phase for turn in turns} == {P.TAKEOVER}
+    assert ["failure no_progress:4" in turn.reasons for turn in turns] == [False, False, False, True]
+
+
+def cooling() -> Supervision:
+    """A run to which control has just been handed back, for a long cooldown."""
+    run = taken_over(Config(adaptive_takeover=Recovery(handoff_cooldown_rounds=20)))
+    calm(run, 4)
+    assert run.phase is P.COOLDOWN
+    return run
+
+
+def test_scenario_36_a_failure_ends_a_cooldown_the_fifth_time() -> None:
+    """With other calls between: the same call alone is kept back as a loop before it fails a fifth time."""
+    run = cooling()
+    turns = [run.round(broken(), read(f"docs/{number}.md")) for number in range(5)]
+    assert [turn.state.phase.phase for turn in turns] == [P.COOLDOWN] * 4 + [P.TAKEOVER]
+    assert "failure tool_repeat_fail:4" in turns[3].reasons, "it was seen, and too weak"
+
+
+def test_scenario_36_a_user_ends_a_cooldown_at_once() -> None:
+    run = cooling()
+    run.bridge.take_over()
+    run.round(read())
+    assert (run.phase, run.state.phase.takeovers) == (P.TAKEOVER, 2)
+
+
+def test_scenario_37_a_reading_spell_is_forgotten_once_the_work_goes_on() -> None:
+    run = Supervision()
+    spell = run.rounds(*[read("docs/a.md"), read("docs/b.md")] * 4)
+    assert "failure no_progress:4" in events(spell), "from then on nothing new was read"
+    assert run.phase is P.FREE, "reading is no risk"
+    run.rounds(*(write(f"tests/{name}.py", new=True) for name in "xyz"))
+    run.round(*(write(f"tests/{name}.py", new=True) for name in "abcdefg"))
+    turn = run.round(*(write(f"tests/{name}.py", 1) for name in "abcdefg"))
+    assert runtime_of(turn.state, run.bridge.setting).write_targets == 7, "there is a risk"
+    assert run.phase is P.FREE
+
+
+def held(run: Supervision, count: int, *, ratio: float = 0.0) -> list[Turn]:
+    """So many rounds with progress, in each of which something speaks against a handback. The first sets the ratio."""
+    turns = []
+    for _ in range(count):
+        run.bridge.take_over()
+        turns.append(run.round(write(f"tests/{run.state.round}.py", new=True), open_files=1, ratio=ratio))
+    return turns
+
+
+def test_scenario_38_a_takeover_in_which_nothing_is_done_ends_after_twice_its_rounds() -> None:
+    run = taken_over()
+    turns = [run.round(text="Let me think.") for _ in range(13)]
+    assert [turn.out.stop for turn in turns[:12]] == [None] * 12
+    assert turns[12].out.stop is not None
+    assert turns[12].out.stop.reason is StopReason.USER_CHECKPOINT
+    assert {"failure budget_exhausted:rounds", "failure checkpoint"} <= set(turns[12].reasons)
+
+
+def test_scenario_38_rounds_with_progress_that_cost_something_end_it_after_its_rounds() -> None:
+    run = taken_over()
+    turns = held(run, 1) + held(run, 6, ratio=0.15)
+    assert [turn.out.stop is None for turn in turns] == [True] * 6 + [False]
+    assert "failure budget_exhausted:rounds" in turns[6].reasons
+
+
+def test_scenario_38_rounds_with_progress_that_cost_little_are_given_once_more() -> None:
+    run = taken_over()
+    turns = held(run, 13)
+    assert [turn.out.stop is None for turn in turns] == [True] * 12 + [False]
+    assert events(turns).count("failure budget_extended:rounds") == 1
+    assert "failure budget_extended:rounds" in turns[6].reasons
+
+
+def test_scenario_39_requests_that_grow_by_too_much_end_a_takeover() -> None:
+    run = taken_over()
+    run.round(write("src/b.py"), open_files=1, ratio=0.3)
+    turn = run.round(write("src/b.py", 1), open_files=1, ratio=0.56)
+    assert "failure budget_exhausted:tokens" in turn.reasons
+    assert turn.out.stop is not None
+
+
+def test_scenario_39_one_failure_that_is_repeated_too_often_ends_a_takeover() -> None:
+    turns = taken_over().rounds(*[broken()] * 4)
+    assert [turn.out.stop is None for turn in turns] == [True] * 3 + [False]
+    assert "failure budget_exhausted:retries" in turns[3].reasons
+
+
+def test_scenario_39_in_free_nothing_is_spent() -> None:
+    run = Supervision(config=Config(adaptive_free=AdaptiveFree(risk_threshold=1.0)))
+    turns = [run.round(broken(), ratio=0.9) for _ in range(5)]
+    assert (run.phase, run.state.recovery, turns[-1].out.stop) == (P.FREE, RecoveryBudget(), None)
+
+
+def test_scenario_40_the_second_hint_of_a_free_segment_is_dropped_with_a_line() -> None:
+    run = Supervision("adaptive", Config(adaptive_free=AdaptiveFree(first_round_graph=True)), COMPLEX)
+    run.round(read(), open_files=2)
+    turns = run.rounds(ran("make"), ran("ls"))
+    run.round(read("src/b.py"), open_files=2)
+    assert [len(turn.said) for turn in turns] == [1, 0]
+    assert "failure correction_budget_exhausted:graph_hint" in turns[1].reasons
+    assert run.state.corrections.used == 1
+
+
+def test_scenario_40_words_on_rounds_that_fail_cost_nothing() -> None:
+    run = Supervision(config=L1_ALONE)
+    turns = [run.round(broken(str(number))) for number in range(5)]
+    assert [len(turn.said) for turn in turns] == [0, 0, 1, 1, 1]
+    assert run.state.corrections.used == 0
+    assert list(run.pinned) == ["failures"], "the next word takes the place of the one before"
+    reading(run, 1)
+    assert run.pinned == {}
+
+
+def test_scenario_40_in_a_takeover_the_same_words_are_the_supervisors() -> None:
+    """A word of the lifecycle would be dropped; the bridge never tries one."""
+    turns = taken_over().rounds(*map(broken, "abcd"))
+    assert [said.kind for turn in turns for said in turn.out.injections] == [CorrectionKind.RECOVERY] * 2
+    assert not [reason for reason in events(turns) if "rejected" in reason]
+
+
+def test_scenario_41_a_shadow_logs_what_it_would_have_done_and_does_nothing() -> None:
+    run, plain = Supervision(shadow="1"), Supervision(config=L1_ALONE)
+    turns = trouble(run)
+    assert "shadow_diagnostic tool_repeat_fail:3" in turns[2].reasons
+    assert (run.phase, run.state.graph.graph, run.state.recovery) == (P.FREE, None, RecoveryBudget())
+    assert ([turn.said for turn in turns], run.pinned) == ([[], [], []], {})
+    trouble(plain)
+    assert run.state.mode == plain.state.mode, "L1 is what it would be without"
+    turns = calm(run, 5)
+    assert [reason for reason in events(turns) if "would_handoff" in reason] == [
+        "shadow_diagnostic would_handoff_pending",
+        "shadow_diagnostic would_handoff",
+    ]
+    assert (run.phase, [said for turn in turns for said in turn.said]) == (P.FREE, [])
+
+
+def test_scenario_42_a_run_that_was_cut_off_in_a_takeover_goes_on_in_it() -> None:
+    run = taken_over()
+    calm(run, 1)
+    kept, cut = run.state, run.continued()
+    cut.resumed()
+    state = cut.state
+    assert (state.phase, state.recovery, state.graph, state.budget, state.corrections) == (
+        kept.phase,
+        kept.recovery,
+        kept.graph,
+        kept.budget,
+        kept.corrections,
+    )
+    assert (state.phase.stable_rounds, state.observer.live) == (1, ())
+    turn = calm(cut, 1)[0]
+    assert "failure checkpoint_resumed" in turn.reasons
+    assert turn.begun.mode.execution_mode is FORCED
+    assert (turn.said, cut.asked, cut.state.phase.takeovers) == ([], 0, 1)
+    assert (cut.phase, cut.state.phase.stable_rounds) == (P.TAKEOVER, 2)
+
+
+def test_scenario_42_a_resumed_run_is_forced_by_that_once() -> None:
+    run = Supervision(config=L1_ALONE)
+    reading(run, 1)
+    run.resumed()
+    turns = reading(run, 5, start=1)
+    assert turns[0].begun.mode.entered_by == (ModeSignal.CHECKPOINT_RESUMED,)
+    assert turns[-1].begun.mode.execution_mode is FREE
+
+
+def test_scenario_42_a_new_task_begins_with_nothing() -> None:
+    assert Supervision().state == KernelState()
+
+
+def test_scenario_46_a_recovery_leads_from_the_next_round_on() -> None:
+    run = taken_over()
+    turn = run.round(read(), open_files=1)
+    assert (run.bridge.state.phase.phase, turn.before.round) == (P.TAKEOVER, 2)
+    assert turn.context.startswith("[TaskGraph] Current step: Write or modify code (edit)\nProgress: 40%")
+
+
+def test_scenario_46_the_round_of_the_takeover_itself_was_led_by_what_was_there_before() -> None:
+    run = Supervision()
+    run.round(write("src/a.py"))
+    run.bridge.take_over()
+    turn = run.round(read())
+    assert turn.context == ""
+    line = next(line for line in turn.lines if line["reason"] == "template_graph:2/5")
+    assert line["payload"]["markedDone"] == ["node-01", "node-02"]
+    assert line["payload"]["snapshotId"] == "snapshot-2"
+    assert turn.out.snapshot is not None
+
+
+# What a takeover leaves behind, however it ends
+
+
+def stopped() -> Supervision:
+    """A takeover in which the model wanted to take work back: a person has to look."""
+    run = taken_over()
+    turn = run.round(ROLLBACK)
+    assert turn.refused[0].startswith("[ToolGate] This would take work back")
+    assert turn.out.stop is not None
+    assert (turn.out.stop.reason, run.state.stopped) == (StopReason.USER_CHECKPOINT,) * 2
+    return run
+
+
+def test_a_stopped_takeover_is_over_for_its_graph_too_once_a_person_resumes() -> None:
+    run = stopped()
+    run.resumed()
+    assert run.phase is P.FREE
+    assert not run.state.graph.in_takeover
+    assert not executor.is_active(run.state.graph), "else it forces, and keeps silent, with nobody to hand back"
+
+
+def test_what_a_takeover_pinned_goes_once_a_person_resumes() -> None:
+    run = stopped()
+    assert list(run.pinned) == ["takeover"]
+    run.resumed()
+    run.round(read())
+    assert run.pinned == {}, "nobody leads any more"
+
+
+def test_what_a_takeover_pinned_goes_with_the_settings_it_was_made_under() -> None:
+    run = taken_over()
+    run.set_to("adaptive", L1_ALONE)
+    run.round(read())
+    assert (run.phase, run.pinned) == (P.FREE, {})
+
+
+def test_a_graph_that_failed_in_a_takeover_holds_nothing_after_the_handback() -> None:
+    run = taken_over(open_files=0)
+    for number in range(3):
+        run.round(write("src/b.py", number), check(f"test_{number}"))
+    assert graph_of(run).status is GraphStatus.FAILED
+    while run.mode is FORCED:
+        run.round(check(), read(f"docs/{run.state.round}.md"))
+    run.round(broken())
+    for version in range(10, 14):
+        run.round(write("src/b.py", version), broken(str(version)))
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
+    turns = [run.round(check(), read(f"docs/{run.state.round}.md")) for _ in range(6)]
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (0, False)
+    assert turns[-1].begun.mode.execution_mode is FREE
+
+
+def test_a_graph_that_failed_in_free_does_not_force_a_run_for_ever() -> None:
+    run = Supervision("adaptive", Config(adaptive_free=AdaptiveFree(first_round_graph=True)))
+    run.round(read())
+    for number in range(3):
+        run.round(write("src/b.py", number))
+        run.round(check(f"test_{number}"))
+    assert (graph_of(run).status, run.phase) == (GraphStatus.FAILED, P.FREE)
+    turns = [run.round(check(), read(f"docs/{number}.md")) for number in range(9)]
+    assert (run.phase, turns[-1].begun.mode.execution_mode) == (P.FREE, FREE)
+
+
+def test_a_person_who_goes_on_with_other_settings_begins_anew_as_well() -> None:
+    run = Supervision()
+    turns = [run.round(broken(str(number))) for number in range(10)]
+    assert turns[-1].out.stop is not None
+    assert turns[-1].out.stop.reason is StopReason.CIRCUIT_BREAKER
+    run.set_to("strict")
+    run.resumed()
+    assert run.round(broken("once more")).out.stop is None
+
+
+def test_settings_that_change_after_a_reply_of_no_use_hold_for_the_next_one() -> None:
+    run = Supervision()
+    run.bridge.begin()
+    run.set_to("strict")
+    turn = run.round(write("src/a.py"))
+    assert (run.mode, turn.begun.graph.graph is not None) == (FORCED, True)
+    assert turn.refused[0] != ""
+
+
+def test_graphs_are_numbered_over_the_whole_run_and_takeovers_counted() -> None:
+    run = taken_over()
+    assert graph_of(run).graph_id == "graph-1"
+    run.set_to("strict")
+    run.round(read())
+    assert graph_of(run).graph_id == "graph-2"
+    assert kernel_report(run.state, run.bridge.setting, stop_reason=None, detail="", warning="")["takeovers"] == 1
+
+
+def test_calls_that_were_kept_back_are_not_called_failed() -> None:
+    """Section 5.6: what a gate keeps back is nobody's failure, so nobody is told to look at its error."""
+    run = Supervision("strict")
+    turns = [run.round(write("src/a.py", number)) for number in range(2)]
+    assert all(turn.refused[0] for turn in turns)
+    said = [said for turn in turns for said in turn.said if "rounds failed" in said]
+    assert all("kept back" in one and "Look at the error" not in one for one in said)
+
+
+def test_a_loop_of_fix_and_check_never_ends_at_a_wall() -> None:
+    """The check is kept back until a file changes: then a step that waits for the check must let a file be changed."""
+    run = on_edit()
+    for _ in range(7):
+        run.round(write("src/a.py"), check("test_a"))
+    turns = [run.round(write("src/b.py", number), check("test_a")) for number in range(2)]
+    assert [turn.refused for turn in turns if "" not in turn.refused] == []
+
+
+def test_without_verify_commands_nobody_is_told_to_run_them() -> None:
+    """A takeover that could build no graph leads by steps: one that nothing can end is none."""
+    run = taken_over(task=replace(MODERATE, verify_commands=()), disk=UNMERGED, open_files=0)
+    turn = run.round(write("src/a.py", 1))
+    assert turn.refused == ("",)

@@ -1,0 +1,702 @@
+"""The defects of the supervision that this one learned from, and what its specification left open: one test for each.
+
+Each of them fails on the behaviour that it stands against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phases.supervision import (
+    branch_budget,
+    constraints,
+    contracts,
+    corrections,
+    executor,
+    gate,
+    ledger,
+    mode,
+    observer,
+    phases,
+    policy,
+    recovery_budget,
+    risk,
+    switching,
+    tiers,
+)
+from phases.supervision.branch_budget import BranchBudget
+from phases.supervision.bridge import SupervisorBridge
+from phases.supervision.confidence import Evidence, confidence
+from phases.supervision.config import (
+    AdaptiveFree,
+    Branch,
+    Config,
+    Corrections,
+    Layers,
+    Mode,
+    Recovery,
+    SnapshotConfidence,
+    Strict,
+    Triggers,
+    Weights,
+)
+from phases.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
+from phases.supervision.graph import TaskGraph
+from phases.supervision.graph_run import GraphRun
+from phases.supervision.ledger import WorkLedger
+from phases.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeState
+from phases.supervision.observer import ObserverState, Seen
+from phases.supervision.outbox import Outbox
+from phases.supervision.phases import PhaseContext, PhaseState, Signal
+from phases.supervision.records import from_json
+from phases.supervision.recovery_budget import RecoveryBudget
+from phases.supervision.risk import RuntimeState
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.words import (
+    CorrectionSource,
+    DecisionKind,
+    DegradedTier,
+    DeviationSignal,
+    EvaluationMode,
+    ExecutionMode,
+    FallbackReason,
+    GateAction,
+    GraphStatus,
+    ModeSignal,
+    NodeStatus,
+    NodeType,
+    ProgressClass,
+    StopReason,
+    SupervisorMode,
+    SupervisorPhase,
+    TaskIntent,
+    TaskPhase,
+    ToolClass,
+)
+from phases.supervision.workspace import DiskFacts, snapshot_of
+
+CHECK = "python -m pytest -q"
+TASK = Task(
+    goal="Implement the whole method of the paper, then train it and report the numbers of its tables",
+    intent=TaskIntent.EDIT,
+    planned_files=("src/a.py", "src/b.py", "src/c.py", "src/d.py", "src/e.py", "src/f.py"),
+    verify_commands=(CHECK,),
+    repo=RepoShape(backend=True, test_framework="pytest"),
+)
+"""Complex: five steps, and two fallbacks."""
+FORCED = ModeState(execution_mode=ExecutionMode.FORCED, task_bearing_since_entry=9)
+STABLE = RuntimeState(stable_rounds=9)
+
+
+def call(kind: ToolClass, what: str = "", *, verify: bool = False, new_file: bool = False) -> Call:
+    is_file = kind in (ToolClass.READ, ToolClass.WRITE)
+    return Call(
+        id="1",
+        tool=kind.lower(),
+        tool_class=kind,
+        signature=f"{kind} {what}",
+        path=what if is_file else "",
+        command=what if kind is ToolClass.EXEC else "",
+        verify=verify,
+        new_file=new_file,
+    )
+
+
+def read(path: str = "README.md") -> Action:
+    return Action(call(ToolClass.READ, path), Result(executed=True, digest="text"))
+
+
+def write(path: str, *, lines: int = 3) -> Action:
+    return Action(call(ToolClass.WRITE, path), Result(executed=True, changed=(path,), lines=lines, digest="written"))
+
+
+def check(*, failures: tuple[str, ...] = ()) -> Action:
+    told = " ".join(failures)
+    result = Result(executed=True, failed=bool(failures), failures=failures, error=told, digest=told)
+    return Action(call(ToolClass.EXEC, CHECK, verify=True), result, verified=not failures)
+
+
+def worked(run: GraphRun, at: int, *actions: Action, open_files: int = 2) -> executor.Evaluated:
+    """The graph after one round of these."""
+    for action in actions:
+        run = executor.record(run, action, TASK)
+    turn = Round(at, actions, open_files=open_files)
+    return executor.evaluate_round(run, turn, TASK, forced=True, error_repeat_max=3)
+
+
+def graph_of(run: GraphRun) -> TaskGraph:
+    assert run.graph is not None
+    return run.graph
+
+
+def on_edit() -> GraphRun:
+    """A graph whose first file was written just now."""
+    return worked(executor.init(TASK, graph_id="graph-1", at=1), 1, read(), write("src/a.py")).run
+
+
+def on_verify() -> GraphRun:
+    """A graph whose files are all there."""
+    return worked(on_edit(), 2, write("src/b.py"), open_files=0).run
+
+
+def asked(state: ModeState, runtime: RuntimeState, phase: SupervisorPhase = SupervisorPhase.FREE) -> mode.ModeDecision:
+    """What L1 decides of an adaptive run."""
+    return mode.evaluate(ModeContext(SupervisorMode.ADAPTIVE, ExecutionMode.FREE, phase, state, runtime), Mode())
+
+
+def led(state: PhaseState, number: int, *now: Signal, live: tuple[Signal, ...] = (), exhausted: str = "") -> PhaseState:
+    """The phase after a round with progress."""
+    context = PhaseContext(
+        SupervisorMode.ADAPTIVE, True, 0.7, number, now, (*live, *now), meaningful=True, exhausted=exhausted
+    )
+    return phases.commit(state, phases.compute_next(state, context, AdaptiveFree(), Recovery()))
+
+
+def ledger_after(book: WorkLedger, turn: Round) -> WorkLedger:
+    for action in turn.actions:
+        book, _ = ledger.after_action(book, action.call, action.result, turn.number, TASK.verify_commands)
+    return ledger.after_round(book, turn, disturbed=False)
+
+
+class Watched:
+    """A run in free mode, as the observer sees it."""
+
+    def __init__(self) -> None:
+        self.number, self.book, self.state = 0, WorkLedger(), ObserverState()
+
+    def round(self, *actions: Action, text: str = "") -> observer.Observed:
+        self.number += 1
+        turn = Round(self.number, actions, text)
+        self.book = ledger_after(self.book, turn)
+        seen = observer.observe(self.state, Seen(turn, TASK, self.book), Triggers())
+        self.state = seen.state
+        return seen
+
+
+def kinds(signals: tuple[Signal, ...]) -> set[DeviationSignal]:
+    return {signal.kind for signal in signals}
+
+
+# 1: limits over rounds never bit, as their counts were reset in each
+
+
+def test_1_edits_of_earlier_rounds_count_against_the_limit_of_a_file() -> None:
+    budget = BranchBudget()
+    for _ in range(Branch().file_edit_max):
+        assert branch_budget.refusal(budget, write("src/a.py").call, Branch(), enabled=True) == ""
+        budget = branch_budget.record(budget, write("src/a.py"), Branch(), enabled=True)
+    assert "src/a.py" in branch_budget.refusal(budget, write("src/a.py").call, Branch(), enabled=True)
+
+
+def test_1_a_file_that_is_edited_again_and_again_is_seen_in_free_mode_too() -> None:
+    run = Watched()
+    run.round(check(failures=("a",)))
+    seen = [run.round(write("src/a.py")) for _ in range(Triggers().file_loop_min)]
+    assert [DeviationSignal.FILE_LOOP in kinds(one.now) for one in seen] == [False, False, False, True]
+
+
+# 2: clean rounds were scored as strayed, and escalated
+
+
+def test_2_clean_rounds_bring_no_hint_and_no_block() -> None:
+    run = on_edit()
+    for number in range(2, 14):
+        seen = worked(run, number, write(f"src/{number}.py"))
+        run = seen.run
+        assert (seen.hint, seen.signals, run.escalation.counter) == ("", (), 0), number
+        assert run.escalation.level <= 0
+        assert executor.check_call(run, read().call, strict=False).action == contracts.ALLOW
+
+
+def test_2_a_clean_round_takes_back_what_the_ones_before_it_brought() -> None:
+    run = on_edit()
+    for number in range(2, 6):
+        run = worked(run, number, *(read(f"docs/{number}.{index}.md") for index in range(4))).run
+        if run.escalation.level > 0:
+            break
+    assert run.escalation.level == 1
+    assert worked(run, 9, write("src/b.py")).run.escalation.level <= 0
+
+
+def test_2_twenty_clean_rounds_never_end_in_another_branch() -> None:
+    run = on_edit()
+    for number in range(2, 22):
+        run = worked(run, number, write(f"src/{number}.py")).run
+        assert graph_of(run).branch_history == (), number
+
+
+# 3: no step ever failed, so no branch was ever taken; a finished fallback ended the graph; contracts moved nothing
+
+
+def test_3_a_step_that_is_left_has_failed_and_its_fallback_is_taken() -> None:
+    before = on_edit()
+    step = graph_of(before).cursor.node_id
+    switched = switching.force_switch(before, FallbackReason.NO_PROGRESS, 3)
+    graph = graph_of(switched.run)
+    assert graph.nodes[step].status is NodeStatus.FAILED
+    assert graph.branch.is_fallback
+    assert (graph.branch.failed_node_id, graph.branch.reason) == (step, FallbackReason.NO_PROGRESS)
+    assert ModeSignal.BRANCH_SWITCHED in switched.signals
+
+
+def test_3_a_finished_fallback_leaves_the_checks_to_be_run() -> None:
+    before = on_edit()
+    step = graph_of(before).cursor.node_id
+    run = switching.force_switch(before, FallbackReason.NO_PROGRESS, 3).run
+    graph = graph_of(worked(run, 4, write("src/a.py"), open_files=0).run)
+    assert graph.nodes[step].status is NodeStatus.SKIPPED
+    assert (graph.current.type, graph.status) == (NodeType.VERIFY, GraphStatus.RUNNING)
+
+
+def test_3_a_step_is_done_by_its_contract_before_the_phase_of_the_task_moves() -> None:
+    before = on_edit()
+    assert before.task_phase is TaskPhase.EDITING
+    after = worked(before, 2, write("src/b.py"), open_files=0)
+    assert after.moved
+    assert graph_of(after.run).current.type is NodeType.VERIFY
+    assert after.run.task_phase is TaskPhase.EDITING
+
+
+def test_3_a_check_that_fails_costs_a_retry_and_opens_the_edit_again() -> None:
+    before = on_verify()
+    step = graph_of(before).cursor.node_id
+    graph = graph_of(worked(before, 3, check(failures=("test_a",)), open_files=0).run)
+    assert graph.nodes[step].retry_count == 1
+    assert graph.current.type is NodeType.EDIT
+
+
+def test_3_checks_that_go_on_failing_end_in_another_branch() -> None:
+    run = on_verify()
+    for number in range(3, 12):
+        run = worked(run, number, write("src/a.py"), check(failures=(f"test_{number}",)), open_files=0).run
+    assert graph_of(run).branch_history
+
+
+# 4: contracts were empty lists
+
+
+@pytest.mark.parametrize(
+    ("kind", "forbidden"),
+    [
+        (NodeType.INSPECT, (ToolClass.WRITE, ToolClass.EXEC)),
+        (NodeType.SEARCH, (ToolClass.WRITE,)),
+        (NodeType.READ, (ToolClass.WRITE, ToolClass.EXEC)),
+        (NodeType.EDIT, ()),
+        (NodeType.VERIFY, (ToolClass.WRITE,)),
+        (NodeType.SUMMARIZE, (ToolClass.WRITE, ToolClass.EXEC)),
+        (NodeType.FALLBACK, ()),
+        (NodeType.DELEGATE, (ToolClass.WRITE, ToolClass.EXEC)),
+    ],
+)
+def test_4_each_step_forbids_what_does_not_belong_to_it(kind: NodeType, forbidden: tuple[ToolClass, ...]) -> None:
+    classes = [one for one in ToolClass if contracts.class_refusal(kind, call(one))]
+    assert set(classes) == set(forbidden)
+
+
+def test_4_a_write_is_kept_back_while_the_checks_are_to_be_run() -> None:
+    assert executor.check_call(on_verify(), write("src/a.py").call, strict=False).action == contracts.BLOCK
+
+
+def test_4_a_step_that_needs_something_is_not_done_without_it() -> None:
+    after = worked(on_edit(), 2, read(), open_files=0)
+    assert graph_of(after.run).current.type is NodeType.VERIFY, "src/a.py was written in round 1"
+    untouched = executor.sync_phase(executor.init(TASK, graph_id="graph-1", at=1), TaskPhase.EDITING, 1)
+    assert graph_of(worked(untouched, 1, read(), open_files=0).run).current.type is NodeType.EDIT
+
+
+# 5: what kept forced mode could never be settled
+
+
+def test_5_debt_and_pending_recovery_can_be_settled_and_forced_mode_be_left() -> None:
+    budget = BranchBudget()
+    for _ in range(Branch().file_edit_max):
+        budget = branch_budget.record(budget, write("src/a.py"), Branch(), enabled=True)
+    budget, triggered = branch_budget.blocked(budget, write("src/a.py").call, Branch())
+    state = mode.submit(FORCED, ModeSignal.RECOVERY_PENDING)
+    assert triggered
+    held = asked(state, replace(STABLE, branch_debt=budget.debt, recovery_pending=state.recovery_pending))
+    assert (held.kind, held.denied) == (KEEP, "exit_conditions")
+    budget = branch_budget.record(budget, check(), Branch(), enabled=True)
+    state = constraints.cleared_recovery(state)
+    assert budget.debt == 0
+    assert asked(state, replace(STABLE, recovery_pending=state.recovery_pending)).kind == EXIT_FORCED
+
+
+@pytest.mark.parametrize("what", ["the command succeeds", "the branch switches", "all checks pass"])
+def test_5_the_debt_of_a_command_is_settled_when(what: str) -> None:
+    failed = Action(call(ToolClass.EXEC, "make data"), Result(executed=True, failed=True, error="no rule", digest="x"))
+    budget = BranchBudget()
+    for _ in range(Branch().command_retry_max):
+        budget = branch_budget.record(budget, failed, Branch(), enabled=True)
+    budget, _ = branch_budget.blocked(budget, failed.call, Branch())
+    assert budget.debt == 1
+    if what == "the command succeeds":
+        budget = branch_budget.record(
+            budget, replace(failed, result=Result(executed=True, digest="y")), Branch(), enabled=True
+        )
+    else:
+        settle = branch_budget.branch_switched if what == "the branch switches" else branch_budget.passed_verification
+        budget = settle(budget)
+    assert budget.debt == 0
+
+
+def test_5_pending_recovery_enters_nothing() -> None:
+    assert asked(mode.submit(ModeState(), ModeSignal.RECOVERY_PENDING), RuntimeState()).kind == KEEP
+
+
+# 6: fallbacks that nobody took were pending for ever
+
+
+def test_6_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
+    run = on_edit()
+    main = graph_of(run).main_branch.node_ids
+    assert len(graph_of(run).nodes) > len(main)
+    assert executor.pending_steps(run) == len(main) - graph_of(run).closed
+    run = worked(on_verify(), 3, check(), open_files=0).run
+    run = executor.after_gate(run, GateVerdict(passed=True), TASK, 4).run
+    assert graph_of(run).status is GraphStatus.DONE
+    assert executor.pending_steps(run) == 0
+
+
+# 7: a takeover was never left, forced only by way of its graph, and two signals had no sender
+
+
+def test_7_after_a_takeover_the_graph_speaks_again() -> None:
+    run = executor.enter_takeover(on_edit())
+    assert (run.in_takeover, run.evaluation) == (True, EvaluationMode.METRICS_ONLY)
+    run = executor.exit_takeover(run)
+    assert (run.in_takeover, run.evaluation) == (False, EvaluationMode.FULL)
+
+
+@pytest.mark.parametrize("phase", [SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING])
+def test_7_a_takeover_without_a_graph_forces_by_itself(phase: SupervisorPhase) -> None:
+    entered = asked(ModeState(), RuntimeState(), phase)
+    assert (entered.kind, entered.reasons) == (ENTER_FORCED, (ModeSignal.TAKEOVER_FLOOR,))
+
+
+def test_7_a_resumed_run_and_a_switched_branch_are_forced() -> None:
+    assert asked(ModeState(), RuntimeState(checkpoint_resumed=True)).reasons == (ModeSignal.CHECKPOINT_RESUMED,)
+    signals = switching.force_switch(on_edit(), FallbackReason.NO_PROGRESS, 3).signals
+    assert asked(mode.submit(ModeState(), *signals), RuntimeState()).reasons == (ModeSignal.BRANCH_SWITCHED,)
+
+
+def test_7_the_gate_goes_by_the_execution_mode_that_is() -> None:
+    blocks = contracts.ContractCheck(contracts.BLOCK, "Not now.")
+    for execution_mode, action in (
+        (ExecutionMode.FREE, GateAction.EXECUTE),
+        (ExecutionMode.FORCED, GateAction.SKIP),
+    ):
+        context = gate.GateContext(execution_mode, SupervisorPhase.FREE, BranchBudget(), contract=blocks)
+        assert gate.decide(write("src/a.py").call, context, Branch()).action is action
+
+
+# 8: old signals lived for ever, stalled takeovers never ended, and failing tests made a recovery impossible
+
+
+def test_8_a_reading_spell_is_forgotten_once_something_is_written() -> None:
+    run = Watched()
+    for _ in range(5):
+        seen = run.round(read())
+    assert DeviationSignal.NO_PROGRESS in kinds(seen.live)
+    assert DeviationSignal.NO_PROGRESS not in kinds(run.round(write("src/a.py")).live)
+
+
+def test_8_a_signal_that_does_not_come_again_dies_after_three_rounds() -> None:
+    run = Watched()
+    run.number = 1
+    old = Signal(DeviationSignal.CYCLE, 3, 1)
+    run.state = replace(run.state, live=(old,))
+    lives = [DeviationSignal.CYCLE in kinds(run.round(write(f"src/{number}.py")).live) for number in range(2, 8)]
+    assert lives[0]
+    assert not any(lives[3:])
+
+
+def test_8_a_takeover_that_stands_still_ends() -> None:
+    budget, recovery = RecoveryBudget(), Recovery()
+    spent = []
+    for number in range(1, 2 * recovery.max_recovery_rounds + 2):
+        budget = recovery_budget.spend(budget, Round(number), ProgressClass.NO_TOOL)
+        spent.append(recovery_budget.exhausted(budget, recovery))
+    assert spent == [""] * (2 * recovery.max_recovery_rounds) + ["rounds"]
+
+
+def test_8_tests_that_fail_do_not_make_a_recovery_impossible() -> None:
+    """Two changed files and a failing test came to .575, and more than eight files to .625: both under the gate."""
+    book = ledger_after(WorkLedger(), Round(5, (write("src/a.py"), write("src/b.py"))))
+    book = ledger_after(book, Round(6, (check(failures=("test_a",)),)))
+    disk = DiskFacts(modified=("src/a.py", "src/b.py"), present=TASK.planned_files, build_summary="ok")
+    trust = confidence(snapshot_of(disk, book, 6), Evidence(disk, book, 6), Weights())
+    assert trust.value == pytest.approx(0.885)
+    assert trust.value >= SnapshotConfidence().template_graph_min > 0.575
+
+
+def test_8_many_changed_files_of_our_own_do_not_make_a_recovery_impossible() -> None:
+    paths = tuple(f"src/{number}.py" for number in range(12))
+    book = ledger_after(WorkLedger(), Round(5, tuple(write(path) for path in paths)))
+    disk = DiskFacts(added=paths, present=paths)
+    trust = confidence(snapshot_of(disk, book, 5), Evidence(disk, book, 5), Weights())
+    assert trust.value >= SnapshotConfidence().template_graph_min > 0.625
+
+
+# Others
+
+
+def test_the_lines_of_a_change_are_counted_and_not_guessed_by_its_files() -> None:
+    book = ledger_after(WorkLedger(), Round(1, (write("src/a.py", lines=3), write("src/b.py", lines=4))))
+    assert book.diff_lines == 7
+    book = ledger_after(book, Round(2, (write("src/c.py", lines=900),)))
+    assert book.diff_lines == 907
+
+
+def test_a_risk_that_nobody_set_does_not_stay_under_the_threshold() -> None:
+    runtime = RuntimeState(last_tool_success=False, consecutive_failures=1)
+    score = risk.risk_score(runtime, risk.risk_level(runtime, Mode()))
+    assert score >= AdaptiveFree().risk_threshold
+    seen = (Signal(DeviationSignal.TOOL_REPEAT_FAIL, 3, 1),)
+    context = PhaseContext(SupervisorMode.ADAPTIVE, True, score, 1, live=seen)
+    assert phases.compute_next(PhaseState(), context, AdaptiveFree(), Recovery()).kind is DecisionKind.TAKEOVER
+
+
+def test_a_strict_run_is_forced_by_its_floor_before_any_graph_is_made() -> None:
+    context = ModeContext(
+        SupervisorMode.STRICT, ExecutionMode.FORCED, SupervisorPhase.FREE, ModeState(), RuntimeState()
+    )
+    decision = mode.evaluate(context, Mode())
+    assert (decision.kind, decision.reasons) == (ENTER_FORCED, (ModeSignal.EXPLICIT_IMPL,))
+
+
+# What the specification contradicted itself in
+
+
+def test_control_comes_back_by_way_of_window_pending_handoff_and_cooldown() -> None:
+    state, seen = PhaseState(), []
+    for number in range(1, 9):
+        live = (Signal(DeviationSignal.TOOL_REPEAT_FAIL, 3, 1),) if number == 1 else ()
+        state = led(state, number, live=live)
+        seen.append(state.phase.value)
+    assert seen == ["takeover"] * 3 + ["handoff_pending"] + ["cooldown"] * 3 + ["free"]
+
+
+def test_an_old_name_of_handoff_pending_is_still_read() -> None:
+    assert from_json(PhaseState, {"phase": "handoff"}).phase is SupervisorPhase.HANDOFF_PENDING
+
+
+def test_a_hint_of_the_graph_is_dropped_in_free_mode() -> None:
+    where = corrections.Where(SupervisorPhase.FREE, CorrectionSource.SUPERVISOR, 1)
+    hint = ("Write the file.", "evaluate_round")
+    free = corrections.compose_graph_hint(
+        corrections.CorrectionBudget(), hint, ExecutionMode.FREE, where, Corrections()
+    )
+    forced = corrections.compose_graph_hint(
+        corrections.CorrectionBudget(), hint, ExecutionMode.FORCED, where, Corrections()
+    )
+    assert (free.accepted, free.block, free.state) == (False, None, corrections.CorrectionBudget())
+    assert forced.accepted
+
+
+def test_the_degraded_tier_is_the_one_in_force_and_only_goes_down() -> None:
+    state, seen = FORCED, []
+    for tier in (DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.STEP_QUEUE, DegradedTier.GRAPH):
+        state = tiers.lowered(state, tier)
+        seen.append(state.forced_degraded_tier)
+    assert seen == [DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT]
+    assert state.execution_mode is ExecutionMode.FORCED
+    assert tiers.raised(state).forced_degraded_tier is DegradedTier.GRAPH
+    below = [tiers.next_tier(tier) for tier in DegradedTier]
+    assert below == [DegradedTier.STEP_QUEUE, DegradedTier.WRITE_INTENT, None]
+
+
+@pytest.mark.parametrize(
+    ("intent", "goal", "critical"),
+    [
+        pytest.param(TaskIntent.EDIT, "fix it", True, id="an intent that edits, with a short goal"),
+        pytest.param(
+            TaskIntent.QUESTION,
+            "Implement the whole training pipeline of the paper in five phases; acceptance: `pytest -q` passes",
+            True,
+            id="a question that asks for a long implementation",
+        ),
+        pytest.param(TaskIntent.QUESTION, "What does this do?", False, id="neither"),
+    ],
+)
+def test_a_task_is_critical_by_its_intent_or_by_its_goal(intent: TaskIntent, goal: str, critical: bool) -> None:
+    assert policy.is_critical(policy.infer_task_domain(intent, goal)) is critical
+
+
+@pytest.mark.parametrize("phase", [SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING])
+def test_a_takeover_must_be_forced_however_quiet_the_run_is(phase: SupervisorPhase) -> None:
+    decision = asked(FORCED, STABLE, phase)
+    assert (decision.kind, decision.denied) == (KEEP, "takeover_floor")
+    assert asked(FORCED, STABLE, SupervisorPhase.COOLDOWN).kind == EXIT_FORCED
+
+
+def test_to_inspect_takes_no_call() -> None:
+    assert contracts.CONTRACTS[NodeType.INSPECT].min_calls == 0
+
+
+def test_supervision_that_is_off_may_make_a_graph_to_look_at_and_forces_nothing() -> None:
+    off = policy.resolve_policy("off", Config(), TaskIntent.EDIT)
+    assert (off.first_round_graph, off.mode_engine, off.floor) == (True, False, ExecutionMode.FREE)
+    everything = RuntimeState(task_graph_active=True, pending_step_count=9, last_tool_success=False)
+    context = ModeContext(SupervisorMode.OFF, ExecutionMode.FREE, SupervisorPhase.FREE, ModeState(), everything)
+    assert mode.evaluate(context, Mode()).kind == KEEP
+
+
+# The same on the whole: what the parts can do is also done
+
+
+class Run:
+    """A run under supervision, its rounds one after the other."""
+
+    def __init__(self, word: str, config: Config | None = None, disk: DiskFacts | None = None) -> None:
+        config = config or Config()
+        setting = Setting(
+            TASK,
+            policy.resolve_policy(word, config, TASK.intent),
+            config,
+            policy.infer_task_domain(TASK.intent, TASK.goal),
+        )
+        self.bridge = SupervisorBridge(setting, lambda: disk or DiskFacts())
+
+    @property
+    def state(self) -> KernelState:
+        return self.bridge.state
+
+    def now(self) -> tuple[ExecutionMode, SupervisorPhase]:
+        return self.state.mode.execution_mode, self.state.phase.phase
+
+    def round(self, *actions: Action, text: str = "", open_files: int = 2) -> tuple[list[str], Outbox]:
+        """One round: which calls were kept back and why, and what is said at its end."""
+        self.bridge.begin()
+        refused = []
+        for action in actions:
+            reason = self.bridge.gate(action.call)
+            refused.append(reason)
+            self.bridge.record(action.call, Result(executed=False) if reason else action.result)
+        return refused, self.bridge.end(Round(0, text=text, open_files=open_files))
+
+
+ALONE = Config(layers=Layers(recovery_supervisor=False), strict=Strict(first_round_graph=False))
+"""L1 without a graph, and without the supervisor."""
+
+
+def edited(number: int, path: str = "src/a.py") -> Action:
+    """An edit that is another one each time."""
+    action = write(path)
+    return Action(replace(action.call, signature=f"{path} {number}"), replace(action.result, digest=str(number)))
+
+
+def test_1_a_run_keeps_a_file_back_after_its_edits_in_rounds_of_their_own() -> None:
+    run = Run("strict", ALONE)
+    for number in range(Branch().file_edit_max):
+        assert run.round(edited(number))[0] == [""]
+    refused, _ = run.round(edited(9))
+    assert "src/a.py" in refused[0]
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
+
+
+def test_5_a_run_that_got_into_debt_is_free_again_some_rounds_after_its_checks_passed() -> None:
+    run = Run("adaptive", ALONE)
+    fails = [
+        Action(
+            call(ToolClass.EXEC, f"make {number}"), Result(executed=True, failed=True, error=f"no {name}", digest=name)
+        )
+        for number, name in enumerate("abcde")
+    ]
+    run.round(fails[0])
+    refused = [run.round(edited(number), fails[number])[0][0] for number in range(1, 5)]
+    assert [bool(text) for text in refused] == [False, False, False, True]
+    assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
+    assert run.now()[0] is ExecutionMode.FORCED
+    run.round(check())
+    for number in range(Mode().stable_rounds_exit_threshold + 1):
+        run.round(read(f"docs/{number}.md"))
+    assert run.now()[0] is ExecutionMode.FREE
+
+
+def taken_over(disk: DiskFacts | None = None) -> Run:
+    run = Run("adaptive", disk=disk)
+    run.round(write("src/a.py"))
+    run.bridge.take_over()
+    run.round(read())
+    assert run.now()[1] is SupervisorPhase.TAKEOVER
+    return run
+
+
+def test_7_a_takeover_that_is_over_leaves_nothing_that_forces() -> None:
+    run = taken_over(DiskFacts(modified=("src/a.py",), present=TASK.planned_files, build_summary="ok"))
+    led_by = run.state.graph
+    assert (led_by.in_takeover, executor.is_active(led_by)) == (True, True)
+    for number, path in enumerate(TASK.planned_files, 3):
+        run.round(edited(number, path))
+    assert run.now()[1] is SupervisorPhase.COOLDOWN
+    assert not run.state.graph.in_takeover
+    assert run.state.graph.evaluation is not EvaluationMode.METRICS_ONLY
+    assert graph_of(run.state.graph).status in (GraphStatus.PAUSED, GraphStatus.DONE)
+    assert not run.state.mode.recovery_pending
+    for number in range(Mode().mode_lock_rounds + Mode().stable_rounds_exit_threshold + 1):
+        run.round(read(f"docs/{number}.md"))
+    assert run.now()[0] is ExecutionMode.FREE
+
+
+def test_7_a_takeover_that_can_only_give_a_hint_is_forced_from_the_next_round_on() -> None:
+    run = taken_over(DiskFacts(modified=("src/a.py",), unmerged=("src/a.py",)))
+    assert run.state.graph.graph is None
+    run.bridge.begin()
+    assert run.now()[0] is ExecutionMode.FORCED
+    assert ModeSignal.TAKEOVER_FLOOR in run.state.mode.entered_by
+
+
+def test_7_a_run_that_is_resumed_is_forced_by_that() -> None:
+    run = Run("adaptive")
+    run.round(read())
+    run.bridge.resumed()
+    run.bridge.begin()
+    assert run.state.mode.entered_by_primary is ModeSignal.CHECKPOINT_RESUMED
+
+
+def test_8_a_takeover_in_which_nothing_is_done_stops_at_a_checkpoint() -> None:
+    run = taken_over(DiskFacts(modified=("src/a.py",), present=TASK.planned_files, build_summary="ok"))
+    stops = [run.round(text="Let me think.")[1].stop for _ in range(2 * Recovery().max_recovery_rounds + 1)]
+    assert stops[:-1] == [None] * (2 * Recovery().max_recovery_rounds)
+    assert stops[-1] is not None
+    assert stops[-1].reason is StopReason.USER_CHECKPOINT
+
+
+def test_a_strict_run_goes_on_forced_where_its_graph_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> GraphRun:
+        raise RuntimeError("no graph")
+
+    monkeypatch.setattr(executor, "init", fails)
+    run = Run("strict")
+    refused, out = run.round(read())
+    assert (refused, out.stop) == ([""], None)
+    assert run.now()[0] is ExecutionMode.FORCED
+    assert run.state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
+    assert any("graph_init_failed" in line["reason"] for line in run.bridge.lines())
+
+
+def test_supervision_that_is_off_says_nothing_and_keeps_nothing_back() -> None:
+    run = Run("off")
+    for number in range(6):
+        refused, out = run.round(edited(number), check(failures=("test_a",)))
+        assert (refused, out.injections, out.stop, run.bridge.lines()) == (["", ""], [], None, [])
+    assert run.state.graph.graph is not None
+    assert run.state.mode == ModeState(last_decision=run.state.mode.last_decision)
+    assert run.now()[1] is SupervisorPhase.FREE
+
+
+def test_an_error_of_the_supervisor_is_logged_and_counts_as_no_decision() -> None:
+    def breaks() -> DiskFacts:
+        raise RuntimeError("no disk")
+
+    run = Run("adaptive")
+    run.bridge = SupervisorBridge(run.bridge.setting, breaks)
+    run.round(write("src/a.py"))
+    run.bridge.take_over()
+    _, out = run.round(read())
+    assert any("kernel_error" in line["reason"] for line in run.bridge.lines())
+    assert run.now()[1] is SupervisorPhase.FREE
+    assert (out.injections, out.stop) == ([], None), "what was not decided is not said"

@@ -1,0 +1,640 @@
+"""L1: every row of its tables, how a decision is applied, and what holds whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phases.supervision import mode as modes
+from phases.supervision.config import Mode
+from phases.supervision.constraints import after_round, apply, cleared_recovery
+from phases.supervision.mode import (
+    ENTER_FORCED,
+    EXIT_FORCED,
+    KEEP,
+    ModeContext,
+    ModeDecision,
+    ModeState,
+    drained,
+    evaluate,
+    submit,
+)
+from phases.supervision.records import from_json, to_json
+from phases.supervision.risk import RuntimeState, derived_signals, risk_level, risk_score
+from phases.supervision.tiers import lowered, next_tier, raised
+from phases.supervision.timeline import Entry
+from phases.supervision.words import (
+    FAULTS,
+    DegradedTier,
+    ExecutionMode,
+    ModeSignal,
+    RiskLevel,
+    SupervisorMode,
+    SupervisorPhase,
+    TimelineEvent,
+    ToolClass,
+)
+
+CONFIG = Mode()
+IDLE = RuntimeState(stable_rounds=2)
+FORCED = ModeState(
+    execution_mode=ExecutionMode.FORCED,
+    entered_by=(ModeSignal.TOOL_FAILURE,),
+    entered_by_primary=ModeSignal.TOOL_FAILURE,
+    entered_at_round=3,
+    task_bearing_since_entry=1,
+    last_decision=ENTER_FORCED,
+)
+ENTERS = tuple(ModeSignal)[: tuple(ModeSignal).index(ModeSignal.RECOVERY_PENDING)]
+
+
+def context(
+    state: ModeState = ModeState(),  # noqa: B008 - frozen
+    runtime: RuntimeState = IDLE,
+    **other: Any,
+) -> ModeContext:
+    given_ = {"mode": SupervisorMode.ADAPTIVE, "floor": ExecutionMode.FREE, "phase": SupervisorPhase.FREE, **other}
+    return ModeContext(state=state, runtime=runtime, **given_)
+
+
+@dataclass
+class Run:
+    """L1 from round to round, as the facade drives it."""
+
+    mode: SupervisorMode = SupervisorMode.ADAPTIVE
+    floor: ExecutionMode = ExecutionMode.FREE
+    phase: SupervisorPhase = SupervisorPhase.FREE
+    state: ModeState = ModeState()  # noqa: RUF009 - frozen
+    config: Mode = CONFIG
+    round: int = 0
+
+    def step(
+        self, runtime: RuntimeState = IDLE, *signals: ModeSignal, bearing: bool = True
+    ) -> tuple[ModeDecision, tuple[Entry, ...]]:
+        """Submits, decides, applies, and has a round."""
+        self.round += 1
+        submitted = submit(self.state, *signals)
+        decision = evaluate(ModeContext(self.mode, self.floor, self.phase, submitted, runtime), self.config)
+        after, entries = apply(submitted, decision, round=self.round, config=self.config)
+        self.state = after_round(after, task_bearing=bearing)
+        return decision, entries
+
+    def steps(self, count: int, runtime: RuntimeState = IDLE, *, bearing: bool = True) -> list[str]:
+        """What is decided in so many rounds: the kind, or why it is denied."""
+        decisions = [self.step(runtime, bearing=bearing)[0] for _ in range(count)]
+        return [decision.denied or decision.kind for decision in decisions]
+
+
+# The table of section 5.2: what is derived from a run
+
+
+@pytest.mark.parametrize(
+    ("runtime", "signals"),
+    [
+        pytest.param(RuntimeState(), (), id="nothing"),
+        pytest.param(RuntimeState(checkpoint_resumed=True), ("checkpoint_resumed",), id="P0 resumed"),
+        pytest.param(RuntimeState(task_graph_active=True), ("task_graph_active",), id="P1 graph active"),
+        pytest.param(RuntimeState(branch_switched=True), ("branch_switched",), id="P2 branch switched"),
+        pytest.param(RuntimeState(pending_step_count=1), (), id="P3 one step pending is under the threshold"),
+        pytest.param(RuntimeState(pending_step_count=2), ("pending_steps",), id="P3 two steps pending reach it"),
+        pytest.param(RuntimeState(last_tool_success=False), ("tool_failure",), id="P4 every tool failed"),
+        pytest.param(RuntimeState(write_targets=4), (), id="P5 four files do not exceed the threshold"),
+        pytest.param(RuntimeState(write_targets=5), ("multi_write",), id="P5 five files exceed it"),
+        pytest.param(RuntimeState(planned_write_targets=9), (), id="P5 files that were kept back are no writes"),
+        pytest.param(RuntimeState(accumulated_diff_lines=400), (), id="P6 400 lines do not exceed the threshold"),
+        pytest.param(RuntimeState(accumulated_diff_lines=401), ("large_diff",), id="P6 401 lines exceed it"),
+        pytest.param(RuntimeState(edit_step_open=True), ("explicit_impl",), id="P7 an edit step is open"),
+        pytest.param(RuntimeState(recovery_pending=True, branch_debt=3), (), id="recovery and debt are no reasons"),
+        pytest.param(
+            RuntimeState(
+                edit_step_open=True, accumulated_diff_lines=999, write_targets=9, last_tool_success=False,
+                pending_step_count=9, branch_switched=True, task_graph_active=True, checkpoint_resumed=True,
+            ),
+            tuple(ModeSignal)[:8],
+            id="all of them, in their order",
+        ),
+    ],
+)  # fmt: skip
+def test_a_signal_is_derived_just_where_its_row_says(runtime: RuntimeState, signals: tuple[str, ...]) -> None:
+    assert derived_signals(runtime, CONFIG) == signals
+
+
+@pytest.mark.parametrize(
+    ("threshold", "files", "expected"),
+    [(1, 2, ENTER_FORCED), (1, 1, KEEP), (2, 2, KEEP)],
+    ids=["two files over one", "one file", "two files, two allowed"],
+)
+def test_many_written_files_force_the_next_round(threshold: int, files: int, expected: str) -> None:
+    run = Run(config=Mode(write_targets_enter_threshold=threshold))
+    decision, _ = run.step(RuntimeState(write_targets=files))
+    assert decision.kind == expected
+    assert decision.reasons == ((ModeSignal.MULTI_WRITE,) if expected == ENTER_FORCED else ())
+
+
+# Risk (section 5.5)
+
+L0_BREAKERS: list[dict[str, Any]] = [
+    {"task_graph_active": True},
+    {"pending_step_count": 1},
+    {"write_targets": 1},
+    {"planned_write_targets": 1},
+    {"accumulated_diff_lines": 1},
+    {"branch_switched": True},
+    {"checkpoint_resumed": True},
+    {"last_tool_success": False},
+    {"recovery_pending": True},
+    {"branch_debt": 1},
+    {"edit_step_open": True},
+    {"tool_classes": (ToolClass.READ, ToolClass.EXEC)},
+    {"tool_classes": (ToolClass.WRITE,)},
+    {"tool_classes": (ToolClass.DELEGATE,)},
+]
+
+
+def test_a_round_that_only_looks_is_of_the_lowest_risk() -> None:
+    looks = RuntimeState(tool_classes=(ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL), stable_rounds=4)
+    assert risk_level(looks, CONFIG) is RiskLevel.L0
+
+
+@pytest.mark.parametrize("fields", L0_BREAKERS, ids=lambda fields: " ".join(f"{k}={v}" for k, v in fields.items()))
+def test_anything_under_way_is_more_than_looking(fields: dict[str, Any]) -> None:
+    runtime = replace(RuntimeState(), **fields)
+    expected = RiskLevel.L2 if derived_signals(runtime, CONFIG) else RiskLevel.L1
+    assert risk_level(runtime, CONFIG) is expected
+
+
+@pytest.mark.parametrize(
+    ("level", "fields", "score"),
+    [
+        (RiskLevel.L0, {}, 0.2),
+        (RiskLevel.L1, {}, 0.5),
+        (RiskLevel.L2, {}, 0.7),
+        (RiskLevel.L1, {"files_changed": 1}, 0.5),
+        (RiskLevel.L1, {"files_changed": 2}, 0.55),
+        (RiskLevel.L1, {"files_changed": 99}, 0.7),
+        (RiskLevel.L1, {"consecutive_failures": 2}, 0.6),
+        (RiskLevel.L1, {"consecutive_failures": 9}, 0.7),
+        (RiskLevel.L1, {"irreversible": True}, 0.6),
+        (RiskLevel.L1, {"manifest_touched": True}, 0.6),
+        (RiskLevel.L1, {"files_changed": 2, "consecutive_failures": 1}, 0.6),
+        (RiskLevel.L0, {"files_changed": 99, "consecutive_failures": 9}, 0.4),
+        (RiskLevel.L2, {"files_changed": 99, "consecutive_failures": 9, "irreversible": True}, 1.0),
+    ],
+    ids=str,
+)
+def test_the_score_is_the_level_and_what_makes_it_worse(level: RiskLevel, fields: dict[str, Any], score: float) -> None:
+    assert risk_score(replace(RuntimeState(), **fields), level) == score
+
+
+# The table of section 5.3
+
+
+@pytest.mark.parametrize("state", [ModeState(), FORCED], ids=["free", "forced"])
+def test_off_decides_nothing(state: ModeState) -> None:
+    loud = RuntimeState(task_graph_active=True, last_tool_success=False, edit_step_open=True)
+    decision = evaluate(
+        context(submit(state, *ModeSignal), loud, mode=SupervisorMode.OFF, floor=ExecutionMode.FORCED), CONFIG
+    )
+    assert decision == ModeDecision(KEEP)
+    after, entries = apply(state, decision, round=5, config=CONFIG)
+    assert (after.execution_mode, after.lock_remaining, entries) == (state.execution_mode, state.lock_remaining, ())
+
+
+@pytest.mark.parametrize(
+    ("given_context", "reasons"),
+    [
+        pytest.param(context(), (), id="no reason"),
+        pytest.param(context(runtime=RuntimeState(task_graph_active=True)), ("task_graph_active",), id="derived"),
+        pytest.param(context(submit(ModeState(), ModeSignal.TOOL_FAILURE)), ("tool_failure",), id="submitted"),
+        pytest.param(
+            context(submit(ModeState(), ModeSignal.TOOL_FAILURE), RuntimeState(last_tool_success=False)),
+            ("tool_failure",),
+            id="submitted and derived: told once",
+        ),
+        pytest.param(
+            context(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED), ("explicit_impl",), id="the strict floor"
+        ),
+        pytest.param(context(phase=SupervisorPhase.TAKEOVER), ("takeover_floor",), id="takeover"),
+        pytest.param(context(phase=SupervisorPhase.HANDOFF_PENDING), ("takeover_floor",), id="handoff pending"),
+        pytest.param(context(phase=SupervisorPhase.COOLDOWN), (), id="cooldown is no reason"),
+        pytest.param(context(submit(ModeState(), ModeSignal.LOOP_DETECTED)), ("loop_detected",), id="a loop"),
+        pytest.param(context(submit(ModeState(), ModeSignal.RECOVERY_PENDING)), (), id="recovery is no reason"),
+        pytest.param(
+            context(ModeState(pending_signals=(ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE))),
+            (),
+            id="nor is it where a checkpoint holds it as one",
+        ),
+    ],
+)
+def test_free_mode_ends_where_there_is_a_reason(given_context: ModeContext, reasons: tuple[str, ...]) -> None:
+    decision = evaluate(given_context, CONFIG)
+    assert decision == ModeDecision(ENTER_FORCED if reasons else KEEP, tuple(ModeSignal(one) for one in reasons))
+
+
+@pytest.mark.parametrize(
+    ("mode", "signals", "kind"),
+    [
+        pytest.param(SupervisorMode.ADAPTIVE, (), KEEP, id="adaptive keeps free"),
+        pytest.param(SupervisorMode.ADAPTIVE, (ModeSignal.TOOL_FAILURE,), ENTER_FORCED, id="a submitted signal counts"),
+        pytest.param(SupervisorMode.STRICT, (), ENTER_FORCED, id="strict does not ask for the risk"),
+    ],
+)
+def test_in_adaptive_a_round_without_risk_is_forced_by_no_derived_signal(
+    mode: SupervisorMode, signals: tuple[ModeSignal, ...], kind: str
+) -> None:
+    quiet = context(submit(ModeState(), *signals), RuntimeState(pending_step_count=2), mode=mode, risk=RiskLevel.L0)
+    assert evaluate(quiet, CONFIG).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("given_context", "denied"),
+    [
+        pytest.param(
+            context(replace(FORCED, lock_remaining=2), floor=ExecutionMode.FORCED, phase=SupervisorPhase.TAKEOVER),
+            "strict_floor",
+            id="strict before all",
+        ),
+        pytest.param(
+            context(replace(FORCED, lock_remaining=2), phase=SupervisorPhase.TAKEOVER), "takeover_floor", id="takeover"
+        ),
+        pytest.param(context(FORCED, phase=SupervisorPhase.HANDOFF_PENDING), "takeover_floor", id="handoff pending"),
+        pytest.param(
+            context(replace(FORCED, lock_remaining=1, task_bearing_since_entry=0)), "mode_lock", id="lock before dwell"
+        ),
+        pytest.param(context(replace(FORCED, task_bearing_since_entry=0)), "min_dwell", id="dwell"),
+        pytest.param(context(FORCED, replace(IDLE, pending_step_count=1)), "exit_conditions", id="a step is pending"),
+        pytest.param(
+            context(FORCED, replace(IDLE, planned_write_targets=1)), "exit_conditions", id="a write is wanted"
+        ),
+        pytest.param(context(FORCED, replace(IDLE, stable_rounds=1)), "exit_conditions", id="not stable yet"),
+        pytest.param(context(FORCED, replace(IDLE, recovery_pending=True)), "exit_conditions", id="recovery pending"),
+        pytest.param(context(replace(FORCED, recovery_pending=True)), "exit_conditions", id="recovery sticks"),
+        pytest.param(context(FORCED, replace(IDLE, branch_debt=1)), "exit_conditions", id="debt"),
+        pytest.param(context(FORCED), "", id="all conditions hold"),
+        pytest.param(context(FORCED, phase=SupervisorPhase.COOLDOWN), "", id="in cooldown as well"),
+    ],
+)
+def test_forced_mode_ends_where_nothing_holds_it(given_context: ModeContext, denied: str) -> None:
+    decision = evaluate(given_context, CONFIG)
+    assert decision == (ModeDecision(KEEP, denied=denied) if denied else ModeDecision(EXIT_FORCED))
+
+
+class Broken(RuntimeState):
+    """A run at which whoever looks at this field stumbles."""
+
+    def __init__(self, name: str, fault: type[Exception]) -> None:
+        super().__init__(stable_rounds=2)
+        object.__setattr__(self, "_broken", (name, fault))
+
+    def __repr__(self) -> str:
+        return f"Broken{object.__getattribute__(self, '__dict__')['_broken']}"
+
+    def __getattribute__(self, name: str) -> Any:
+        broken, fault = object.__getattribute__(self, "__dict__").get("_broken", ("", ValueError))
+        if name == broken:
+            raise fault(f"{name} is broken")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    "fault", [*FAULTS, ZeroDivisionError, KeyError, RecursionError], ids=lambda kind: kind.__name__
+)
+def test_an_error_of_the_engine_while_free_forces(fault: type[Exception]) -> None:
+    run = Run()
+    decision, entries = run.step(Broken("task_graph_active", fault))
+    assert decision == ModeDecision(ENTER_FORCED, (ModeSignal.ENGINE_FAIL_SAFE,), fail_safe=True)
+    assert run.state.execution_mode is ExecutionMode.FORCED
+    assert [(entry.reason, entry.payload["failSafe"]) for entry in entries] == [
+        ("free->forced: engine_fail_safe", True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["pending_step_count", "stable_rounds", "recovery_pending", "branch_debt"])
+def test_an_error_of_the_engine_while_forced_touches_no_counter(name: str) -> None:
+    state = submit(FORCED, ModeSignal.MULTI_WRITE)
+    runtime = Broken(name, ValueError)
+    decision = evaluate(context(state, runtime), CONFIG)
+    assert decision == ModeDecision(KEEP, fail_safe=True)
+    after, entries = apply(state, decision, round=9, config=CONFIG)
+    assert after == drained(state)
+    assert [(entry.event, entry.reason) for entry in entries] == [(TimelineEvent.FAILURE, "kernel_error")]
+
+
+def test_an_error_never_shortens_the_lock() -> None:
+    locked = replace(FORCED, lock_remaining=2)
+    after, _ = apply(locked, ModeDecision(KEEP, fail_safe=True), round=9, config=CONFIG)
+    assert (after.lock_remaining, after.task_bearing_since_entry) == (2, 1)
+
+
+# Signals
+
+
+def test_what_forced_is_told_strongest_first_and_once() -> None:
+    run = Run()
+    decision, entries = run.step(
+        IDLE,
+        ModeSignal.PENDING_STEPS,
+        ModeSignal.RECOVERY_PENDING,
+        ModeSignal.CHECKPOINT_RESUMED,
+        ModeSignal.MULTI_WRITE,
+        ModeSignal.PENDING_STEPS,
+    )
+    assert run.state.entered_by == (
+        ModeSignal.CHECKPOINT_RESUMED,
+        ModeSignal.PENDING_STEPS,
+        ModeSignal.MULTI_WRITE,
+    )
+    assert run.state.entered_by_primary is ModeSignal.CHECKPOINT_RESUMED
+    assert decision.human == "forced because checkpoint_resumed + pending_steps + multi_write"
+    assert run.state.recovery_pending
+    assert entries[0].payload["human"] == decision.human
+
+
+def test_a_signal_is_queued_once_and_an_error_of_the_engine_never() -> None:
+    state = submit(submit(ModeState(), ModeSignal.MULTI_WRITE), ModeSignal.TOOL_FAILURE, ModeSignal.MULTI_WRITE)
+    assert state.pending_signals == (ModeSignal.MULTI_WRITE, ModeSignal.TOOL_FAILURE)
+    assert submit(ModeState(), ModeSignal.ENGINE_FAIL_SAFE) == ModeState()
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        ModeDecision(KEEP),
+        ModeDecision(KEEP, denied="exit_conditions"),
+        ModeDecision(KEEP, fail_safe=True),
+        ModeDecision(ENTER_FORCED, (ModeSignal.MULTI_WRITE,)),
+        ModeDecision(EXIT_FORCED),
+    ],
+    ids=["keep", "denied", "fail safe", "enter", "exit"],
+)
+def test_every_decision_uses_up_what_was_submitted(decision: ModeDecision) -> None:
+    state = submit(FORCED if decision.kind != ENTER_FORCED else ModeState(), ModeSignal.MULTI_WRITE)
+    assert apply(state, decision, round=4, config=CONFIG)[0].pending_signals == ()
+
+
+# From round to round
+
+
+def test_the_lock_and_one_round_that_brings_the_task_on_give_the_earliest_exit() -> None:
+    run = Run()
+    run.step(IDLE, ModeSignal.TOOL_FAILURE)
+    assert run.steps(4) == ["mode_lock", "mode_lock", EXIT_FORCED, KEEP]
+
+
+def test_texts_and_blocked_calls_alone_never_end_forced_mode() -> None:
+    run = Run()
+    run.step(IDLE, ModeSignal.TOOL_FAILURE, bearing=False)
+    assert run.steps(8, bearing=False) == ["mode_lock"] * 2 + ["min_dwell"] * 6
+    assert run.steps(1, bearing=True) == ["min_dwell"]
+    assert run.steps(1) == [EXIT_FORCED]
+
+
+@pytest.mark.parametrize("sticks", [True, False], ids=["submitted", "seen in the run"])
+def test_recovery_holds_forced_mode_until_it_is_cleared_and_no_longer(sticks: bool) -> None:
+    run = Run()
+    run.step(IDLE, ModeSignal.TOOL_FAILURE)
+    run.steps(2)
+    run.step(*((IDLE, ModeSignal.RECOVERY_PENDING) if sticks else (replace(IDLE, recovery_pending=True),)))
+    pending = replace(IDLE, recovery_pending=not sticks)
+    assert run.steps(5, pending) == ["exit_conditions"] * 5
+    run.state = cleared_recovery(run.state)
+    assert run.steps(1) == [EXIT_FORCED]
+
+
+def test_strict_never_ends_forced_mode_and_says_so_once() -> None:
+    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED)
+    told = [run.step() for _ in range(11)]
+    assert [decision.denied or decision.kind for decision, _ in told] == [ENTER_FORCED] + ["strict_floor"] * 10
+    reasons = [entry.reason for _, entries in told for entry in entries]
+    assert reasons == ["free->forced: explicit_impl", "denied:strict_floor"]
+
+
+def test_a_takeover_pins_forced_mode_until_its_cooldown() -> None:
+    run = Run(phase=SupervisorPhase.TAKEOVER)
+    decision, _ = run.step()
+    assert (decision.kind, decision.reasons) == (ENTER_FORCED, (ModeSignal.TAKEOVER_FLOOR,))
+    assert run.steps(5) == ["takeover_floor"] * 5
+    run.phase = SupervisorPhase.HANDOFF_PENDING
+    assert run.steps(1) == ["takeover_floor"]
+    run.phase = SupervisorPhase.COOLDOWN
+    assert run.steps(1) == [EXIT_FORCED]
+
+
+def test_off_stays_free_whatever_fails() -> None:
+    run = Run(mode=SupervisorMode.OFF)
+    loud = RuntimeState(last_tool_success=False, task_graph_active=True)
+    told = [run.step(loud, ModeSignal.TOOL_FAILURE, ModeSignal.LOOP_DETECTED) for _ in range(5)]
+    assert [entries for _, entries in told] == [()] * 5
+    assert run.state.execution_mode is ExecutionMode.FREE
+
+
+def test_only_forced_rounds_count_as_bringing_the_task_on() -> None:
+    assert after_round(ModeState(), task_bearing=True) == ModeState()
+    assert after_round(FORCED, task_bearing=False) == FORCED
+    assert after_round(FORCED, task_bearing=True).task_bearing_since_entry == 2
+
+
+def test_leaving_forced_mode_forgets_all_of_it() -> None:
+    state = replace(FORCED, forced_degraded_tier=DegradedTier.WRITE_INTENT, lock_remaining=0)
+    assert apply(state, ModeDecision(EXIT_FORCED), round=8, config=CONFIG)[0] == ModeState(last_decision=EXIT_FORCED)
+
+
+def test_entering_locks_and_begins_to_count() -> None:
+    state = submit(ModeState(task_bearing_since_entry=7), ModeSignal.TOOL_FAILURE)
+    after, _ = apply(state, evaluate(context(state), CONFIG), round=6, config=CONFIG)
+    assert after == ModeState(
+        execution_mode=ExecutionMode.FORCED,
+        lock_remaining=CONFIG.mode_lock_rounds,
+        entered_by=(ModeSignal.TOOL_FAILURE,),
+        entered_by_primary=ModeSignal.TOOL_FAILURE,
+        entered_at_round=6,
+        last_decision=ENTER_FORCED,
+    )
+
+
+# What is told
+
+
+def test_the_event_log_tells_of_changes_and_of_no_round_that_stays_the_same() -> None:
+    run = Run()
+    told: list[tuple[int, Entry]] = []
+    for runtime in (IDLE, RuntimeState(write_targets=9), IDLE, IDLE, replace(IDLE, stable_rounds=0), IDLE, IDLE):
+        entries = run.step(runtime)[1]
+        told += [(run.round, entry) for entry in entries]
+    assert [(number, entry.reason) for number, entry in told] == [
+        (2, "free->forced: multi_write"),
+        (3, "denied:mode_lock"),
+        (5, "denied:exit_conditions"),
+        (6, "forced->free: stable"),
+    ]
+    assert {entry.event for _, entry in told} == {TimelineEvent.SWITCH}
+    entered, left = told[0][1].payload, told[-1][1].payload
+    assert entered == {
+        "enteredBy": ["multi_write"],
+        "round": 2,
+        "human": "forced because multi_write",
+        "failSafe": False,
+        "degradedTier": None,
+    }
+    assert left == {"dwell": 4, "rounds": 4, "enteredBy": ["multi_write"]}
+
+
+# Tiers (section 5.6)
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted", "expected"),
+    [
+        (None, DegradedTier.GRAPH, DegradedTier.GRAPH),
+        (None, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
+        (DegradedTier.GRAPH, DegradedTier.STEP_QUEUE, DegradedTier.STEP_QUEUE),
+        (DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT),
+        (DegradedTier.STEP_QUEUE, DegradedTier.GRAPH, DegradedTier.STEP_QUEUE),
+        (DegradedTier.WRITE_INTENT, DegradedTier.STEP_QUEUE, DegradedTier.WRITE_INTENT),
+        (DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT),
+    ],
+    ids=str,
+)
+def test_a_tier_only_falls(now: DegradedTier | None, wanted: DegradedTier, expected: DegradedTier) -> None:
+    assert lowered(replace(FORCED, forced_degraded_tier=now), wanted).forced_degraded_tier is expected
+
+
+@given(st.lists(st.sampled_from(DegradedTier), max_size=12))
+@settings(max_examples=50, deadline=None)
+def test_a_failing_graph_never_frees_and_never_raises_its_tier(tiers: list[DegradedTier]) -> None:
+    state, seen = FORCED, [-1]
+    for tier in tiers:
+        state = lowered(state, tier)
+        seen.append(list(DegradedTier).index(state.forced_degraded_tier or tier))
+    assert seen == sorted(seen)
+    assert state.execution_mode is ExecutionMode.FORCED
+
+
+def test_a_new_graph_drives_again() -> None:
+    assert raised(lowered(FORCED, DegradedTier.WRITE_INTENT)).forced_degraded_tier is DegradedTier.GRAPH
+
+
+def test_under_the_last_tier_there_is_none() -> None:
+    assert [next_tier(tier) for tier in (None, *DegradedTier)] == [
+        DegradedTier.STEP_QUEUE,
+        DegradedTier.STEP_QUEUE,
+        DegradedTier.WRITE_INTENT,
+        None,
+    ]
+
+
+def test_a_graph_that_could_not_be_made_in_strict_leaves_forced_mode_on_the_step_queue() -> None:
+    lost = submit(lowered(ModeState(), DegradedTier.STEP_QUEUE), ModeSignal.RECOVERY_PENDING)
+    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED, state=lost)
+    _, entries = run.step()
+    assert run.state.execution_mode is ExecutionMode.FORCED
+    assert run.state.forced_degraded_tier is DegradedTier.STEP_QUEUE
+    assert run.state.recovery_pending
+    assert entries[0].payload["degradedTier"] == "step_queue"
+
+
+# Whatever happens
+
+COUNTS = st.integers(0, 5)
+RUNTIMES = st.builds(
+    RuntimeState,
+    task_graph_active=st.booleans(),
+    pending_step_count=COUNTS,
+    write_targets=st.integers(0, 6),
+    planned_write_targets=st.integers(0, 1),
+    accumulated_diff_lines=st.sampled_from([0, 1, 400, 401]),
+    branch_switched=st.booleans(),
+    checkpoint_resumed=st.booleans(),
+    last_tool_success=st.booleans(),
+    recovery_pending=st.booleans(),
+    branch_debt=st.integers(0, 1),
+    stable_rounds=COUNTS,
+    edit_step_open=st.booleans(),
+    tool_classes=st.lists(st.sampled_from(ToolClass), max_size=3).map(tuple),
+)
+ROUNDS = st.lists(
+    st.tuples(
+        st.one_of(st.just(IDLE), RUNTIMES, st.builds(Broken, st.just("stable_rounds"), st.just(ValueError))),
+        st.lists(st.sampled_from(ModeSignal), max_size=3),
+        st.one_of(st.just(SupervisorPhase.FREE), st.sampled_from(SupervisorPhase)),
+        st.booleans(),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=25,
+)
+CONFIGS = st.builds(Mode, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 3))
+RoundRow = tuple[RuntimeState, list[ModeSignal], SupervisorPhase, bool, bool]
+
+
+def driven(run: Run, rows: Iterable[RoundRow]) -> Iterable[tuple[ModeState, ModeDecision]]:
+    """The state before each decision, and the decision."""
+    for runtime, signals, phase, bearing, clears in rows:
+        run.phase = phase
+        if clears:
+            run.state = cleared_recovery(run.state)
+        before = run.state
+        yield before, run.step(runtime, *signals, bearing=bearing)[0]
+
+
+@given(ROUNDS, CONFIGS)
+@settings(max_examples=60, deadline=None)
+def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRow], config: Mode) -> None:
+    run, entered, borne = Run(config=config), 0, 0
+    for (_, _, _, bearing, _), (before, decision) in zip(rows, driven(run, rows), strict=True):
+        if decision.kind == EXIT_FORCED:
+            assert before.execution_mode is ExecutionMode.FORCED
+            assert run.round - entered > config.mode_lock_rounds
+            assert borne >= config.forced_min_dwell_rounds
+            assert not before.recovery_pending
+        if decision.kind == ENTER_FORCED:
+            assert before.execution_mode is ExecutionMode.FREE
+            entered, borne = run.round, 0
+        borne += bearing
+
+
+@given(ROUNDS)
+@settings(max_examples=40, deadline=None)
+def test_strict_is_forced_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
+    run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED)
+    for _ in driven(run, rows):
+        assert run.state.execution_mode is ExecutionMode.FORCED
+
+
+@given(ROUNDS)
+@settings(max_examples=40, deadline=None)
+def test_off_is_free_from_its_first_round_to_its_last(rows: list[RoundRow]) -> None:
+    run = Run(mode=SupervisorMode.OFF)
+    for _, decision in driven(run, rows):
+        assert decision == ModeDecision(KEEP)
+        assert run.state.execution_mode is ExecutionMode.FREE
+
+
+@given(ROUNDS)
+@settings(max_examples=60, deadline=None)
+def test_reasons_are_told_in_their_order_and_a_state_survives_its_file(rows: list[RoundRow]) -> None:
+    run = Run()
+    for _, decision in driven(run, rows):
+        if not decision.fail_safe:
+            assert list(decision.reasons) == [signal for signal in ENTERS if signal in decision.reasons]
+        assert bool(decision.reasons) == (decision.kind == ENTER_FORCED)
+        assert run.state.entered_by_primary is (run.state.entered_by[0] if run.state.entered_by else None)
+        assert bool(run.state.entered_by) == (run.state.execution_mode is ExecutionMode.FORCED)
+        assert from_json(ModeState, to_json(run.state)) == run.state
+
+
+@given(RUNTIMES)
+@settings(max_examples=60, deadline=None)
+def test_a_reason_in_the_run_is_the_highest_risk_and_looking_gives_none(runtime: RuntimeState) -> None:
+    level, derived = risk_level(runtime, CONFIG), derived_signals(runtime, CONFIG)
+    assert (level is RiskLevel.L2) == bool(derived)
+    assert 0.0 <= risk_score(runtime, level) <= (0.4 if level is RiskLevel.L0 else 1.0)
+
+
+def test_no_decision_knows_more_of_the_task_than_its_context_holds() -> None:
+    assert set(modes.ModeContext.__annotations__) == {"mode", "floor", "phase", "state", "runtime", "risk"}

@@ -1,0 +1,385 @@
+"""L0: one policy for a whole run, and who in the kernel may see or write what."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phases.supervision.config import AdaptiveFree, Config, Layers, Strict
+from phases.supervision.policy import (
+    GlobalModePolicy,
+    TaskDomain,
+    infer_task_domain,
+    is_critical,
+    resolve_policy,
+    should_use_task_graph,
+)
+from phases.supervision.words import ExecutionMode, SupervisorMode, TaskIntent
+
+KERNEL = Path(__file__).resolve().parents[2] / "phases" / "supervision"
+MODULES = sorted(KERNEL.glob("*.py"))
+EXECUTABLE = (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
+LONG = "Implement the averaged perceptron of section 3 with its trainer, its evaluation, and all of its experiments."
+GRAPH_IN_ADAPTIVE = Config(adaptive_free=AdaptiveFree(first_round_graph=True))
+NO_GRAPH_IN_STRICT = Config(strict=Strict(first_round_graph=False))
+
+# The table of section 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        pytest.param(
+            "off",
+            GlobalModePolicy(
+                mode=SupervisorMode.OFF,
+                auto_decision=False,
+                observer=False,
+                mode_engine=False,
+                recovery_supervisor=False,
+                task_graph=True,
+                floor=ExecutionMode.FREE,
+                shadow=False,
+                first_round_graph=True,
+            ),
+            id="off: no layer works, and a graph is display and context",
+        ),
+        pytest.param(
+            "adaptive",
+            GlobalModePolicy(
+                mode=SupervisorMode.ADAPTIVE,
+                auto_decision=True,
+                observer=True,
+                mode_engine=True,
+                recovery_supervisor=True,
+                task_graph=True,
+                floor=ExecutionMode.FREE,
+                shadow=False,
+                first_round_graph=False,
+            ),
+            id="adaptive: all layers work, and nothing is forced from the start",
+        ),
+        pytest.param(
+            "strict",
+            GlobalModePolicy(
+                mode=SupervisorMode.STRICT,
+                auto_decision=True,
+                observer=True,
+                mode_engine=True,
+                recovery_supervisor=True,
+                task_graph=True,
+                floor=ExecutionMode.FORCED,
+                shadow=False,
+                first_round_graph=True,
+            ),
+            id="strict: all layers work, and all is forced",
+        ),
+    ],
+)
+def test_a_mode_says_what_holds_for_the_whole_run(mode: str, expected: GlobalModePolicy) -> None:
+    assert resolve_policy(mode, Config(), TaskIntent.EDIT) == expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "config", "wanted"),
+    [
+        pytest.param("off", Config(), True, id="off by the intent alone"),
+        pytest.param("adaptive", Config(), False, id="adaptive none"),
+        pytest.param("adaptive", GRAPH_IN_ADAPTIVE, True, id="adaptive where the settings ask for it"),
+        pytest.param("strict", Config(), True, id="strict always"),
+        pytest.param("strict", NO_GRAPH_IN_STRICT, False, id="strict not where the settings refuse it"),
+    ],
+)
+@pytest.mark.parametrize("intent", TaskIntent)
+def test_a_first_round_graph_needs_the_mode_and_the_intent(
+    mode: str, config: Config, wanted: bool, intent: TaskIntent
+) -> None:
+    assert resolve_policy(mode, config, intent).first_round_graph == (wanted and intent in EXECUTABLE)
+
+
+@pytest.mark.parametrize("intent", [TaskIntent.QUESTION, TaskIntent.INSPECT])
+def test_a_question_gets_no_graph_even_in_strict(intent: TaskIntent) -> None:
+    assert not resolve_policy("strict", Config(), intent).first_round_graph
+
+
+@pytest.mark.parametrize("intent", TaskIntent)
+def test_only_work_that_changes_something_uses_a_graph(intent: TaskIntent) -> None:
+    assert should_use_task_graph(intent) == (intent in EXECUTABLE)
+
+
+# Where the mode comes from
+
+
+@pytest.mark.parametrize(
+    ("setting", "in_file", "expected"),
+    [
+        pytest.param("", None, "adaptive", id="nothing said"),
+        pytest.param("", "strict", "strict", id="the file alone"),
+        pytest.param("off", "strict", "off", id="the setting goes before the file"),
+        pytest.param("wild", None, "adaptive", id="an unknown mode"),
+        pytest.param("wild", "off", "adaptive", id="an unknown mode is not looked up in the file"),
+        pytest.param("Strict", None, "adaptive", id="another spelling is unknown"),
+    ],
+)
+def test_the_mode_is_of_the_setting_then_of_the_file_then_adaptive(
+    setting: str, in_file: str | None, expected: str
+) -> None:
+    config = Config(mode=SupervisorMode(in_file) if in_file else None)
+    assert resolve_policy(setting, config, TaskIntent.EDIT).mode == expected
+
+
+@pytest.mark.parametrize("mode", SupervisorMode)
+@pytest.mark.parametrize("in_file", [False, True], ids=["file off", "file on"])
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ("1", True),
+        ("true", True),
+        ("0", False),
+        ("false", False),
+        ("", None),
+        ("yes", None),
+        ("TRUE", None),
+        ("2", None),
+    ],
+    ids=lambda value: repr(value),
+)
+def test_the_shadow_variable_goes_before_the_file_and_never_before_off(
+    mode: SupervisorMode, in_file: bool, variable: str, says: bool | None
+) -> None:
+    policy = resolve_policy(mode, Config(shadow=in_file), TaskIntent.EDIT, variable)
+    expected = in_file if says is None else says
+    assert policy.shadow == (expected and mode is not SupervisorMode.OFF)
+
+
+@given(st.text(), st.text())
+@settings(max_examples=50, deadline=None)
+def test_no_setting_and_no_variable_breaks_the_policy(setting: str, variable: str) -> None:
+    assert resolve_policy(setting, Config(), TaskIntent.EDIT, variable).mode in SupervisorMode
+
+
+# Each layer alone
+
+
+@pytest.mark.parametrize("layer", ["mode_engine", "observer", "recovery_supervisor", "task_graph"])
+def test_each_layer_is_switched_off_alone(layer: str) -> None:
+    whole = resolve_policy("adaptive", Config(), TaskIntent.EDIT)
+    off: dict[str, Any] = {layer: False}
+    policy = resolve_policy("adaptive", Config(layers=replace(Layers(), **off)), TaskIntent.EDIT)
+    assert policy == replace(whole, **off)
+
+
+def test_without_the_graph_layer_strict_makes_no_graph() -> None:
+    policy = resolve_policy("strict", Config(layers=Layers(task_graph=False)), TaskIntent.EDIT)
+    assert not policy.first_round_graph
+    assert policy.floor is ExecutionMode.FORCED
+
+
+def test_without_the_mode_engine_nothing_pins_forced_mode() -> None:
+    policy = resolve_policy("strict", Config(layers=Layers(mode_engine=False)), TaskIntent.EDIT)
+    assert policy.floor is ExecutionMode.FREE
+
+
+# The domain
+
+
+@pytest.mark.parametrize(
+    ("intent", "domain"),
+    [
+        (TaskIntent.EDIT, TaskDomain.CRITICAL_EDIT),
+        (TaskIntent.DEBUG, TaskDomain.CRITICAL_DEBUG),
+        (TaskIntent.TEST, TaskDomain.CRITICAL_TEST),
+        (TaskIntent.REFACTOR, TaskDomain.CRITICAL_REFACTOR),
+        (TaskIntent.DOCS, TaskDomain.NON_CRITICAL_DOCS),
+        (TaskIntent.INSPECT, TaskDomain.NON_CRITICAL_READ),
+        (TaskIntent.QUESTION, TaskDomain.NON_CRITICAL_EXPLAIN),
+    ],
+)
+def test_the_domain_follows_from_the_intent(intent: TaskIntent, domain: TaskDomain) -> None:
+    assert infer_task_domain(intent, "short") is domain
+    assert is_critical(domain) == (intent in EXECUTABLE)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        pytest.param(LONG, id="what is to be made"),
+        pytest.param(
+            "The work is good where every one of the checks that are named below must pass. " * 2, id="acceptance"
+        ),
+        pytest.param(
+            "Phase 1 looks at the data, phase 2 at the model, phase 3 at what the paper says of it.", id="phases"
+        ),
+    ],
+)
+def test_a_long_implementation_goal_makes_a_question_critical(goal: str) -> None:
+    assert infer_task_domain(TaskIntent.QUESTION, goal) is TaskDomain.CRITICAL_EDIT
+    assert infer_task_domain(TaskIntent.DOCS, goal) is TaskDomain.CRITICAL_EDIT
+    assert infer_task_domain(TaskIntent.DEBUG, goal) is TaskDomain.CRITICAL_DEBUG
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        pytest.param("Implement the model.", id="short"),
+        pytest.param("Implement" + " " * 90 + "it.", id="long by blanks alone"),
+        pytest.param(
+            "What does the paper say of the learning rate that its authors found in their experiments? " * 2, id="asks"
+        ),
+    ],
+)
+def test_any_other_goal_leaves_a_question_a_question(goal: str) -> None:
+    assert infer_task_domain(TaskIntent.QUESTION, goal) is TaskDomain.NON_CRITICAL_EXPLAIN
+
+
+# Who in the kernel may see or write what, by the syntax trees
+
+IMPURE = {
+    "asyncio", "datetime", "glob", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets",
+    "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid",
+}  # fmt: skip
+
+
+def name_of(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def identifiers(tree: ast.AST) -> Iterator[str]:
+    """All names that a module speaks in; of its texts only those that are a name, as getattr takes it."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.keyword):
+            yield node.arg or ""
+        elif isinstance(node, ast.alias | ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value if node.value.isidentifier() else ""
+        else:
+            yield name_of(node)
+
+
+def outside_imports(tree: ast.AST) -> list[str]:
+    """What a module imports that is neither of the kernel nor of the standard library's pure part."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append("." * node.level + (node.module or ""))
+    pure = sys.stdlib_module_names - IMPURE
+    return [name for name in names if not name.startswith("phases.supervision") and name.split(".")[0] not in pure]
+
+
+def effects(tree: ast.AST) -> list[str]:
+    calls = {name_of(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return sorted(calls & {"open", "print", "input", "getenv", "eval", "exec", "__import__"})
+
+
+def writers(tree: ast.AST) -> list[int]:
+    """Lines that make a ModeState with an execution mode of their own, or set one."""
+    return sorted({getattr(node, "lineno", 0) for node in ast.walk(tree) if _writes(node)})
+
+
+def _writes(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "execution_mode" and isinstance(node.ctx, ast.Store)
+    if not isinstance(node, ast.Call):
+        return False
+    called = name_of(node.func)
+    if called in ("setattr", "__setattr__"):
+        return any(isinstance(value, ast.Constant) and value.value == "execution_mode" for value in node.args)
+    if called == "ModeState" and node.args:
+        return True
+    return called in ("replace", "ModeState") and any(word.arg in ("execution_mode", None) for word in node.keywords)
+
+
+def goals(tree: ast.AST) -> list[str]:
+    """Names that speak of a goal or an intent; the tier write_intent is none."""
+    spoken = {name for name in identifiers(tree) if name.lower() != "write_intent"}
+    return sorted(name for name in spoken if re.search("goal|intent|domain", name, re.IGNORECASE))
+
+
+def shadow_variables(tree: ast.AST) -> list[str]:
+    return sorted({name for name in identifiers(tree) if re.search("shadow_?var|environ|getenv", name, re.IGNORECASE)})
+
+
+def modes_made(tree: ast.AST) -> list[int]:
+    """Lines that make a mode of a run from a text."""
+    return [
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and name_of(node.func) == "SupervisorMode"
+    ]
+
+
+def trees() -> dict[str, ast.Module]:
+    return {module.name: ast.parse(module.read_bytes()) for module in MODULES}
+
+
+def found(look: Callable[[ast.AST], list[str]] | Callable[[ast.AST], list[int]]) -> dict[str, list[object]]:
+    rows = {name: list(look(tree)) for name, tree in trees().items()}
+    return {name: list(row) for name, row in rows.items() if row}
+
+
+def test_the_kernel_imports_itself_and_the_pure_part_of_the_standard_library() -> None:
+    assert len(MODULES) > 10
+    assert found(outside_imports) == {}
+
+
+def test_the_kernel_reads_writes_and_prints_nothing() -> None:
+    assert found(effects) == {}
+
+
+def test_the_constraints_alone_set_the_execution_mode() -> None:
+    assert set(found(writers)) == {"constraints.py"}
+
+
+def test_the_policy_alone_sees_the_shadow_variable() -> None:
+    assert found(shadow_variables) == {"policy.py": ["shadow_variable"]}
+
+
+def test_no_module_but_the_policy_makes_a_mode_of_a_text() -> None:
+    assert set(found(modes_made)) <= {"policy.py"}
+
+
+@pytest.mark.parametrize("module", ["mode.py", "risk.py", "gate.py", "constraints.py", "tiers.py", "branch_budget.py"])
+def test_l1_knows_no_goal_no_intent_and_no_domain(module: str) -> None:
+    assert goals(trees()[module]) == []
+
+
+@pytest.mark.parametrize(
+    ("look", "source"),
+    [
+        pytest.param(outside_imports, "import os", id="os"),
+        pytest.param(outside_imports, "from os.path import join", id="a part of os"),
+        pytest.param(outside_imports, "def f():\n    from loguru import logger", id="a library, late"),
+        pytest.param(outside_imports, "from phases.workspace.workspace import Workspace", id="a neighbour"),
+        pytest.param(outside_imports, "from . import words", id="a relative one"),
+        pytest.param(effects, "open('x')", id="open"),
+        pytest.param(writers, "replace(state, execution_mode=1)", id="replace"),
+        pytest.param(writers, "dataclasses.replace(state, **fields)", id="replace with anything"),
+        pytest.param(writers, "ModeState(execution_mode=1)", id="a new state"),
+        pytest.param(writers, "mode.ModeState(FORCED)", id="a new state by place"),
+        pytest.param(writers, "object.__setattr__(state, 'execution_mode', 1)", id="by force"),
+        pytest.param(writers, "state.execution_mode = 1", id="an assignment"),
+        pytest.param(goals, "task.goal", id="a goal"),
+        pytest.param(goals, "getattr(task, 'intent')", id="an intent by its name"),
+        pytest.param(goals, "from phases.supervision.words import TaskIntent", id="the kind of an intent"),
+        pytest.param(shadow_variables, "def f(shadow_variable): pass", id="the shadow variable"),
+        pytest.param(shadow_variables, "x.environ", id="the environment"),
+        pytest.param(modes_made, "SupervisorMode(text)", id="a mode of a text"),
+    ],
+)
+def test_the_looks_above_see_what_they_look_for(look: Callable[[ast.AST], list[object]], source: str) -> None:
+    assert look(ast.parse(source)) != []
+
+
+def test_the_look_for_writers_lets_readers_be() -> None:
+    assert writers(ast.parse("GateContext(execution_mode=state.execution_mode)\nModeState(last_decision='x')")) == []

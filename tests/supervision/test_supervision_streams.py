@@ -1,0 +1,356 @@
+"""What the kernel decides, against a second implementation of its tables, over random streams of events."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from phases.supervision import constraints, corrections, mode, phases, risk
+from phases.supervision.config import AdaptiveFree, Mode, Recovery
+from phases.supervision.mode import ModeContext, ModeDecision, ModeState
+from phases.supervision.phases import PhaseContext, PhaseState, Signal
+from phases.supervision.risk import RuntimeState
+from phases.supervision.timeline import Entry
+from phases.supervision.words import (
+    FAULTS,
+    CorrectionKind,
+    CorrectionSource,
+    DeviationSignal,
+    ExecutionMode,
+    ModeSignal,
+    RiskLevel,
+    SupervisorMode,
+    SupervisorPhase,
+    ToolClass,
+)
+from tests import supervision_tables as tables
+
+STREAMS, SHARES = 1000, 10
+SUBMITTED = tuple(signal for signal in ModeSignal if signal is not ModeSignal.ENGINE_FAIL_SAFE)
+SETTINGS = (Mode(), Mode(2, 200, 1, 2, 2, 1), Mode(1, 0, 0, 1, 0, 0), Mode(0, 0, 0, 0, 1, 1), Mode(3, 50, 2, 3, 4, 2))
+RECOVERIES = (
+    Recovery(),
+    Recovery(stability_window_rounds=1, handoff_cooldown_rounds=1),
+    Recovery(stability_window_rounds=4, handoff_cooldown_rounds=5),
+    Recovery(stability_window_rounds=0, handoff_cooldown_rounds=0),
+)
+
+
+class Broken(RuntimeState):
+    """What cannot be read: each look at it ends in a fault."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise random.Random(name).choice(FAULTS)(name)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What holds for all rounds of one stream."""
+
+    seed: int
+    mode: SupervisorMode
+    mixed: bool
+    """Mode and floor change from round to round: no run does that, but the tables decide it."""
+    coupled: bool
+    """L1 is told the phase that L2 is in; else any."""
+    calm: float
+    """How likely a round is that disturbs nothing: without them nothing would ever end."""
+    limits: Mode
+    free: AdaptiveFree
+    recovery: Recovery
+
+
+@dataclass(frozen=True)
+class Given:
+    """All that one round brings."""
+
+    number: int
+    mode: SupervisorMode
+    floor: ExecutionMode
+    phase: SupervisorPhase
+    submitted: tuple[ModeSignal, ...]
+    runtime: RuntimeState
+    risk: RiskLevel | None
+    """As somebody else classified the round, rightly or not; None: as it is."""
+    task_bearing: bool
+    settled: bool
+    """What was pending of a recovery is settled."""
+    context: PhaseContext
+
+
+def stream_of(seed: int) -> Stream:
+    dice = random.Random(seed)
+    return Stream(
+        seed=seed,
+        mode=dice.choices(tuple(SupervisorMode), (1, 6, 3))[0],
+        mixed=dice.random() < 0.2,
+        coupled=dice.random() < 0.6,
+        calm=dice.choice((0.2, 0.6, 0.85, 0.97)),
+        limits=dice.choice(SETTINGS),
+        free=AdaptiveFree(risk_threshold=dice.choice((0.6, 0.5, 0.3))),
+        recovery=dice.choice(RECOVERIES),
+    )
+
+
+def runtime_of(dice: random.Random, number: int, *, calm: bool) -> RuntimeState:
+    if calm:
+        return RuntimeState(
+            round=number,
+            tool_classes=tuple(dice.choices(tuple(ToolClass), k=dice.randint(0, 3))),
+            stable_rounds=dice.randint(0, 5),
+            files_changed=dice.choice((0, 1, 7)),
+            accumulated_diff_lines=dice.choice((0, 0, 1, 50)),
+        )
+    failed = dice.random() < 0.3
+    return RuntimeState(
+        round=number,
+        task_graph_active=dice.random() < 0.15,
+        pending_step_count=dice.choice((0, 0, 0, 1, 2, 3)),
+        write_targets=dice.choice((0, 0, 1, 2, 3, 4, 5)),
+        planned_write_targets=dice.choice((0, 0, 0, 1)),
+        accumulated_diff_lines=dice.choice((0, 0, 50, 51, 200, 201, 400, 401)),
+        branch_switched=dice.random() < 0.1,
+        checkpoint_resumed=dice.random() < 0.05,
+        last_tool_success=not failed,
+        recovery_pending=dice.random() < 0.1,
+        branch_debt=dice.choice((0, 0, 0, 0, 1)),
+        stable_rounds=dice.randint(0, 5),
+        edit_step_open=dice.random() < 0.15,
+        tool_classes=tuple(dice.choices(tuple(ToolClass), k=dice.randint(0, 3))),
+        files_changed=dice.randint(0, 9),
+        consecutive_failures=dice.randint(1, 6) if failed else 0,
+        manifest_touched=dice.random() < 0.2,
+        irreversible=dice.random() < 0.1,
+    )
+
+
+def signals_of(dice: random.Random, number: int) -> tuple[Signal, ...]:
+    kinds = dice.sample(tuple(DeviationSignal), dice.choices((0, 1, 2), (5, 3, 1))[0])
+    return tuple(
+        Signal(kind, dice.choice((0.35, 3, 4, 5, 6)), dice.randint(max(0, number - 3), number)) for kind in kinds
+    )
+
+
+def context_of(stream: Stream, dice: random.Random, number: int, who: SupervisorMode) -> PhaseContext:
+    level = dice.choice(tuple(RiskLevel))
+    now = () if dice.random() < stream.calm else signals_of(dice, number)
+    older = signals_of(dice, number)
+    return PhaseContext(
+        mode=who,
+        critical=dice.random() < 0.85,
+        risk_score=tables.score(runtime_of(dice, number, calm=False), level),
+        round=number - (dice.random() < 0.1),  # now and then the same round is decided twice
+        now=now,
+        live=(*older, *(signal for signal in now if signal.kind not in {other.kind for other in older})),
+        meaningful=dice.random() < 0.5,
+        exhausted=dice.choices(("", "rounds", "tokens", "retries"), (40, 1, 1, 1))[0],
+        failed_round=dice.random() < 0.6 * (1 - stream.calm),
+        check_failed=dice.random() < 0.8 * (1 - stream.calm),
+    )
+
+
+def given(stream: Stream, dice: random.Random, number: int, l2: PhaseState) -> Given:
+    who = dice.choice(tuple(SupervisorMode)) if stream.mixed else stream.mode
+    floor = ExecutionMode.FORCED if who is SupervisorMode.STRICT else ExecutionMode.FREE
+    calm = dice.random() < stream.calm
+    quiet = dice.random() < max(0.5, stream.calm)
+    return Given(
+        number=number,
+        mode=who,
+        floor=dice.choice(tuple(ExecutionMode)) if stream.mixed else floor,
+        phase=l2.phase if stream.coupled else dice.choices(tuple(SupervisorPhase), (6, 1, 1, 2))[0],
+        submitted=() if quiet else tuple(dice.choices(SUBMITTED, k=dice.randint(1, 4))),
+        runtime=runtime_of(dice, number, calm=calm),
+        risk=dice.choice((*RiskLevel, *[None] * 7)),
+        task_bearing=dice.random() < 0.6,
+        settled=dice.random() < 0.3,
+        context=context_of(stream, dice, number, who),
+    )
+
+
+def must_look(state: ModeState, here: Given, limits: Mode) -> bool:
+    """Whether no answer can be given without a look at the runtime: only then is a broken one an error of the engine."""
+    if here.mode is SupervisorMode.OFF:
+        return False
+    if state.execution_mode is ExecutionMode.FREE:
+        return not (here.mode is SupervisorMode.ADAPTIVE and here.risk is RiskLevel.L0)
+    context = ModeContext(here.mode, here.floor, here.phase, state, here.runtime)
+    return not any(holds(context, limits) for _, holds in tables.HELD)
+
+
+def shown(entries: tuple[Entry, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(entry.event), entry.reason) for entry in entries)
+
+
+def unlike(stream: Stream, here: Given, what: str, ours: Any, theirs: Any) -> str:
+    """The first difference, so that it can be read and run again."""
+    if dataclasses.is_dataclass(ours) and dataclasses.is_dataclass(theirs):
+        names = [row.name for row in dataclasses.fields(ours)]
+        pairs = [(name, getattr(ours, name), getattr(theirs, name)) for name in names]
+        differing = "".join(f"\n    {name}: tables {a!r}, product {b!r}" for name, a, b in pairs if a != b)
+    else:
+        differing = f"\n    tables {ours!r}\n    product {theirs!r}"
+    runtime = "cannot be read" if isinstance(here.runtime, Broken) else repr(here.runtime)
+    return (
+        f"stream {stream.seed}, round {here.number}: {what} differs:{differing}"
+        f"\n  {stream}\n  mode {here.mode}, floor {here.floor}, phase {here.phase}, risk {here.risk}, submitted {here.submitted}"
+        f"\n  runtime {runtime}\n  context {here.context}\n  tables {ours!r}\n  product {theirs!r}"
+    )
+
+
+def l1_round(
+    stream: Stream, state: ModeState, here: Given, *, broken: bool
+) -> Iterator[tuple[str, Any, Any, ModeState]]:
+    """Each thing that both say of a round of L1: what it is, the tables, the product, and the state after it."""
+    limits = stream.limits
+    if not broken:
+        level = tables.risk(here.runtime, limits)
+        yield "derived", tables.derived(here.runtime, limits), risk.derived_signals(here.runtime, limits), state
+        yield "risk", level, risk.risk_level(here.runtime, limits), state
+        theirs = risk.risk_score(here.runtime, level)
+        yield "score", round(tables.score(here.runtime, level), 9), round(theirs, 9), state
+    ours, product = tables.submitted(state, here.submitted), mode.submit(state, *here.submitted)
+    yield "submitted", in_any_order(ours), in_any_order(product), ours
+    context = ModeContext(here.mode, here.floor, here.phase, ours, here.runtime, here.risk)
+    decision = tables.decided(context, limits, broken=broken)
+    yield "decision", decision, mode.evaluate(replace(context, state=product), limits), ours
+    applied, told = tables.applied(ours, decision, turn=here.number, limits=limits)
+    product, entries = constraints.apply(product, decision, round=here.number, config=limits)
+    yield "state", applied, product, applied
+    if not decision.fail_safe:
+        yield "log", told, shown(entries), applied
+    after = tables.worked(applied, task_bearing=here.task_bearing)
+    yield "work", after, constraints.after_round(product, task_bearing=here.task_bearing), after
+
+
+def in_any_order(state: ModeState) -> ModeState:
+    """What waits has no order: reasons are put in theirs when they are used."""
+    return replace(state, pending_signals=tuple(sorted(state.pending_signals)))
+
+
+def driven(stream: Stream) -> Counter[str]:
+    """Drives both through one stream, and counts what was decided: the first difference fails."""
+    dice = random.Random(stream.seed + 1_000_000)
+    seen: Counter[str] = Counter()
+    l1, l2 = ModeState(), PhaseState()
+    for number in range(1, dice.randint(30, 60) + 1):
+        here = given(stream, dice, number, l2)
+        broken = dice.random() < 0.03 and must_look(l1, here, stream.limits)
+        here = replace(here, runtime=Broken()) if broken else here
+        for what, ours, theirs, after in l1_round(stream, l1, here, broken=broken):
+            assert ours == theirs, unlike(stream, here, f"L1 {what}", ours, theirs)
+            l1 = after
+            if isinstance(ours, ModeDecision):
+                seen[" ".join(filter(None, (ours.kind, ours.denied, "fail-safe" * ours.fail_safe)))] += 1
+        decision = tables.led(l2, here.context, stream.free, stream.recovery)
+        product = phases.compute_next(l2, here.context, stream.free, stream.recovery)
+        assert decision == product, unlike(stream, here, f"L2 decision from {l2}", decision, product)
+        committed = phases.commit(l2, product)
+        assert committed == decision.next, unlike(stream, here, "L2 state", decision.next, committed)
+        seen[f"{l2.phase}: {decision.kind} -> {committed.phase}{' again' * decision.rerun_recovery}"] += 1
+        if here.settled:
+            l1, product_l1 = replace(l1, recovery_pending=False), constraints.cleared_recovery(l1)
+            assert l1 == product_l1, unlike(stream, here, "L1 cleared", l1, product_l1)
+        l2 = committed
+    return seen
+
+
+EVERYTHING = {
+    "keep",
+    "enter_forced",
+    "enter_forced fail-safe",
+    "exit_forced",
+    "keep strict_floor",
+    "keep takeover_floor",
+    "keep mode_lock",
+    "keep min_dwell",
+    "keep exit_conditions",
+    "keep fail-safe",
+    "free: continue -> free",
+    "free: takeover -> takeover",
+    "takeover: fail -> takeover",
+    "takeover: continue -> takeover",
+    "takeover: handoff_pending -> handoff_pending",
+    "handoff_pending: continue -> takeover",
+    "handoff_pending: continue -> takeover again",
+    "handoff_pending: handoff -> cooldown",
+    "cooldown: continue -> cooldown",
+    "cooldown: continue -> free",
+    "cooldown: takeover -> takeover",
+}
+
+
+@pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share {share + 1} of {SHARES}")
+def test_both_decide_alike_in_every_round_of_every_stream(share: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(share, STREAMS, SHARES):
+        seen += driven(stream_of(seed))
+    assert seen.keys() >= EVERYTHING, f"never came up: {sorted(EVERYTHING - seen.keys())}"
+
+
+Y, N = True, False
+MATRIX: dict[SupervisorPhase, dict[CorrectionSource, tuple[bool, bool, bool, bool]]] = {
+    # takeover, recovery, graph_hint, shadow_diagnostic
+    SupervisorPhase.FREE: {
+        CorrectionSource.SUPERVISOR: (N, Y, Y, Y),
+        CorrectionSource.LIFECYCLE: (N, Y, Y, Y),
+        CorrectionSource.MEMORY: (N, Y, Y, Y),
+        CorrectionSource.COMPACTION: (N, Y, Y, Y),
+    },
+    SupervisorPhase.TAKEOVER: {
+        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
+        CorrectionSource.LIFECYCLE: (N, N, N, N),
+        CorrectionSource.MEMORY: (N, N, N, N),
+        CorrectionSource.COMPACTION: (N, N, N, N),
+    },
+    SupervisorPhase.HANDOFF_PENDING: {
+        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
+        CorrectionSource.LIFECYCLE: (N, N, Y, Y),
+        CorrectionSource.MEMORY: (N, N, Y, Y),
+        CorrectionSource.COMPACTION: (N, N, Y, Y),
+    },
+    SupervisorPhase.COOLDOWN: {
+        CorrectionSource.SUPERVISOR: (Y, Y, Y, Y),
+        CorrectionSource.LIFECYCLE: (N, N, Y, Y),
+        CorrectionSource.MEMORY: (N, N, Y, Y),
+        CorrectionSource.COMPACTION: (N, N, Y, Y),
+    },
+}
+KINDS = (
+    CorrectionKind.TAKEOVER,
+    CorrectionKind.RECOVERY,
+    CorrectionKind.GRAPH_HINT,
+    CorrectionKind.SHADOW_DIAGNOSTIC,
+)
+CELLS = [
+    pytest.param(kind, source, phase, allowed, id=f"{kind} of {source} in {phase}")
+    for phase, rows in MATRIX.items()
+    for source, row in rows.items()
+    for kind, allowed in zip(KINDS, row, strict=True)
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "phase", "allowed"), CELLS)
+def test_the_boundary_lets_through_what_the_matrix_allows(
+    kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase, allowed: bool
+) -> None:
+    reason = corrections.boundary(kind, source, phase)
+    assert (reason == "") is allowed, reason
+    assert tables.may_correct(kind, source, phase) is allowed
+    assert corrections.countable(kind, source, phase) is tables.counts(kind, source, phase)
+
+
+def test_of_64_cells_36_are_allowed_and_two_are_counted() -> None:
+    everything = [(kind, source, phase) for kind in KINDS for source in CorrectionSource for phase in SupervisorPhase]
+    assert len(everything) == len(CELLS) == 64
+    assert sum(corrections.boundary(*cell) == "" for cell in everything) == 36
+    assert {cell for cell in everything if corrections.countable(*cell)} == {
+        (CorrectionKind.RECOVERY, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
+        (CorrectionKind.GRAPH_HINT, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
+    }
