@@ -1,0 +1,1 @@
+"""What a maintainer runs: setting up a machine, moving and renaming code."""
