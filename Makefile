@@ -1,17 +1,23 @@
-.PHONY: setup run demo test check drills bench
+.PHONY: setup run demo test test-all check drills mutants bench
 
-setup: .venv/ready ## a virtual environment in .venv, and the system packages where that is allowed
+setup: .venv/ready ## all that the program and its tests need, in .venv, and the system packages where that is allowed
 
-.venv/ready: pyproject.toml scripts/setup
-	@scripts/setup
+.venv/program: pyproject.toml scripts/setup
+	@scripts/setup program
 
-run: setup ## the main job on the project's own example paper; exit code 3 (incomplete) is the honest end of an offline run
+.venv/ready: .venv/program
+	@scripts/setup tests
+
+run: .venv/program ## the main job on the project's own example paper; exit code 3 (incomplete) is the honest end of an offline run
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf || [ $$? -eq 3 ]
 
-demo: setup ## the agent at work on the example paper, from recorded replies: a failing test, a repair, acceptance
+demo: .venv/program ## the agent at work on the example paper, from recorded replies: a failing test, a repair, acceptance
 	@.venv/bin/pipeline run --fast examples/averaged-perceptron/paper.pdf --id demo --review auto --model replay:examples/averaged-perceptron/replies.jsonl
 
 test: check ## everything that must hold, in minutes
+	@.venv/bin/python -m pytest -n auto -m "not drill and not slow" -rs
+
+test-all: check ## the same, and what takes long: long property profiles, served models, the quick drills
 	@.venv/bin/python -m pytest -n auto -m "not drill" -rs
 
 check: setup ## types, lint, import contracts
@@ -19,6 +25,9 @@ check: setup ## types, lint, import contracts
 
 drills: setup ## every fault drill, at every point
 	@.venv/bin/python -m pytest -n auto -m "drill" -rs
+
+mutants: setup ## 200 small changes to the code by a fixed seed: which of them does a test notice?
+	@.venv/bin/python scripts/mutants.py
 
 bench: setup ## the figures of docs/benchmarks.md
 	@.venv/bin/python benchmarks/runner/bench.py

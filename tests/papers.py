@@ -25,6 +25,7 @@ from phases.readers.pdf.reader import read_pdf
 from phases.readers.segments import segments_of
 from phases.readers.text import read_text
 from pipeline.base.formats import Markdown
+from tests import command_server
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "averaged-perceptron" / "paper.pdf"
@@ -107,7 +108,10 @@ class Ended:
 
 
 class Command:
-    """The installed `pipeline` in a folder and a home of its own, with none of the caller's settings."""
+    """The installed `pipeline` in a folder and a home of its own, with none of the caller's settings.
+
+    A call is a process that is forked from one that has imported the program; `start` is a start.
+    """
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
@@ -117,6 +121,9 @@ class Command:
         self.environment = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **environment}
 
     def __call__(self, *arguments: str | Path, **environment: str) -> Ended:
+        whole = {**self.environment, **environment}
+        if command_server.fits(whole):
+            return Ended(*command_server.call([*map(str, arguments)], self.folder, whole, SECONDS))
         with self.start(*arguments, **environment) as process:
             out, err = process.communicate(timeout=SECONDS)
         return Ended(process.returncode, out, err)

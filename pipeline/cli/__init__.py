@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
     """A group whose help is a table, so that showing it imports no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS:
             from pipeline.engine.settings import did_you_mean
 
-            ctx.fail(f"there is no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
+            ctx.fail(f"there is no command '{args[0]}'{did_you_mean(args[0], [*COMMANDS])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

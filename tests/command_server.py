@@ -1,0 +1,160 @@
+"""One process that has imported the program and forks itself for each command: a command of a test costs a fork, not a start.
+
+Each command is still a process of its own, with its own directory, environment, output and exit code, and ends by os._exit.
+What a start of Python is needed for (signals, terminals, closed streams, what is imported) is started: `Command.start`.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WARM = "C.UTF-8"
+"""The language of the server. A command in another one, or with settings of Python's own, needs a start."""
+
+
+def fits(environment: Mapping[str, str]) -> bool:
+    """Whether a fork means the same as a start in this environment."""
+    return environment.get("LANG") == WARM and not any(
+        name.startswith(("PYTHON", "LC_", "LD_")) for name in environment
+    )
+
+
+def call(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float
+) -> tuple[int, str, str]:
+    """Runs a command in a fork of the server: its exit code, what it printed, and its complaints."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(_server())
+            line.settimeout(seconds)
+            request = json.dumps([list(arguments), str(folder), dict(environment)]).encode()
+            streams = array.array("i", [out.fileno(), err.fileno()])
+            line.sendmsg([len(request).to_bytes(8)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+            line.sendall(request)
+            with line.makefile() as reply:
+                pid = int(reply.readline())
+                try:
+                    code = int(reply.readline())
+                except TimeoutError:
+                    os.kill(pid, signal.SIGKILL)
+                    raise subprocess.TimeoutExpired(list(arguments), seconds) from None
+        return code, _content(out.fileno()), _content(err.fileno())
+
+
+def _content(descriptor: int) -> str:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with os.fdopen(os.dup(descriptor), encoding="utf-8") as file:
+        return file.read()
+
+
+@cache
+def _server() -> str:
+    """The address of this process's server, which is started now and ends with this process."""
+    folder = tempfile.mkdtemp(prefix="commands-")
+    address = f"{folder}/server"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.command_server", address],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "LANG": WARM, "HOME": folder},
+        stdin=subprocess.PIPE,  # it is closed when this process ends, however that happens
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    atexit.register(_end, process, folder)
+    return address
+
+
+def _end(process: subprocess.Popen[bytes], folder: str) -> None:
+    process.kill()
+    process.communicate()
+    Path(folder, "server").unlink(missing_ok=True)
+    Path(folder).rmdir()
+
+
+def _serve(address: str) -> None:
+    """Forks for each connection, until stdin is closed. The first fork starts the command in another one and tells its end."""
+    import select
+
+    _import_everything()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen()
+    os.write(1, b"ready\n")
+    while True:
+        ready, _, _ = select.select([listener.fileno(), 0], [], [])
+        if 0 in ready:
+            return
+        line, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            try:
+                _answer(line)
+            finally:
+                os._exit(1)
+        line.close()
+
+
+def _answer(line: socket.socket) -> None:
+    head, streams, _, _ = line.recvmsg(8, socket.CMSG_SPACE(2 * 4))
+    descriptors = array.array("i", streams[0][2])
+    with line.makefile("rb") as reader:
+        arguments, folder, environment = json.loads(reader.read(int.from_bytes(head)))
+    pid = os.fork()
+    if pid == 0:
+        line.close()
+        _become(arguments, folder, environment, descriptors)
+    line.sendall(f"{pid}\n".encode())
+    _, status = os.waitpid(pid, 0)
+    line.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _become(arguments: list[str], folder: str, environment: dict[str, str], streams: Sequence[int]) -> None:
+    """Makes this process the command."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nothing, *streams)):
+        os.dup2(descriptor, number)
+    os.closerange(3, 64)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [str(Path(sys.executable).with_name("pipeline")), *arguments]
+    sys.path.pop(0)  # the folder of the project: the program is installed, and its start has no such place
+    from pipeline.cli import main
+
+    try:
+        main(arguments)
+    finally:
+        os._exit(70)
+
+
+def _import_everything() -> None:
+    import pkgutil
+    from importlib import import_module
+
+    import phases
+    import pipeline
+
+    for package in (pipeline, phases):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith(("__main__", ".reader_worker", ".child", ".matcher", ".plain_test_runner")):
+                import_module(module.name)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
