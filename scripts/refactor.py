@@ -78,16 +78,19 @@ def rename_names(root: Path, renames: Mapping[str, Mapping[str, str]]) -> None:
                 raise RefactorError(f"{module} does not define {name}")
             if new in defined and new not in names:
                 raise RefactorError(f"{module} already defines {new}")
-    words = re.compile(r"\b(?:" + "|".join(re.escape(name) for names in renames.values() for name in names) + r")\b")
     mentions = {
         f"{module}.{name}": f"{module}.{new}" for module, names in renames.items() for name, new in names.items()
     }
     for path in _python_files(root):
-        source = path.read_text()
-        if words.search(source):
-            module = _module_of(root, path)
-            changed = _renamed(source, module, renames, str(path))
+        source, module = path.read_text(), _module_of(root, path)
+        used = {name: new for name, new in renames.items() if name == module or _may_import(source, name)}
+        if any(name in source for names in used.values() for name in names):
+            changed = _renamed(source, module, used, str(path))
             _write(path, _replace_words(changed, mentions))
+
+
+def _may_import(source: str, module: str) -> bool:
+    return module in source or f"from {module.rpartition('.')[0]} import" in source
 
 
 def _renamed(source: str, module: str, renames: Mapping[str, Mapping[str, str]], where: str) -> str:
@@ -263,17 +266,14 @@ def merge_module(root: Path, module: str, into: str) -> None:
     merged = cst.Module(body=[*_docstring(target)[0], *target_imports, *new_imports, *body], header=target.header)
     _write(target_path, merged.code)
     subprocess.run(["git", "rm", "-q", "-f", str(source_path)], cwd=root, check=True)
-    for path in _python_files(root):
+    parent, _, last = module.rpartition(".")
+    as_path = module.replace(".", "/") + ".py"
+    mentions = {as_path: into.replace(".", "/") + ".py", module: into}
+    for path in _mentioning(root, module, as_path, f"from {parent} import"):
         text = path.read_text()
-        if module.rpartition(".")[2] in text:
-            if re.search(
-                rf"from {re.escape(module.rpartition('.')[0])} import [^\n]*\b{module.rpartition('.')[2]}\b", text
-            ):
-                raise RefactorError(f"{path} imports {module} as a module: let it import names first")
-            _write(path, _replace_words(text, {module: into}))
-    for path in _text_files(root):
-        mentions = {module.replace(".", "/") + ".py": into.replace(".", "/") + ".py", module: into}
-        _write(path, _replace_words(path.read_text(), mentions))
+        if path.suffix == ".py" and re.search(rf"from {re.escape(parent)} import [^\n]*\b{last}\b", text):
+            raise RefactorError(f"{path} imports {module} as a module: let it import names first")
+        _write(path, _replace_words(text, mentions))
 
 
 def _split(module: cst.Module) -> tuple[list[Statement], list[Statement]]:
@@ -450,6 +450,13 @@ def _tracked(root: Path, wanted: Callable[[Path], bool]) -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True).stdout
     paths = [root / name for name in listed.split("\0") if name]
     return [path for path in paths if wanted(path) and path.is_file() and not path.is_symlink()]
+
+
+def _mentioning(root: Path, *words: str) -> list[Path]:
+    """The tracked text files that hold one of these."""
+    patterns = [part for word in words for part in ("-e", word)]
+    asked = subprocess.run(["git", "grep", "-lzIF", *patterns], cwd=root, capture_output=True, text=True, check=False)
+    return [root / name for name in asked.stdout.split("\0") if name and Path(name).suffix in TEXT]
 
 
 def _python_files(root: Path) -> list[Path]:
