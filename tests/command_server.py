@@ -39,7 +39,8 @@ def call(
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(_server())
             line.settimeout(seconds)
-            request = json.dumps([list(arguments), str(folder), dict(environment)]).encode()
+            noting = {name: value for name, value in os.environ.items() if name.startswith("MUTANTS_")}
+            request = json.dumps([list(arguments), str(folder), {**environment, **noting}]).encode()
             streams = array.array("i", [out.fileno(), err.fileno()])
             line.sendmsg([len(request).to_bytes(8)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
             line.sendall(request)
@@ -137,6 +138,10 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str], stre
     sys.path.pop(0)  # the folder of the project: the program is installed, and its start has no such place
     from pipeline.cli import main
 
+    if "MUTANTS_COVERAGE" in environment:
+        from scripts.mutants_plugin import start
+
+        start(environment["MUTANTS_CONTEXT"])
     try:
         main(arguments)
     finally:
