@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 
-from phases.llm.model import opened
-from phases.sandbox.commands import probe
+from phases.llm.model import require_model
+from phases.sandbox.probe import probe_best
 from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    model = opened(ctx)
+    model = require_model(ctx)
     check = model.check()  # only told: what needs no model goes on, and what does ends with its own words
     return {
         "environment.json": {
@@ -21,7 +21,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             "python": platform.python_version(),
             "platform": platform.platform(),
             "free_mb": shutil.disk_usage(ctx.paths.root).free // 2**20,
-            "tools": {"git": _git_version(), "sandbox": probe().detail if probe().usable else None},
+            "tools": {"git": _git_version(), "sandbox": probe_best().detail if probe_best().usable else None},
             "model": {"name": model.name, "reachable": check.reachable, "detail": check.detail},
             "limits": {"max_source_mb": ctx.settings["max_source_mb"]},
         }

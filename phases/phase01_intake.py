@@ -9,7 +9,7 @@ from pipeline.base.files import sha256
 from pipeline.engine.phase import TYPED, Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.readers.intake import Fetched
+    from phases.readers.intake import Download
     from phases.readers.sources import Source
 
 _FOLDER = "source/"
@@ -34,22 +34,22 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     return {"input.json": document, **files}
 
 
-def _take(origin: str, ctx: Context) -> tuple[Source, Fetched | None]:
-    from phases.readers.intake import Limits, take_in
+def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
+    from phases.readers.intake import IntakeLimits, load_source
     from phases.readers.kinds import REQUIREMENT
     from phases.readers.reading import BROKEN, Unreadable
     from phases.readers.sources import Source
 
     if origin.startswith(TYPED):
         return Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}), None
-    limits = Limits(
+    limits = IntakeLimits(
         bytes=ctx.settings["max_source_mb"] * 2**20,
         seconds=ctx.settings["download_seconds"],
         arxiv=ctx.settings["arxiv"],
         private=ctx.settings["private_addresses"] == "allowed",
     )
     try:
-        return take_in(origin, limits, lambda what: ctx.progress(0, 1, what))
+        return load_source(origin, limits, lambda what: ctx.progress(0, 1, what))
     except Unreadable as error:
         raise PhaseError(f"{origin} {error.detail}", report={"input_verdict": error.verdict}) from error
     except StorageError as error:

@@ -12,18 +12,19 @@ from pipeline.engine.phase import Context, Documents, Phase, require
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.readers.kinds import LATEX
     from phases.readers.markdown import paper_document
-    from phases.readers.reader_subprocess import read_apart  # late: every command looks at every phase
-    from phases.readers.reading import OK, cure
+    from phases.readers.reader_subprocess import read_in_subprocess  # late: every command looks at every phase
+    from phases.readers.reading import OK, explain_verdict
 
     source = inputs["input.json"]
     first = source["files"][0]["path"]
     path = os.path.join(ctx.paths.root, "source" if source["kind"] == LATEX else first)
     _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
-    reading = read_apart(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
+    reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
     if reading.verdict != OK:
         raise PhaseError(
-            f"{source['origin']} {cure(reading, source['origin'])}", report={"input_verdict": reading.verdict}
+            f"{source['origin']} {explain_verdict(reading, source['origin'])}",
+            report={"input_verdict": reading.verdict},
         )
     return {"paper.md": paper_document(reading, source["sha256"], source["kind"])}
 

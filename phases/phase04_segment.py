@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from phases.readers.segments import segments_of
-from pipeline.engine.phase import Context, Documents, Phase, manifest
+from pipeline.engine.phase import Context, Documents, Phase, build_manifest
 
 INDEX = "document_segments/document_index.json"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     index, texts = segments_of(inputs["paper.md"].text, inputs["outline.json"])
-    return {INDEX: {**index, "files": manifest(texts)}, **texts}
+    return {INDEX: {**index, "files": build_manifest(texts)}, **texts}
 
 
 PHASE = Phase(

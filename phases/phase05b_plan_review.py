@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pipeline.base.files import make_folder, read_bytes, sha256, write_durable
+from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
 from pipeline.engine.phase import Context, Documents, Phase
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
-    _keep(ctx, plan)
+    _keep_version(ctx, plan)
     decision = ctx.review(plan.decode("utf-8"), sha256(plan))
-    versions = _versions(ctx)
+    versions = _list_versions(ctx)
     return {
         "plan_review.json": {
             "version": 1,
@@ -27,17 +27,17 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     }
 
 
-def _keep(ctx: Context, plan: bytes) -> None:
+def _keep_version(ctx: Context, plan: bytes) -> None:
     """Every version that was ever up for review stays in plan_versions/, under its digest."""
     ctx.in_place()
-    make_folder(ctx.paths.plan_versions)
+    make_directory(ctx.paths.plan_versions)
     path = os.path.join(ctx.paths.plan_versions, f"{sha256(plan)[:16]}.txt")
     if not os.path.exists(path):
         ctx.in_place()
         write_durable(path, plan)
 
 
-def _versions(ctx: Context) -> list[dict[str, Any]]:
+def _list_versions(ctx: Context) -> list[dict[str, Any]]:
     rows = []
     for name in sorted(os.listdir(ctx.paths.plan_versions)):
         if name.endswith(".txt"):

@@ -59,13 +59,13 @@ def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context)
     """The same ranking, and a model's opinion in it where one is set. Why there is none stays on the screen, too."""
     if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
         return document
-    from phases.llm.model import opened
-    from phases.planning.model.rerank_references import refined
+    from phases.llm.model import require_model
+    from phases.planning.model.rerank_references import rerank_with_model
 
-    result = refined(
+    result = rerank_with_model(
         document,
         {"title": outline["title"] or "", "abstract": outline["abstract"] or ""},
-        opened(ctx),
+        require_model(ctx),
         ctx.paths.root,
         limits=ctx.limits,
         in_place=ctx.in_place,

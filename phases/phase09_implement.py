@@ -9,7 +9,7 @@ from pipeline.engine.phase import Context, Documents, Phase, is_placeholder, req
 
 if TYPE_CHECKING:
     from phases.agent.assignment import Assignment
-    from phases.agent.reference_context import Library
+    from phases.agent.reference_context import ReferenceContext
 
 _VERSION = 5
 _INDEX = "indexes/index.json"
@@ -17,8 +17,8 @@ _INDEX = "indexes/index.json"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.agent.implement import implement
-    from phases.llm.model import opened, tell_of_window
+    from phases.agent.implement import implement_plan
+    from phases.llm.model import notify_assumed_window, require_model
 
     digest = ctx.digests["initial_plan.txt"]
     require(
@@ -26,11 +26,11 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "the plan was approved as another text; review it again with: pipeline review",
     )
     work = _assignment(inputs["initial_plan.txt"], digest, ctx)._replace(
-        library=_library(inputs[_INDEX], ctx.paths.root)
+        library=_reference_context(inputs[_INDEX], ctx.paths.root)
     )
-    model = opened(ctx)
-    tell_of_window(model, ctx.tell)
-    made = implement(work, model, ctx.progress)
+    model = require_model(ctx)
+    notify_assumed_window(model, ctx.tell)
+    made = implement_plan(work, model, ctx.progress)
     return {
         "implementation.json": made["implementation"],
         "implement_code_summary.md": made["summary"],
@@ -40,7 +40,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
-    from phases.acceptance.mounted import MOST_CONTINUES, HookSetting
+    from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
     from phases.agent.assignment import Assignment
     from phases.sandbox.commands import kind_of_sandbox
     from phases.workspace.task_paths import task_paths
@@ -61,7 +61,7 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
         shadow=str(ctx.limits.get("supervisor_shadow") or ""),
         hooks=HookSetting(
             ctx.hooks,
-            ctx.own_folder,
+            ctx.config_directory,
             lambda data: dict(ctx.contracts.parse("hooks.yaml", data, writer="you")),
             lambda value: ctx.contracts.breach(ctx.contracts.schema("trusted-workspaces.json"), value),
             ctx.environment,
@@ -73,11 +73,11 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
     )
 
 
-def _library(index: dict[str, Any], root: str) -> Library | None:
+def _reference_context(index: dict[str, Any], root: str) -> ReferenceContext | None:
     """The fetched code, where there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
-    from phases.agent.reference_context import Excerpt, Library
+    from phases.agent.reference_context import Excerpt, ReferenceContext
     from phases.references.search.answers import answers_to, read_on
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
@@ -86,7 +86,7 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
         helps = {name: row[name] for name in ("repository", "symbol", "line", "kind", "confidence", "why")}
         helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
         relations.setdefault(row["file"], []).append(helps)
-    return Library(
+    return ReferenceContext(
         lambda query, repository, most: [
             Excerpt(**found._asdict()) for found in answers_to(root, index, query, repository, most)
         ],
@@ -95,8 +95,8 @@ def _library(index: dict[str, Any], root: str) -> Library | None:
     )
 
 
-def _report(documents: Documents) -> dict[str, Any]:
-    from phases.acceptance.story import checks_of
+def _report_of(documents: Documents) -> dict[str, Any]:
+    from phases.acceptance.attempt_report import summarize_checks
     from phases.agent.reports import requirement_counts
 
     done = documents["implementation.json"]
@@ -110,7 +110,7 @@ def _report(documents: Documents) -> dict[str, Any]:
         },
         "requirements": requirement_counts(documents["traceability.json"]),
         "verified": done["verification"]["verified"] and done["status"] == "completed",
-        "checks": checks_of(done["verification"]),
+        "checks": summarize_checks(done["verification"]),
         "missing_packages": done["verification"].get("missing_packages", []),
         "sandbox": done["verification"]["sandbox"],
         "reference_files": done.get("reference_files", []),
@@ -141,7 +141,7 @@ PHASE = Phase(
         ),
         *(f"kernel/{name}" for name in OWN),
     ),
-    report=_report,
+    report=_report_of,
     run=run,
     version=_VERSION,
 )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.acceptance.mounted import HookSetting
+from phases.acceptance.hook_registry import HookSetting
 from phases.agent.assignment import Assignment
-from phases.agent.implement import implement
+from phases.agent.implement import implement_plan
 from phases.agent.offline_model import OfflineModel
-from phases.llm.model import Check, Model, Reply, Request, ToolCall
+from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
@@ -40,8 +40,8 @@ class Scripted:
         self.replies.append(self._reply(request))
         return self.replies[-1]
 
-    def check(self) -> Check:
-        return Check(True, self.detail)
+    def check(self) -> Reachability:
+        return Reachability(True, self.detail)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in + tokens_out) / 1_000_000
@@ -105,7 +105,7 @@ def carry_out(
     folder: Path, model: Model, plan: dict[str, Any], digest: str = "1" * 64, **limits: Any
 ) -> dict[str, Any]:
     """The documents of phase 09."""
-    return implement(assignment_in(folder, plan, digest, **limits), model, lambda done, total, text: None)
+    return implement_plan(assignment_in(folder, plan, digest, **limits), model, lambda done, total, text: None)
 
 
 def tree(folder: Path) -> dict[str, bytes]:

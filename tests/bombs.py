@@ -56,9 +56,9 @@ class Blast:
 # A process of its own: what its children took at most is then the reader's doing and nobody else's.
 _PROBE = """
 import json, resource, sys, time
-from phases.readers.reader_subprocess import read_apart
+from phases.readers.reader_subprocess import read_in_subprocess
 started = time.perf_counter()
-found = read_apart("pdf", sys.argv[1])
+found = read_in_subprocess("pdf", sys.argv[1])
 unit = 2**20 if sys.platform == "darwin" else 2**10
 print(json.dumps({
     "seconds": time.perf_counter() - started,

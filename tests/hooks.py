@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phases.acceptance.mounted import HookSetting
+from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Message
 from tests.agents import CONTRACTS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from phases.sandbox import git as git_in_a_box
-from phases.sandbox.box import OFF, Finished
+from phases.sandbox.box import OFF, CommandResult
 from phases.sandbox.git import run_git
 
 FILE, RUNNABLE, LINK, SUBMODULE, FOLDER = "100644", "100755", "120000", "160000", "40000"
@@ -95,7 +95,7 @@ class CountingGit:
 
     def __call__(
         self, script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
-    ) -> Finished:
+    ) -> CommandResult:
         self.scripts.append(script)
         return run_git(script, folder, readable=readable, seconds=seconds, most_bytes=most_bytes, network=network)
 

@@ -10,12 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from phases.pages.supervisor.view import View, read_view
+from phases.pages.supervisor_view import View, read_view
 from phases.supervision.config import Config
+from phases.supervision.enums import FallbackReason, GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase
 from phases.supervision.graph import Branch, BranchRecord, Cursor, Edge, Node, NodeRecord, TaskGraph
-from phases.supervision.records import to_json
-from phases.supervision.words import FallbackReason, GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase
-from phases.supervision.workspace import WorkspaceSnapshot
+from phases.supervision.serialization import to_json
+from phases.supervision.workspace_snapshot import WorkspaceSnapshot
 from pipeline.engine.contract import Contracts
 
 START = 1_717_480_000_000

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.supervision.bridge import SupervisorBridge
-from phases.supervision.checkpoint import checkpoint, restored
+from phases.supervision.checkpoint import build_checkpoint, restore_state
 from phases.supervision.config import Config
-from phases.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
-from phases.supervision.outbox import Outbox
+from phases.supervision.effects import Effects
+from phases.supervision.enums import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
 from phases.supervision.policy import infer_task_domain, resolve_policy
-from phases.supervision.records import to_json
+from phases.supervision.serialization import to_json
 from phases.supervision.signatures import digest_of_result, signature_of
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.words import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.workspace_snapshot import DiskFacts
 
 CHECK = "python -m pytest -q"
 MODERATE = Task(
@@ -57,7 +57,7 @@ class Turn:
     """For each call its answer where it was kept back; empty where it was executed."""
     actions: tuple[Action, ...]
     """As they were recorded."""
-    out: Outbox
+    out: Effects
     lines: list[dict[str, Any]]
     """Of the event log, without their numbers."""
     before: KernelState
@@ -121,7 +121,7 @@ class Supervision:
         begun, refused, done = self.state, [], []
         for action in actions:
             refused.append(self.bridge.gate(action.call))
-            done.append(replace(action, result=Result(executed=False)) if refused[-1] else action)
+            done.append(replace(action, result=CallResult(executed=False)) if refused[-1] else action)
             self.bridge.record(action.call, done[-1].result)
         out = self.bridge.end(Round(0, text=text, token_ratio=ratio, open_files=open_files), verdict)
         self._take_in(out)
@@ -148,7 +148,7 @@ class Supervision:
 
     def kept(self) -> KernelState:
         """The state as its files bring it back."""
-        state = restored(*(json.loads(json.dumps(part)) for part in self.files()))
+        state = restore_state(*(json.loads(json.dumps(part)) for part in self.files()))
         if state is None:
             raise AssertionError("the checkpoint is of another version")
         return state
@@ -156,9 +156,11 @@ class Supervision:
     def files(self) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """checkpoint.json and task-graph.json."""
         graph = self.state.graph.graph
-        return checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(graph)
+        return build_checkpoint(self.state, task="paper", turn=self.state.round, trigger="test", tail=()), to_json(
+            graph
+        )
 
-    def _take_in(self, out: Outbox) -> None:
+    def _take_in(self, out: Effects) -> None:
         for name in out.unpinned:
             self.pinned.pop(name, None)
         self.pinned |= {said.pin: said.text for said in out.injections if said.pin}
@@ -177,25 +179,25 @@ def setting_of(word: str, config: Config | None = None, task: Task = MODERATE, s
 
 def read(path: str = "README.md", *, digest: str = "", kind: ToolClass = ToolClass.READ) -> Action:
     """A file is read, or with another class: looked for, delegated, noted down."""
-    return _action(kind, path, Result(executed=True, digest=digest or path), path=path)
+    return _action(kind, path, CallResult(executed=True, digest=digest or path), path=path)
 
 
 def write(path: str = "src/a.py", version: int = 0, *, lines: int = 3, new: bool = False) -> Action:
     """A file is changed. Each version is another call."""
-    result = Result(executed=True, changed=(path,), lines=lines, digest=f"{path} {version}")
+    result = CallResult(executed=True, changed=(path,), lines=lines, digest=f"{path} {version}")
     return _action(ToolClass.WRITE, f"{path} {version}", result, path=path, new_file=new)
 
 
 def ran(command: str = "make", *, error: str = "") -> Action:
     """A command that ended well, or in an error."""
-    result = Result(executed=True, failed=bool(error), digest=error or "ok", error=error)
+    result = CallResult(executed=True, failed=bool(error), digest=error or "ok", error=error)
     return _action(ToolClass.EXEC, command, result, command=command)
 
 
 def check(*failures: str, command: str = CHECK) -> Action:
     """A verify command that passed, or left these failures."""
     told = tuple(sorted(failures))
-    result = Result(
+    result = CallResult(
         executed=True, failed=bool(told), digest=digest_of_result(str(told)), error=(*told, "")[0], failures=told
     )
     return _action(ToolClass.EXEC, command, result, command=command, verify=True)
@@ -203,7 +205,7 @@ def check(*failures: str, command: str = CHECK) -> Action:
 
 def broken(what: str = "broken.py") -> Action:
     """A search that fails, always in the same way."""
-    result = Result(executed=True, failed=True, digest="gone", error=f"{what}: not found")
+    result = CallResult(executed=True, failed=True, digest="gone", error=f"{what}: not found")
     return _action(ToolClass.SEARCH, what, result, path=what)
 
 
@@ -212,6 +214,6 @@ def events(turns: Sequence[Turn]) -> list[str]:
     return [reason for turn in turns for reason in turn.reasons]
 
 
-def _action(kind: ToolClass, about: str, result: Result, **call: Any) -> Action:
+def _action(kind: ToolClass, about: str, result: CallResult, **call: Any) -> Action:
     signature = signature_of(kind.value, {"about": about})
     return Action(Call(signature, kind.value.title(), kind, signature, **call), result)

@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from phases.supervision.config import AdaptiveFree, Mode, Recovery
-from phases.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeDecision, ModeState
-from phases.supervision.phases import Decision, PhaseContext, PhaseState, Signal
-from phases.supervision.risk import RuntimeState
-from phases.supervision.words import (
+from phases.supervision.config import AdaptiveFree, ModeLimits, RecoveryLimits
+from phases.supervision.enums import (
     CorrectionKind,
     CorrectionSource,
     DecisionKind,
@@ -24,13 +21,23 @@ from phases.supervision.words import (
     SupervisorPhase,
     ToolClass,
 )
+from phases.supervision.execution_mode import (
+    ENTER_FORCED,
+    EXIT_FORCED,
+    KEEP,
+    ModeContext,
+    ModeDecision,
+    ModeState,
+    RuntimeState,
+)
+from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState, Signal
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 S = ModeSignal
 
 # 5.2: signal, and when it is derived; the precedence is the order of the rows
 
-DERIVED: tuple[tuple[ModeSignal, Callable[[RuntimeState, Mode], bool]], ...] = (
+DERIVED: tuple[tuple[ModeSignal, Callable[[RuntimeState, ModeLimits], bool]], ...] = (
     (S.CHECKPOINT_RESUMED, lambda run, _: run.checkpoint_resumed),
     (S.TASK_GRAPH_ACTIVE, lambda run, _: run.task_graph_active),
     (S.BRANCH_SWITCHED, lambda run, _: run.branch_switched),
@@ -65,13 +72,13 @@ BASE = {RiskLevel.L0: 0.2, RiskLevel.L1: 0.5, RiskLevel.L2: 0.7}
 
 # 5.3: why forced mode is kept, before its exit is thought of
 
-HELD: tuple[tuple[str, Callable[[ModeContext, Mode], bool]], ...] = (
+HELD: tuple[tuple[str, Callable[[ModeContext, ModeLimits], bool]], ...] = (
     ("strict_floor", lambda context, _: context.floor is ExecutionMode.FORCED),
     ("takeover_floor", lambda context, _: context.phase in (TAKEOVER, PENDING)),
     ("mode_lock", lambda context, _: context.state.lock_remaining > 0),
     ("min_dwell", lambda context, limits: context.state.task_bearing_since_entry < limits.forced_min_dwell_rounds),
 )
-EXIT: tuple[Callable[[ModeContext, Mode], bool], ...] = (
+EXIT: tuple[Callable[[ModeContext, ModeLimits], bool], ...] = (
     lambda context, _: context.runtime.pending_step_count == 0,
     lambda context, _: context.runtime.planned_write_targets == 0,
     lambda context, limits: context.runtime.stable_rounds >= limits.stable_rounds_exit_threshold,
@@ -89,12 +96,12 @@ STRONG: tuple[tuple[DeviationSignal, float], ...] = (
 )
 
 
-def derived(run: RuntimeState, limits: Mode) -> tuple[ModeSignal, ...]:
+def derived(run: RuntimeState, limits: ModeLimits) -> tuple[ModeSignal, ...]:
     """5.2, the last column."""
     return tuple(signal for signal, holds in DERIVED if holds(run, limits))
 
 
-def risk(run: RuntimeState, limits: Mode) -> RiskLevel:
+def risk(run: RuntimeState, limits: ModeLimits) -> RiskLevel:
     """5.5, the levels."""
     if all(holds(run) for _, holds in QUIET):
         return RiskLevel.L0
@@ -125,7 +132,7 @@ def submitted(state: ModeState, signals: tuple[ModeSignal, ...]) -> ModeState:
     )
 
 
-def decided(context: ModeContext, limits: Mode, *, broken: bool = False) -> ModeDecision:
+def decided(context: ModeContext, limits: ModeLimits, *, broken: bool = False) -> ModeDecision:
     """5.3. `broken`: what is looked at cannot be read."""
     forced = context.state.execution_mode is ExecutionMode.FORCED
     if context.mode is SupervisorMode.OFF:
@@ -148,7 +155,7 @@ def decided(context: ModeContext, limits: Mode, *, broken: bool = False) -> Mode
 
 
 def applied(
-    state: ModeState, decision: ModeDecision, *, turn: int, limits: Mode
+    state: ModeState, decision: ModeDecision, *, turn: int, limits: ModeLimits
 ) -> tuple[ModeState, tuple[tuple[str, str], ...]]:
     """`Apply` under 5.3: the state that follows, and event with reason of what is logged."""
     drained = replace(state, pending_signals=())
@@ -183,10 +190,10 @@ def worked(state: ModeState, *, task_bearing: bool) -> ModeState:
     return state
 
 
-def led(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: Recovery) -> Decision:
+def led(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits) -> PhaseDecision:
     """7.2, for adaptive; strict and off never leave free."""
     if context.mode is not SupervisorMode.ADAPTIVE:
-        return Decision(DecisionKind.CONTINUE, next=state)
+        return PhaseDecision(DecisionKind.CONTINUE, next=state)
     return {FREE: _from_free, TAKEOVER: _from_takeover, PENDING: _from_pending, COOLDOWN: _from_cooldown}[state.phase](
         state, context, free, recovery
     )
@@ -210,7 +217,7 @@ def counts(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhas
     return phase is FREE and ours and kind in (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
 
 
-def _reasons(context: ModeContext, limits: Mode) -> tuple[ModeSignal, ...]:
+def _reasons(context: ModeContext, limits: ModeLimits) -> tuple[ModeSignal, ...]:
     found = set(context.state.pending_signals) - {S.RECOVERY_PENDING}
     level = risk(context.runtime, limits) if context.risk is None else context.risk
     if not (context.mode is SupervisorMode.ADAPTIVE and level is RiskLevel.L0):
@@ -222,11 +229,11 @@ def _reasons(context: ModeContext, limits: Mode) -> tuple[ModeSignal, ...]:
     return tuple(sorted(found, key=PRECEDENCE.index))
 
 
-def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: Recovery) -> Decision:
+def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: RecoveryLimits) -> PhaseDecision:
     asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
     risky = context.risk_score >= free.risk_threshold or asked_for
     if not (context.critical and risky and context.live):
-        return Decision(DecisionKind.CONTINUE, next=state)
+        return PhaseDecision(DecisionKind.CONTINUE, next=state)
     after = PhaseState(
         phase=TAKEOVER,
         takeover_start_round=context.round,
@@ -234,39 +241,43 @@ def _from_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree, _: 
         handoffs=state.handoffs,
     )
     reason = ",".join(f"{signal.kind.value}:{signal.value:g}" for signal in context.live)
-    return Decision(DecisionKind.TAKEOVER, reason=reason, signals=context.live, next=after)
+    return PhaseDecision(DecisionKind.TAKEOVER, reason=reason, signals=context.live, next=after)
 
 
-def _from_takeover(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
+def _from_takeover(
+    state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: RecoveryLimits
+) -> PhaseDecision:
     if context.exhausted:
-        return Decision(DecisionKind.FAIL, reason="checkpoint", next=state)
+        return PhaseDecision(DecisionKind.FAIL, reason="checkpoint", next=state)
     if context.now or context.failed_round:
-        return Decision(DecisionKind.CONTINUE, next=replace(state, stable_rounds=0, effective_rounds=0))
+        return PhaseDecision(DecisionKind.CONTINUE, next=replace(state, stable_rounds=0, effective_rounds=0))
     if context.round == state.takeover_start_round:
-        return Decision(DecisionKind.CONTINUE, next=state)
+        return PhaseDecision(DecisionKind.CONTINUE, next=state)
     stable, effective = state.stable_rounds + 1, state.effective_rounds + context.meaningful
     counted = replace(state, stable_rounds=stable, effective_rounds=effective)
     if stable >= recovery.stability_window_rounds and effective >= 1 and not context.check_failed:
-        return Decision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=PENDING))
-    return Decision(DecisionKind.CONTINUE, next=counted)
+        return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=PENDING))
+    return PhaseDecision(DecisionKind.CONTINUE, next=counted)
 
 
-def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: Recovery) -> Decision:
+def _from_pending(state: PhaseState, context: PhaseContext, _: AdaptiveFree, recovery: RecoveryLimits) -> PhaseDecision:
     if context.now or context.failed_round or context.check_failed:
         back = replace(state, phase=TAKEOVER, stable_rounds=0, effective_rounds=0)
-        return Decision(DecisionKind.CONTINUE, rerun_recovery=len(context.now) > 0, next=back)
+        return PhaseDecision(DecisionKind.CONTINUE, rerun_recovery=len(context.now) > 0, next=back)
     after = replace(
         state, phase=COOLDOWN, cooldown_remaining=recovery.handoff_cooldown_rounds, handoffs=state.handoffs + 1
     )
-    return Decision(DecisionKind.HANDOFF, next=after)
+    return PhaseDecision(DecisionKind.HANDOFF, next=after)
 
 
-def _from_cooldown(state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: Recovery) -> Decision:
+def _from_cooldown(
+    state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits
+) -> PhaseDecision:
     reset = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
     if any(_is_strong(signal) for signal in context.live):
         return _from_free(reset, context, free, recovery)
     left = state.cooldown_remaining - 1
-    return Decision(DecisionKind.CONTINUE, next=replace(state, cooldown_remaining=left) if left > 0 else reset)
+    return PhaseDecision(DecisionKind.CONTINUE, next=replace(state, cooldown_remaining=left) if left > 0 else reset)
 
 
 def _is_strong(signal: Signal) -> bool:

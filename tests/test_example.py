@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.checks.traceability import trace
+from phases.acceptance.checks.traceability import trace_requirements
 from phases.llm.model import OK, reply_from_json
 from phases.workspace.workspace import Workspace
 from pipeline.engine.contract import Contracts
@@ -189,13 +189,13 @@ def test_a_quote_stands_in_the_paper_on_its_page_and_in_its_section(requirement:
 
 
 def test_every_requirement_is_implemented_and_tested_by_the_syntax_tree(tmp_path: Path) -> None:
-    traced = trace(Workspace(str(played(tmp_path))), plan())["requirements"]
+    traced = trace_requirements(Workspace(str(played(tmp_path))), plan())["requirements"]
     assert [row["id"] for row in traced if row["status"] != "implemented"] == []
     assert [row["id"] for row in traced if not row["tests"]] == []
 
 
 def test_a_requirement_is_implemented_in_the_files_that_the_plan_says(tmp_path: Path) -> None:
-    traced = {row["id"]: row for row in trace(Workspace(str(played(tmp_path))), plan())["requirements"]}
+    traced = {row["id"]: row for row in trace_requirements(Workspace(str(played(tmp_path))), plan())["requirements"]}
     for row in plan()["file_structure"]:
         for identifier in row.get("implements", []):
             assert any(place.startswith(f"{row['path']}:") for place in traced[identifier]["places"]), identifier

@@ -145,8 +145,8 @@ def test_every_exception_is_caught_in_two_places_and_no_others() -> None:
         lambda node: isinstance(node, ast.ExceptHandler) and bool(caught(node) & {"Exception", "BaseException"})
     )
     assert sorted(place.rpartition(":")[0] for place in broad) == [
-        "pipeline/engine/attempt.py",
         "pipeline/cli/boundary.py",
+        "pipeline/engine/attempt.py",
     ]
 
 

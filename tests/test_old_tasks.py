@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from phases.sandbox.commands import NONE, kind_of_sandbox
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
 from tests.papers import Command, Ended
 
 OLD = Path(__file__).parent / "old_tasks"

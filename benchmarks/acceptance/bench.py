@@ -20,11 +20,11 @@ from pathlib import Path
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
-from phases.acceptance.decision import Claim
-from phases.agent.acceptance_setup import acceptance_of
-from phases.agent.session import begin
-from phases.sandbox.commands import Box
-from phases.workspace.commands import Commands
+from phases.acceptance.gate import CompletionRequest
+from phases.agent.acceptance_setup import build_acceptance
+from phases.agent.session import begin_session
+from phases.sandbox.box import Box
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import Workspace
 from tests.agents import assignment_in, says, small_plan
@@ -50,20 +50,20 @@ def _timed(folder: Path, files: int, hooks: int, claims: int) -> tuple[float, fl
     setting = mounting(*(item(f"h{number}", "true", when="always") for number in range(hooks)))
     work = assignment_in(folder, small_plan("a.py"), hooks=setting)
     model = says()
-    begun = begin(work, model, 1, (), lambda text: None, lambda value: value)
+    begun = begin_session(work, model, 1, (), lambda text: None, lambda value: value)
     root = Path(work.places.workspace)
     (root / "a.py").write_text("A = 1\n")
     for number in range(files - 1):
         path = root / f"part{number // 100:03}" / f"file{number:05}.txt"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{number} " * 300)
-    commands = Commands(Box(work.places.workspace, "none"), Snapshot(work.places.workspace, work.places.snapshot))
-    chain = acceptance_of(work, begun, Workspace(work.places.workspace), commands, model).chain
+    commands = CommandRunner(Box(work.places.workspace, "none"), Snapshot(work.places.workspace, work.places.snapshot))
+    chain = build_acceptance(work, begun, Workspace(work.places.workspace), commands, model).chain
     chain.begin()
     spent = []
     for turn in range(1, claims + 1):
         started = time.perf_counter()
-        verdict = chain.judge(Claim(turn, "", (), 0, 3))
+        verdict = chain.judge(CompletionRequest(turn, "", (), 0, 3))
         spent.append((time.perf_counter() - started) * 1000)
         if verdict["source"] != "gate":
             raise SystemExit(f"not the claim that is timed: {verdict}")

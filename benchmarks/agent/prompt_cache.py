@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXAMPLE = os.path.join(ROOT, "examples", "averaged-perceptron")
 sys.path.insert(0, ROOT)
 
-from phases.llm.adapters.anthropic_messages import _body
+from phases.llm.adapters.anthropic_messages import _build_body
 from phases.llm.adapters.replay import ReplayModel
 from phases.llm.model import Reply, Request
 from pipeline.cli import main as pipeline
@@ -86,7 +86,7 @@ def record() -> None:
 
     def ask(model: ReplayModel, request: Request) -> Reply:
         with open(bodies, "a", encoding="utf-8") as file:
-            file.write(json.dumps(_body("a-model", request)) + "\n")
+            file.write(json.dumps(_build_body("a-model", request)) + "\n")
         return answer(model, request)
 
     ReplayModel.ask, bodies = ask, os.path.abspath(BODIES)  # type: ignore[method-assign]

@@ -30,7 +30,7 @@ sys.path.insert(0, {here!r})
 
 import workload
 
-from pipeline.engine.phase import manifest
+from pipeline.engine.phase import build_manifest
 
 
 def outputs(step, inputs, ctx):
@@ -41,7 +41,7 @@ def outputs(step, inputs, ctx):
         workload.plain_write(ctx.paths.root + f"/step_{{step}}.json.tmp", json.dumps(made).encode())
     if step == workload.PLAN_STEP:
         made["plan/plan.md"] = workload.plan_text()
-        made[name]["files"] = manifest({{"plan/plan.md": made["plan/plan.md"]}})
+        made[name]["files"] = build_manifest({{"plan/plan.md": made["plan/plan.md"]}})
     workload.trace("end", step)
     return made
 '''

@@ -18,16 +18,16 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
-from phases.agent.journal_facts import Observed
+from phases.agent.journal_facts import FactExtractor
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.kernel_setting import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
-from phases.supervision.checkpoint import checkpoint
+from phases.supervision.checkpoint import build_checkpoint
 from phases.supervision.config import Config
 from phases.supervision.facts import Round
-from phases.supervision.records import to_json
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.serialization import to_json
+from phases.supervision.workspace_snapshot import DiskFacts
 
 CHECK = "python -m pytest -q"
 
@@ -54,7 +54,7 @@ def _timed(mode, play, rounds, chosen):
     }
     setting = setting_from({"mode": mode, "shadow": False, "config": to_json(Config())}, plan, there=0)
     bridge = SupervisorBridge(setting, lambda: DiskFacts(added=tuple(paths), present=tuple(paths), build_summary="ok"))
-    observed = Observed(paths, {}, (), [CHECK])
+    observed = FactExtractor(paths, {}, (), [CHECK])
     spent = []
     with tempfile.TemporaryDirectory(dir=HERE) as folder:
         files = KernelFiles(f"{folder}/kernel", f"{folder}/kernel-report.json", lambda: None, print)
@@ -82,7 +82,7 @@ def _round(bridge, observed, files, calls):
     ended = time.perf_counter()
     files.note([{"schemaVersion": 1, "taskId": "x", "turn": 1, **line} for line in bridge.lines()])
     if out.triggers:
-        files.checkpoint(checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers), tail=()))
+        files.checkpoint(build_checkpoint(bridge.state, task="x", turn=1, trigger=",".join(out.triggers), tail=()))
         if bridge.state.graph.graph:
             files.graph(to_json(bridge.state.graph.graph))
     if out.stop:

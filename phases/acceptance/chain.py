@@ -9,19 +9,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from phases.acceptance.decision import Claim, Standing, decide
-from phases.acceptance.events import Events
-from phases.acceptance.exam import BASE, PINS, Exam
-from phases.acceptance.executor import fitting
-from phases.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, Moved
-from phases.acceptance.hook import ALWAYS, INTERNAL, PASS
+from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
+from phases.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, WorkspaceChanged
+from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, INTERNAL, PASS
+from phases.acceptance.hook_events import HookEvents
+from phases.acceptance.hook_executor import select_hooks
 from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
-from phases.acceptance.points import ACCEPT_GATE
-from phases.acceptance.todo_list.todos import summary_of
+from phases.acceptance.protected_files import BASE, CHECKSUMS, ProtectedFiles
+from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
 from phases.workspace.manifest import (
-    changes,
+    compare_manifests,
     manifest_from_json,
     manifest_to_json,
 )
@@ -39,11 +38,11 @@ class Chain:
 
     journal: Journal
     hooks: GateHooks
-    exam: Exam
-    events: Events
-    doubt: str = ""
+    protected: ProtectedFiles
+    events: HookEvents
+    unverified_reason: str = ""
     """Why nothing can be verified, or empty."""
-    _looks: dict[int, int] = field(default_factory=dict)
+    _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: LastBlock | None = None
     same: int = 0
@@ -52,29 +51,29 @@ class Chain:
     def begin(self) -> None:
         """Takes down what the workspace holds before anything is done."""
         began = not self.journal.replaying
-        row = self.journal.once(BASE, {"turn": 0}, self._base)
-        self._new = {} if began else dict(self.exam.new)
+        row = self.journal.replay_or_record(BASE, {"turn": 0}, self._base)
+        self._new = {} if began else dict(self.protected.added)
         self._start = manifest_from_json(row["manifest"])
 
-    def took_in(self, turn: int) -> bool:
+    def record_added_checksums(self, turn: int) -> bool:
         """Takes down files that came to be part of the exam since; False where there are none."""
         journal = self.journal
-        if journal.next_kind != PINS and (journal.replaying or not self._new):
+        if journal.next_kind != CHECKSUMS and (journal.replaying or not self._new):
             return False
-        journal.once(PINS, {"turn": turn}, lambda: {"pins": dict(self._new)})
+        journal.replay_or_record(CHECKSUMS, {"turn": turn}, lambda: {"pins": dict(self._new)})
         self._new = {}
         return True
 
-    def judge(self, claim: Claim) -> dict[str, Any]:
+    def judge(self, claim: CompletionRequest) -> dict[str, Any]:
         """The decision on a claim."""
         while True:
-            key = self._next_look(claim.turn)
+            key = self._next_snapshot(claim.turn)
             replayed = self.journal.replaying
-            look = self.journal.once(LOOK, key, partial(self._look, claim))
+            look = self.journal.replay_or_record(LOOK, key, partial(self._take_snapshot, claim))
             try:
                 outcomes = self._outcomes(claim, look, key, replayed=replayed)
                 verdict = self._verdict(claim, look, outcomes, key, replayed=replayed)
-            except Moved:
+            except WorkspaceChanged:
                 continue
             self._remember(verdict)
             return verdict
@@ -82,16 +81,16 @@ class Chain:
     def _base(self) -> dict[str, Any]:
         return {
             "manifest": manifest_to_json(self.hooks.now()),
-            "pins": dict(self.exam.new),
+            "pins": dict(self.protected.added),
         }
 
-    def _next_look(self, turn: int) -> dict[str, int]:
-        self._looks[turn] = self._looks.get(turn, 0) + 1
-        return {"turn": turn, "look": self._looks[turn]}
+    def _next_snapshot(self, turn: int) -> dict[str, int]:
+        self._snapshots[turn] = self._snapshots.get(turn, 0) + 1
+        return {"turn": turn, "look": self._snapshots[turn]}
 
-    def _look(self, claim: Claim) -> dict[str, Any]:
+    def _take_snapshot(self, claim: CompletionRequest) -> dict[str, Any]:
         head = self.hooks.now()
-        found = changes(self._start, head, planned=self.hooks.planned)
+        found = compare_manifests(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
         changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
@@ -112,21 +111,23 @@ class Chain:
 
     def _setting(self) -> str:
         """One digest of all hooks as they are defined, and of what the files that they rest on must be."""
-        return sha256(repr((self.hooks.hooks, sorted(self.exam.must.items()))).encode("utf-8", "surrogatepass"))
+        return sha256(
+            repr((self.hooks.hooks, sorted(self.protected.checksums.items()))).encode("utf-8", "surrogatepass")
+        )
 
     def _due(self, *, claimed: bool, changed: bool) -> list[str]:
         """The hooks that are asked: of work that nobody claims to be done, what ships alone."""
-        hooks = fitting(self.hooks.hooks, ACCEPT_GATE)
+        hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
     def _holds(self, look: Mapping[str, Any]) -> bool:
         """Whether the same hooks are due as when the run was cut off, with the same scripts."""
-        odd = self.exam.odd()
+        odd = self.protected.changed()
         due = [] if odd else self._due(claimed=look["claimed"], changed=look["changed"])
         return (due, odd, self._setting()) == (look["hooks"], look["tampered"], look["setting"])
 
     def _outcomes(
-        self, claim: Claim, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
+        self, claim: CompletionRequest, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
     ) -> dict[str, dict[str, Any]]:
         """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
         facts, tree, holds = self._facts(claim, look), look["head"], partial(self._holds, look)
@@ -134,10 +135,10 @@ class Chain:
             outcomes: dict[str, dict[str, Any]] = {}
             for name in look["hooks"]:
                 if self.journal.next_kind == LOOK:
-                    raise Moved
+                    raise WorkspaceChanged
                 step = {**key, "hook": name, "round": number}
                 seen = tree if replayed else ""
-                row = self.journal.once(HOOK, step, partial(self._asked, step, facts, seen, holds))
+                row = self.journal.replay_or_record(HOOK, step, partial(self._asked, step, facts, seen, holds))
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
                 if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
@@ -156,12 +157,12 @@ class Chain:
         return {**row, "tampered": self._tampered()}
 
     def _tampered(self) -> list[str]:
-        odd = self.exam.odd()
+        odd = self.protected.changed()
         if odd:
             self.events.emit("hook_tampered", files=odd)
         return odd
 
-    def _facts(self, claim: Claim, look: Mapping[str, Any]) -> EndingFacts:
+    def _facts(self, claim: CompletionRequest, look: Mapping[str, Any]) -> EndingFacts:
         return EndingFacts(
             str(claim.turn),
             claim.text,
@@ -170,7 +171,7 @@ class Chain:
             look["head"],
             [FileChange(path, change) for path, change in look["files"]],
             look["truncated"],
-            summary_of(claim.todos),
+            summarize_todos(claim.todos),
             [RecentTool(name, failed) for name, failed in claim.recent_tools],
             claim.continues,
             claim.most,
@@ -179,23 +180,31 @@ class Chain:
         )
 
     def _verdict(
-        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], key: Mapping[str, int],
+        self, claim: CompletionRequest, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], key: Mapping[str, int],
         *, replayed: bool,
     ) -> dict[str, Any]:  # fmt: skip
         if self.journal.next_kind == LOOK:
-            raise Moved
+            raise WorkspaceChanged
         tree = next((row["tree"] for row in reversed(list(outcomes.values()))), look["head"])
-        return self.journal.once(VERDICT, key, partial(self._decided, claim, look, outcomes, tree, again=replayed))
+        return self.journal.replay_or_record(
+            VERDICT, key, partial(self._decided, claim, look, outcomes, tree, again=replayed)
+        )
 
     def _decided(
-        self, claim: Claim, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], tree: str, *, again: bool
+        self,
+        claim: CompletionRequest,
+        look: Mapping[str, Any],
+        outcomes: Mapping[str, dict[str, Any]],
+        tree: str,
+        *,
+        again: bool,
     ) -> dict[str, Any]:
         edited = {path for row in outcomes.values() for path in row["tampered"]}
         if again and not (self.hooks.now().sha256 == tree and (edited or self._holds(look))):
-            raise Moved
+            raise WorkspaceChanged
         odd = sorted({*look["tampered"], *edited})
-        standing = Standing(tree, tree == self._refused_tree, odd, self._doubt(look))
-        decision = decide(claim, outcomes, standing)
+        standing = GateContext(tree, tree == self._refused_tree, odd, self._why_unverified(look))
+        decision = decide_completion(claim, outcomes, standing)
         if not claim.claimed:
             return decision
         gate = decision["gate"] or {}
@@ -211,7 +220,7 @@ class Chain:
         )
         return decision
 
-    def _doubt(self, look: Mapping[str, Any]) -> str:
+    def _why_unverified(self, look: Mapping[str, Any]) -> str:
         if not look["claimed"]:
             return "nobody claimed that it is done"
         if not look["whole"]:
@@ -219,7 +228,7 @@ class Chain:
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
-        return "; ".join(filter(None, [self.doubt, *unguarded]))
+        return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
 
     def _remember(self, verdict: Mapping[str, Any]) -> None:
         if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:

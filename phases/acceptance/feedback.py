@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple, Protocol
 
-from phases.acceptance.commands.clean import cleaned, harmless, head_of, shortened
+from phases.acceptance.commands.sanitize import cut_middle, head_of, mask_tag, strip_control
 
 LARGEST = 8 * 1024
 """Bytes of the whole block."""
@@ -50,7 +50,7 @@ class Rejection(NamedTuple):
     """So many refusals are left that let the model go on: what it is told. A person is told of endings, one more."""
 
 
-class _Check(Protocol):
+class _GateCheck(Protocol):
     @property
     def name(self) -> str: ...
     @property
@@ -59,42 +59,42 @@ class _Check(Protocol):
     def reason(self) -> str: ...
 
 
-class _Report(Protocol):
+class _AnyReport(Protocol):
     @property
-    def results(self) -> Sequence[_Check]: ...
+    def results(self) -> Sequence[_GateCheck]: ...
     @property
     def continue_hint(self) -> str: ...
 
 
-def feedback(rejection: Rejection) -> str:
+def build_feedback(rejection: Rejection) -> str:
     """The block for the transcript: at most 8 KiB, one opening tag, one closing tag (acceptance chain, section 6)."""
-    source = escape(_line(rejection.source, _LONGEST_SOURCE))
+    source = escape(_clean_line(rejection.source, _LONGEST_SOURCE))
     first = f'<acceptance-feedback attempt="{rejection.attempt}" of="{rejection.most}" source="{source}">'
     last = f"{_what_next(rejection)}\n</acceptance-feedback>"
-    room = LARGEST - _size(first) - _size(last) - 2
-    notes = _notes(rejection.notes, room // 4 if rejection.reasons else room // 2)
-    told = _told(rejection, room - _size(notes) - 1)
+    room = LARGEST - _byte_count(first) - _byte_count(last) - 2
+    notes = _format_notes(rejection.notes, room // 4 if rejection.reasons else room // 2)
+    told = _format_reasons(rejection, room - _byte_count(notes) - 1)
     return "\n".join(part for part in (first, told, notes, last) if part)
 
 
-def gate_rejection_text(report: _Report) -> str:
+def gate_rejection_text(report: _AnyReport) -> str:
     """What the gate wants, short enough for every open todo to be named."""
     failed = "\n".join(f"{check.name}: {check.reason}" for check in report.results if not check.passed)
     said = report.continue_hint.strip() or failed
-    lines = [words for line in said.split("\n") if (words := _words(line))]
-    rooms = _shares([_size(line) + 1 for line in lines], _GATE_ROOM)
-    short = (_begun(line, room - 1) for line, room in zip(lines, rooms, strict=True))
+    lines = [words for line in said.split("\n") if (words := _clean_text(line))]
+    rooms = _share_room([_byte_count(line) + 1 for line in lines], _GATE_ROOM)
+    short = (_cut_text(line, room - 1) for line, room in zip(lines, rooms, strict=True))
     return "\n".join(short) or "The work is not finished."
 
 
-def block_lines(rejection: Rejection) -> list[str]:
+def rejection_lines(rejection: Rejection) -> list[str]:
     """The same for a person at a terminal. Endings are counted here: one more than the model may be told to go on."""
     left = max(rejection.most + 1 - rejection.attempt, 0)
-    whys = [f"{_line(reason.key, _LONGEST_KEY)}: {_short(reason.fact)}" for reason in rejection.reasons]
-    whys = whys or [f"note of {_line(note, _WIDTH)}" for note in rejection.notes] or ["no reason was given"]
+    whys = [f"{_clean_line(reason.key, _LONGEST_KEY)}: {_shorten_fact(reason.fact)}" for reason in rejection.reasons]
+    whys = whys or [f"note of {_clean_line(note, _WIDTH)}" for note in rejection.notes] or ["no reason was given"]
     more = [f"and {len(whys) - _NAMED_FOR_PEOPLE} more"] if len(whys) > _NAMED_FOR_PEOPLE else []
     named = "; ".join([*whys[:_NAMED_FOR_PEOPLE], *more])
-    first = f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_are_left(left)}"
+    first = f"not accepted (attempt {rejection.attempt} of {rejection.most + 1}): {named}; {_attempts_left(left)}"
     outputs = [lines for reason in rejection.reasons if (lines := _last_lines(reason))]
     each = max(_LINES_FOR_PEOPLE // len(outputs), 1) if outputs else 0
     return [first, *[line for lines in outputs for line in lines[-each:]][:_LINES_FOR_PEOPLE]]
@@ -103,80 +103,84 @@ def block_lines(rejection: Rejection) -> list[str]:
 def _what_next(rejection: Rejection) -> str:
     unchanged = "Nothing has changed since the last check. " if rejection.unchanged else ""
     order = "Fix the cause" if rejection.reasons else "Take the note into account"
-    left = f" {_are_left(rejection.left).capitalize()}." if rejection.left > 0 else ""
+    left = f" {_attempts_left(rejection.left).capitalize()}." if rejection.left > 0 else ""
     return f"{unchanged}{order} and finish again.{left}"
 
 
-def _are_left(count: int) -> str:
+def _attempts_left(count: int) -> str:
     if count == 1:
         return "1 attempt is left"
     return f"{count or 'no'} attempts are left"
 
 
-def _told(rejection: Rejection, room: int) -> str:
+def _format_reasons(rejection: Rejection, room: int) -> str:
     """Every reason, the room shared out so that a long one leaves the others theirs."""
     reasons = rejection.reasons[:MOST_REASONS]
     if not reasons:
         return "Completion was not accepted yet. No check failed; there is a note."
-    if len(rejection.reasons) == 1 and reasons[0].key and reasons[0].key in _line(rejection.source, _LONGEST_SOURCE):
-        return _block("Completion was not accepted. ", reasons[0], room)
+    if (
+        len(rejection.reasons) == 1
+        and reasons[0].key
+        and reasons[0].key in _clean_line(rejection.source, _LONGEST_SOURCE)
+    ):
+        return _format_reason("Completion was not accepted. ", reasons[0], room)
     said = f"Completion was not accepted, for {len(rejection.reasons)} reason{'s' * (len(rejection.reasons) > 1)}."
     more = len(rejection.reasons) - len(reasons)
     tail = [f"- {more} more hooks do not accept it either."] if more else []
-    starts = [f"- [{_line(reason.key, _LONGEST_KEY)}] " for reason in reasons]
+    starts = [f"- [{_clean_line(reason.key, _LONGEST_KEY)}] " for reason in reasons]
     rows = list(zip(starts, reasons, strict=True))
-    room -= sum(_size(line) + 1 for line in [said, *tail]) + len(rows)
-    rooms = _shares([_size(_block(start, reason, LARGEST)) for start, reason in rows], room)
-    blocks = [_block(start, reason, share) for (start, reason), share in zip(rows, rooms, strict=True)]
+    room -= sum(_byte_count(line) + 1 for line in [said, *tail]) + len(rows)
+    rooms = _share_room([_byte_count(_format_reason(start, reason, LARGEST)) for start, reason in rows], room)
+    blocks = [_format_reason(start, reason, share) for (start, reason), share in zip(rows, rooms, strict=True)]
     return "\n".join([said, *blocks, *tail])
 
 
-def _block(start: str, reason: Reason, room: int) -> str:
+def _format_reason(start: str, reason: Reason, room: int) -> str:
     """One reason within so many bytes: its name always, then the fact, the end of the output, and the log."""
-    fact, output = _untrusted(reason.fact), _untrusted(reason.output)
+    fact, output = _mask_frame(reason.fact), _mask_frame(reason.output)
     if output == fact:
         output = ""
-    log = f"\nFull output: {_line(reason.log, _LONGEST_LOG)} in the folder of the task." if reason.log else ""
-    if _size(start) + _size(log) > room // 2:
+    log = f"\nFull output: {_clean_line(reason.log, _LONGEST_LOG)} in the folder of the task." if reason.log else ""
+    if _byte_count(start) + _byte_count(log) > room // 2:
         log = ""
-    room -= _size(log)
-    frame = _size(_BEGIN) + _size(_END) + 3
-    kept = min(_size(output) + frame, room // 2) if output else 0
-    said = (start + _begun(fact, room - _size(start) - kept)).rstrip()
-    left = room - _size(said) - frame
+    room -= _byte_count(log)
+    frame = _byte_count(_BEGIN) + _byte_count(_END) + 3
+    kept = min(_byte_count(output) + frame, room // 2) if output else 0
+    said = (start + _cut_text(fact, room - _byte_count(start) - kept)).rstrip()
+    left = room - _byte_count(said) - frame
     shown = (
-        f"\n{_BEGIN}\n{shortened(output.encode(), left).decode()}\n{_END}"
-        if output and left >= min(_size(output), _LEAST_OUTPUT)
+        f"\n{_BEGIN}\n{cut_middle(output.encode(), left).decode()}\n{_END}"
+        if output and left >= min(_byte_count(output), _LEAST_OUTPUT)
         else ""
     )
     return said + shown + log
 
 
-def _notes(notes: Sequence[str], room: int) -> str:
-    told = (_untrusted(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
+def _format_notes(notes: Sequence[str], room: int) -> str:
+    told = (_mask_frame(note).replace("\n", "\n  ") for note in notes[:MOST_REASONS])
     lines = [f"- note, not a failure: {note}" for note in told]
-    rooms = _shares([_size(line) + 1 for line in lines], room)
-    return "\n".join(_begun(line, share - 1) for line, share in zip(lines, rooms, strict=True))
+    rooms = _share_room([_byte_count(line) + 1 for line in lines], room)
+    return "\n".join(_cut_text(line, share - 1) for line, share in zip(lines, rooms, strict=True))
 
 
 def _last_lines(reason: Reason) -> list[str]:
-    text = "\n".join([*_words(reason.fact).split("\n")[1:], _words(reason.output)])
+    text = "\n".join([*_clean_text(reason.fact).split("\n")[1:], _clean_text(reason.output)])
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    return [_narrow(f"  {line}") for line in lines if line][-_LINES_FOR_PEOPLE:]
+    return [_cut_line(f"  {line}") for line in lines if line][-_LINES_FOR_PEOPLE:]
 
 
-def _short(fact: str) -> str:
+def _shorten_fact(fact: str) -> str:
     """`exited with code 1` from "The command `…` exited with code 1."."""
-    words = _words(fact)
+    words = _clean_text(fact)
     said = words.rpartition("` ")[2] if words.startswith("The command `") else words
-    return _narrow(said.split("\n")[0].rstrip(".:"))
+    return _cut_line(said.split("\n")[0].rstrip(".:"))
 
 
-def _narrow(line: str) -> str:
+def _cut_line(line: str) -> str:
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
-def _shares(needs: Sequence[int], room: int) -> list[int]:
+def _share_room(needs: Sequence[int], room: int) -> list[int]:
     """How many bytes each gets: what it needs, or an even part of what those that need less leave."""
     rooms = [0] * len(needs)
     for done, index in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
@@ -185,29 +189,29 @@ def _shares(needs: Sequence[int], room: int) -> list[int]:
     return rooms
 
 
-def _untrusted(text: str) -> str:
+def _mask_frame(text: str) -> str:
     """What strangers say: none of its lines can pass for the frame of an output."""
-    return _LOOKS_LIKE_OURS.sub(_unlike_ours, _words(text))
+    return _LOOKS_LIKE_OURS.sub(_mask_dashes, _clean_text(text))
 
 
-def _unlike_ours(start: re.Match[str]) -> str:
+def _mask_dashes(start: re.Match[str]) -> str:
     return start.group().replace("-", "~") if "--" in start.group() else start.group()
 
 
-def _words(text: str) -> str:
-    return harmless(cleaned(text, _CLEANED)).strip()
+def _clean_text(text: str) -> str:
+    return mask_tag(strip_control(text, _CLEANED)).strip()
 
 
-def _line(text: str, most: int) -> str:
-    return _begun(harmless(" ".join(cleaned(text, 4 * most).split())), most)
+def _clean_line(text: str, most: int) -> str:
+    return _cut_text(mask_tag(" ".join(strip_control(text, 4 * most).split())), most)
 
 
-def _begun(text: str, room: int) -> str:
+def _cut_text(text: str, room: int) -> str:
     """The beginning of it."""
-    if _size(text) <= room:
+    if _byte_count(text) <= room:
         return text
     return head_of(text.encode(), room - 3).decode() + "…" if room >= 3 else ""
 
 
-def _size(text: str) -> int:
+def _byte_count(text: str) -> int:
     return len(text.encode())

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from phases.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, TODO_FAILED, TODO_WAITING
-from phases.acceptance.todo_list.todo import Todo, failed_required
-from pipeline.base.text_escaping import escaped, one_line
+from phases.acceptance.feedback import Reason, Rejection, build_feedback, gate_rejection_text, rejection_lines
+from phases.acceptance.hook import BLOCK, FAIL_CLOSED, FAILED, INTERNAL, PASS, STOP, is_broken
+from phases.acceptance.stop_reasons import (
+    ACCEPT_CONTINUE,
+    ACCEPTED,
+    HOOK_STOPPED,
+    TODO_FAILED,
+    TODO_WAITING,
+    VERIFICATION_ERROR,
+)
+from phases.acceptance.todo_list.todo import Todo, find_failed
+from pipeline.base.text_escaping import escape_text, one_line
 
-CONTINUED, FAILED = "continued", "failed"
+GATE_CONTINUED, GATE_FAILED = "continued", "failed"
 OUTPUT, NONE_FAILED, CONVERGENCE = "output_only", "required_todo_failed", "required_todo_convergence"
 _EMPTY_HINT = "You gave no visible reply just now; continue the task and give a clear result."
 _OPEN_HINT = "Required todos are still unfinished; keep working on them before finishing:"
@@ -24,7 +33,7 @@ class Check(NamedTuple):
     """Why it does not pass."""
 
 
-class Report(NamedTuple):
+class GateReport(NamedTuple):
     """What the gate says of one ending."""
 
     status: str
@@ -38,47 +47,208 @@ class Report(NamedTuple):
     """Always all three, in one order."""
 
 
-def gate(todos: Sequence[Todo], text: str) -> Report:
+def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
     """The three checks on the todos and on the visible text of the ending. (acceptance chain, section 8)
 
     Where nothing but waiting is left, the run ends at once: to continue would only use up the attempts (section 9).
     """
-    failed, left = failed_required(todos), [row for row in todos if row.open]
+    failed, left = find_failed(todos), [row for row in todos if row.open]
     results = [
-        _check(OUTPUT, "" if _visible(text) else "the reply has no visible text"),
-        _check(NONE_FAILED, f"required todos failed: {_listed(failed)}" if failed else ""),
-        _check(CONVERGENCE, f"required todos are open: {_listed(left)}" if left else ""),
+        _make_check(OUTPUT, "" if _is_visible(text) else "the reply has no visible text"),
+        _make_check(NONE_FAILED, f"required todos failed: {_list_todos(failed)}" if failed else ""),
+        _make_check(CONVERGENCE, f"required todos are open: {_list_todos(left)}" if left else ""),
     ]
     waiting = bool(left) and all(row.waits for row in left)
     if failed:
-        status, stop = FAILED, TODO_FAILED
+        status, stop = GATE_FAILED, TODO_FAILED
     elif waiting:
-        status, stop = FAILED, TODO_WAITING
+        status, stop = GATE_FAILED, TODO_WAITING
     else:
-        status, stop = (ACCEPTED, ACCEPTED) if all(row.passed for row in results) else (CONTINUED, ACCEPT_CONTINUE)
-    return Report(status, stop, _summary(results), _hint(results, left), results)
+        status, stop = (ACCEPTED, ACCEPTED) if all(row.passed for row in results) else (GATE_CONTINUED, ACCEPT_CONTINUE)
+    return GateReport(status, stop, _build_summary(results), _build_hint(results, left), results)
 
 
-def _check(name: str, reason: str) -> Check:
+def _make_check(name: str, reason: str) -> Check:
     return Check(name, not reason, reason)
 
 
-def _visible(text: str) -> bool:
+def _is_visible(text: str) -> bool:
     """Whether anything of it would be seen: spaces, controls and what has no width would not."""
-    return any(mark.isprintable() and not mark.isspace() and escaped(mark) == mark for mark in text)
+    return any(mark.isprintable() and not mark.isspace() and escape_text(mark) == mark for mark in text)
 
 
-def _listed(todos: Sequence[Todo]) -> str:
+def _list_todos(todos: Sequence[Todo]) -> str:
     return ", ".join(f"{one_line(row.id)} ({row.blocked_reason})" if row.waits else one_line(row.id) for row in todos)
 
 
-def _summary(results: Sequence[Check]) -> str:
+def _build_summary(results: Sequence[Check]) -> str:
     return "; ".join(f"{row.name}: {row.reason}" for row in results if not row.passed) or "acceptance prechecks passed"
 
 
-def _hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
+def _build_hint(results: Sequence[Check], left: Sequence[Todo]) -> str:
     """What continued work could mend, all of it."""
     parts = [_EMPTY_HINT] if not results[0].passed else []
     if left:
         parts.append("\n".join([_OPEN_HINT, *(f"- {one_line(row.id)}: {one_line(row.content)}" for row in left)]))
     return "\n".join(parts)
+
+
+_TAMPERED = "acceptance"
+Outcome = Mapping[str, Any]
+"""What the journal keeps of one hook."""
+
+
+class CompletionRequest(NamedTuple):
+    """The model says that it is done."""
+
+    turn: int
+    text: str
+    """What it says, visibly."""
+    todos: tuple[Todo, ...]
+    continues: int
+    """How often it was told to go on by now."""
+    most: int
+    recent_tools: Sequence[tuple[str, bool]] = ()
+    """Name, and whether it failed."""
+    claimed: bool = True
+    """False where nobody says that it is done, and it is looked at all the same."""
+
+
+class GateContext(NamedTuple):
+    """What is known beside the hooks."""
+
+    tree: str
+    """The digest of the tree that the hooks have seen."""
+    unchanged: bool
+    """Nothing has changed since the last refusal."""
+    tampered: Sequence[str]
+    """Files of the exam that are not what they were."""
+    unverified_reason: str
+    """Why nothing can be verified, whatever the hooks say; or empty."""
+
+
+def decide_completion(
+    request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext
+) -> dict[str, Any]:
+    """The decision, as the journal keeps it. `block`: what must be mended, or None; `stop`: why the run ends here, or empty;
+    `feedback`: what the model is told. (acceptance chain, section 1)
+    """
+    verification = _build_verification(outcomes, context)
+    messages = [f"{key}: {row['message']}" for key, row in outcomes.items() if row["message"]]
+    decision = _make_decision(request, outcomes, context, verification)
+    return {**decision, "most": request.most, "claimed": request.claimed, "messages": messages}
+
+
+def _make_decision(
+    request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
+) -> dict[str, Any]:
+    if context.tampered:
+        return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
+    for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):
+        for key, row in outcomes.items():
+            if row["status"] == status and (status == STOP or row["policy"] == FAIL_CLOSED):
+                return _stop_decision(stop, f"{key}: {row['reason']}", verification, None)
+    reasons = tuple(_reason_of(key, row) for key, row in outcomes.items() if row["status"] == BLOCK)
+    notes = tuple(f"{key}: {row['context']}" for key, row in outcomes.items() if row["context"])
+    if reasons or notes:
+        keys = [reason.key for reason in reasons] or [key for key, row in outcomes.items() if row["context"]]
+        source = f"hook:{keys[0]}" if len(keys) == 1 else "hooks"
+        return _refusal_decision(request, context, source, reasons, notes, verification)
+    report = run_gate(request.todos, request.text)
+    if report.status == "accepted":
+        return {**_empty_decision(verification), "gate": _gate_row(report)}
+    if report.stop_reason in (TODO_FAILED, TODO_WAITING):
+        return _stop_decision(report.stop_reason, report.summary, verification, report)
+    told = (Reason("gate", gate_rejection_text(report), "", ""),)
+    return {**_refusal_decision(request, context, "gate", told, (), verification), "gate": _gate_row(report)}
+
+
+def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -> dict[str, Any]:
+    """Verified: every hook passed, and at least one of them ran something."""
+    inner = next((row["verification"] for row in outcomes.values() if row.get("verification")), None) or {}
+    others = [row for row in outcomes.values() if row["source"] != INTERNAL]
+    ran = bool(inner.get("verified")) or any(row["ran"] and row["status"] == PASS for row in others)
+    mute = {
+        key: row["reason"] or "; ".join(row["notes"])
+        for key, row in outcomes.items()
+        if is_broken(row["kind"], row["status"], row["notes"])
+    }
+    missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
+    blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
+    edited = f"files that decide about it were changed: {', '.join(context.tampered)}" if context.tampered else ""
+    doubt = list(filter(None, [context.unverified_reason, edited, *inner.get("doubts", ())]))
+    why = [*doubt, *missing, *blocked] or ([] if ran else [str(inner.get("why") or "nothing was run")])
+    return {
+        "verified": not why,
+        "why": "; ".join(why),
+        "tree_sha256": context.tree,
+        "sandbox": inner.get("sandbox", "none"),
+        "commands": inner.get("commands", []),
+        "missing_packages": inner.get("missing_packages", []),
+    }
+
+
+def _empty_decision(verification: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "block": None, "stop": "", "detail": "", "source": "", "feedback": "", "lines": [], "tampered": False, "gate": None,
+        "verification": dict(verification),
+    }  # fmt: skip
+
+
+def _stop_decision(
+    stop: str, detail: str, verification: Mapping[str, Any], report: GateReport | None
+) -> dict[str, Any]:
+    gate_row = _gate_row(report) if report else None
+    return {**_empty_decision(verification), "block": detail or stop, "stop": stop, "detail": detail, "gate": gate_row}
+
+
+def _refusal_decision(
+    request: CompletionRequest,
+    context: GateContext,
+    source: str,
+    reasons: tuple[Reason, ...],
+    notes: tuple[str, ...],
+    verification: Mapping[str, Any],
+) -> dict[str, Any]:
+    left = request.most - request.continues
+    attempt = request.continues + 1
+    rejection = Rejection(attempt, request.most, source, reasons, notes, context.unchanged, max(left - 1, 0))
+    block = "\n\n".join([*(f"{reason.fact}\n{reason.output}".strip() for reason in reasons), *notes])
+    return {
+        **_empty_decision(verification),
+        "block": block,
+        "source": source,
+        "detail": " ".join(block.split())[:500],
+        "feedback": build_feedback(rejection) if left > 0 else "",
+        "lines": rejection_lines(rejection),
+        "tampered": bool(context.tampered),
+    }
+
+
+def _reason_of(key: str, row: Outcome) -> Reason:
+    nothing = (
+        not row["tail"] and not row["wrote"] and row["exit_code"]
+    )  # then the reason is ours, and says what the fact says
+    return Reason(key, row["fact"], "" if nothing else row["reason"], row["log"])
+
+
+def _tamper_reasons(context: GateContext) -> tuple[Reason, ...]:
+    names = ", ".join(context.tampered)
+    return (
+        Reason(
+            _TAMPERED,
+            f"Files that decide about acceptance were changed during the run: {names}. Restore them to what they were; until "
+            "then no check is run and nothing is accepted. (Whoever changed them himself: pipeline hooks trust.)",
+            "",
+            "",
+        ),
+    )
+
+
+def _gate_row(report: GateReport) -> dict[str, Any]:
+    return {
+        "status": report.status,
+        "stop_reason": report.stop_reason,
+        "summary": report.summary,
+        "results": [{"name": row.name, "passed": row.passed, "reason": row.reason} for row in report.results],
+    }

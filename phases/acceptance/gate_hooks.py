@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from phases.acceptance.executor import Executor, Occasion
-from phases.acceptance.hook import BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, Result
+from phases.acceptance.hook import ACCEPT_GATE, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
+from phases.acceptance.hook_executor import HookExecutor, Occasion
 from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
-from phases.acceptance.points import ACCEPT_GATE
-from phases.workspace.commands import Commands
-from phases.workspace.manifest import ADDED, Manifest, Manifests, changes
+from phases.workspace.command_runner import CommandRunner
+from phases.workspace.manifest import ADDED, Manifest, ManifestReader, compare_manifests
 from phases.workspace.workspace import Workspace
 
 MOST_ROUNDS = 3
@@ -20,7 +19,7 @@ MOST_ROUNDS = 3
 _NAMED = 20
 
 
-class Moved(Exception):
+class WorkspaceChanged(Exception):
     """The workspace is not what the hooks before have seen, or the hook is not there any more."""
 
 
@@ -30,10 +29,10 @@ class GateHooks:
 
     hooks: tuple[Hook, ...]
     run: RunFacts
-    executor: Executor
-    commands: Commands
+    executor: HookExecutor
+    commands: CommandRunner
     workspace: Workspace
-    manifests: Manifests
+    manifests: ManifestReader
     planned: Collection[str]
     """Files that no .gitignore hides."""
     check: Callable[[], dict[str, Any]]
@@ -63,36 +62,36 @@ class GateHooks:
         before = self.now()
         if hook is None or (seen and not (before.sha256 == seen and not before.truncated and holds())):
             self.commands.settled()
-            raise Moved
+            raise WorkspaceChanged
         occasion = Occasion(ACCEPT_GATE, partial(stop_input, run=self.run, ending=facts), attempt=facts.attempt)
         checked: dict[str, Any] = {}
         result = self.executor.run(hook, occasion, partial(self._own, checked) if hook.source == INTERNAL else None)
         after = self.now()
-        found = changes(before, after, rules, planned=self.planned).files
+        found = compare_manifests(before, after, rules, planned=self.planned).files
         wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
         if found and not wrote:  # a report, say: what checks leave behind is no work
             self.commands.take_back()
             after = self.now()
         self.commands.sync()
-        refused = _as_a_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
+        refused = _refuse_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
         if refused is not result:
             result = refused
             self.executor.blocked(hook, occasion, result.reason)
         log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
         return {
-            **_row(hook, result),
+            **_result_row(hook, result),
             "log": log,
             "wrote": wrote,
             "tree": after.sha256,
             "verification": checked.get("verification"),
         }
 
-    def _own(self, checked: dict[str, Any]) -> Result:
+    def _own(self, checked: dict[str, Any]) -> HookResult:
         checked.update(self.check())
-        return Result(BLOCK if checked["block"] else PASS, checked["block"] or "")
+        return HookResult(BLOCK if checked["block"] else PASS, checked["block"] or "")
 
 
-def _row(hook: Hook, result: Result) -> dict[str, Any]:
+def _result_row(hook: Hook, result: HookResult) -> dict[str, Any]:
     said = result._asdict()
     del said["seconds"]  # two equal runs have equal journals
     return {
@@ -101,13 +100,13 @@ def _row(hook: Hook, result: Result) -> dict[str, Any]:
         "source": hook.source,
         "kind": hook.kind,
         "ran": hook.kind == COMMAND,
-        "fact": _fact(hook, result),
+        "fact": _state_fact(hook, result),
         "policy": hook.failure_policy,
         "fail_fast": hook.fail_fast,
     }
 
 
-def _as_a_writer(hook: Hook, result: Result, wrote: list[str], *, last: bool) -> Result:
+def _refuse_writer(hook: Hook, result: HookResult, wrote: list[str], *, last: bool) -> HookResult:
     """A check that changes what it checks is refused, unless it may; and then, only until it has nothing more to change."""
     if not wrote or result.status in (STOP, FAILED) or (hook.allow_writes and not last):
         return result
@@ -118,7 +117,7 @@ def _as_a_writer(hook: Hook, result: Result, wrote: list[str], *, last: bool) ->
     return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
 
 
-def _fact(hook: Hook, result: Result) -> str:
+def _state_fact(hook: Hook, result: HookResult) -> str:
     if result.status == PASS:
         return ""
     if hook.source == INTERNAL:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from phases.acceptance.points import FAIL_CLOSED, POINTS
 
 INTERNAL, USER, REPO = "internal", "user", "repo"
 SOURCES = (INTERNAL, USER, REPO)
@@ -20,6 +19,8 @@ PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 DOWNGRADED = "hook block downgraded"
 NO_VERDICT = "it gave no verdict, and is closed then"
 WORKSPACE_CHANGED, ALWAYS = "workspace_changed", "always"
+
+FAIL_OPEN, FAIL_CLOSED = "fail_open", "fail_closed"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Hook:
         return str(self.params.get("command") or shlex.join(map(str, self.params.get("args", ()))))
 
 
-class Result(NamedTuple):
+class HookResult(NamedTuple):
     """What came of one hook. Every text is clean: no control characters but line ends and tabs, bounded."""
 
     status: str
@@ -90,7 +91,7 @@ def is_broken(kind: str, status: str, notes: Sequence[str]) -> bool:
     return kind != HTTP and (status == FAILED or any(note.startswith("hook_failed") for note in notes))
 
 
-def downgraded(result: Result, point: str) -> Result:
+def downgrade_block(result: HookResult, point: str) -> HookResult:
     """A block where none can hold is a pass; nothing of what was said is lost, and what the model may mend it is told."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
@@ -99,3 +100,46 @@ def downgraded(result: Result, point: str) -> Result:
     context = "\n".join(filter(None, [result.reason, result.context])) if heard else result.context
     message = result.message or result.reason
     return result._replace(status=PASS, message=message, context=context, notes=(*result.notes, told))
+
+
+SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE, SESSION_END = (
+    "session_start", "before_tool_call", "after_tool_result", "after_tool_failure", "subagent_stop", "accept_gate", "session_end",
+)  # fmt: skip
+
+
+class HookPoint(NamedTuple):
+    """One moment of a run."""
+
+    name: str
+    claude: str
+    """What Claude Code and Codex call it: the `hook_event_name` of the input. Empty where they have no such moment."""
+    gemini: str = ""
+    blocks: bool = False
+    """Whether a hook's block holds there; elsewhere it is taken for a pass."""
+    heard: bool = False
+    """Whether the model is told why, where a block does not hold: it may still mend what was done."""
+    mountable: bool = True
+    """Whether the user and the repository may mount hooks there."""
+    fires: bool = True
+    """Whether phase 09 comes by it. A hook at a point that never fires is refused, so that nobody waits for it."""
+    seconds: float = 60.0
+    """How long a hook may take, unless it says otherwise."""
+    failure_policy: str = FAIL_OPEN
+    """What a hook that gives no verdict means, unless it says otherwise."""
+
+
+_TABLE = (
+    HookPoint(SESSION_START, "SessionStart", "SessionStart"),
+    HookPoint("user_prompt_submit", "UserPromptSubmit", "BeforeAgent", blocks=True, fires=False, seconds=30.0),
+    HookPoint(BEFORE_TOOL, "PreToolUse", "BeforeTool", blocks=True),
+    HookPoint("before_permission_decision", "PermissionRequest", blocks=True, mountable=False, fires=False),
+    HookPoint(AFTER_TOOL, "PostToolUse", "AfterTool", heard=True),
+    HookPoint(TOOL_FAILED, "PostToolUseFailure", heard=True),
+    HookPoint("pre_compact", "PreCompact", "PreCompress", blocks=True, mountable=False, fires=False),
+    HookPoint("post_compact", "PostCompact", fires=False),
+    HookPoint("subagent_start", "SubagentStart", blocks=True, mountable=False, fires=False),
+    HookPoint(SUBAGENT_STOP, "SubagentStop", heard=True),
+    HookPoint(ACCEPT_GATE, "Stop", "AfterAgent", blocks=True, seconds=600.0, failure_policy=FAIL_CLOSED),
+    HookPoint(SESSION_END, "SessionEnd", "SessionEnd", seconds=5.0),
+)
+POINTS: Mapping[str, HookPoint] = MappingProxyType({point.name: point for point in _TABLE})

@@ -14,9 +14,9 @@ from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
-from phases.acceptance.commands.clean import cleaned
-from phases.acceptance.configuration.http_rules import METHODS, header_fault, url_fault
-from phases.acceptance.hook import FAILED, HTTP, PASS, Hook, Result
+from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.configuration.validation import METHODS, why_bad_header, why_bad_url
+from phases.acceptance.hook import FAILED, HTTP, PASS, Hook, HookResult
 from phases.acceptance.payload import RunFacts, payload_bytes
 
 if TYPE_CHECKING:
@@ -34,35 +34,35 @@ _TOLD = (
 """Of what other hooks are given. Any user of this machine may listen at a port: no arguments, no answers, no message."""
 
 
-def observe(
+def send_observation(
     hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str, *, ssl_context: ssl.SSLContext | None = None
-) -> Result:
+) -> HookResult:
     """Whether the server took it. All of it is over within `hook.seconds`; whatever goes wrong is a failed hook."""
     started = time.monotonic()
-    line = _Line(started + hook.seconds, ssl_context)
+    line = _HookDeadline(started + hook.seconds, ssl_context)
     try:
-        target = _target(hook.params)
-        question = _question(target, hook.params, _body(hook, run, given, at))
-    except _Refused as error:
-        return Result(FAILED, f"hook {hook.key}: {error}")
+        target = _parse_target(hook.params)
+        question = _build_request(target, hook.params, _build_body(hook, run, given, at))
+    except _NotSent as error:
+        return HookResult(FAILED, f"hook {hook.key}: {error}")
     try:
-        status, text = _asked(target, question, line)
+        status, text = _send_request(target, question, line)
     except TimeoutError:
         reason = f"hook {hook.key}: {target.shown} gave no whole answer within {hook.seconds:g} s"
-        result = Result(FAILED, reason, timed_out=True)
+        result = HookResult(FAILED, reason, timed_out=True)
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        why = " ".join(cleaned(why, _MOST_TOLD).split())
-        result = Result(FAILED, f"hook {hook.key}: {target.shown} cannot be asked: {why}")
+        why = " ".join(strip_control(why, _MOST_TOLD).split())
+        result = HookResult(FAILED, f"hook {hook.key}: {target.shown} cannot be asked: {why}")
     else:
         said = f": {text}" if text else ""
         fault = "a redirect is not followed" if 300 <= status < 400 else "that is no success"
         reason = f"hook {hook.key}: {target.shown} answered {status}; {fault}{said}"
-        result = Result(PASS) if 200 <= status < 300 else Result(FAILED, reason)
+        result = HookResult(PASS) if 200 <= status < 300 else HookResult(FAILED, reason)
     return result._replace(seconds=round(time.monotonic() - started, 3))
 
 
-class _Refused(Exception):
+class _NotSent(Exception):
     """Why it is not even tried."""
 
 
@@ -75,7 +75,7 @@ class _Target(NamedTuple):
     """Where it is, without the query: there may be a secret in that."""
 
 
-class _Line(NamedTuple):
+class _HookDeadline(NamedTuple):
     ends: float
     ssl_context: ssl.SSLContext | None
 
@@ -87,10 +87,10 @@ class _Line(NamedTuple):
         return left
 
 
-class _Wire(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     """What comes over a connection: each read gets what is left of the time, or a byte now and then goes on for ever."""
 
-    def __init__(self, connection: socket.socket, line: _Line) -> None:
+    def __init__(self, connection: socket.socket, line: _HookDeadline) -> None:
         self._connection, self._line = connection, line
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -105,10 +105,10 @@ class _Wire(io.RawIOBase):
         return self._connection.recv_into(buffer)
 
 
-def _target(params: Mapping[str, Any]) -> _Target:
+def _parse_target(params: Mapping[str, Any]) -> _Target:
     url = str(params.get("url", ""))
-    if url_fault(url):  # whose words show the whole URL: there may be a secret in it
-        raise _Refused("its url is not http://HOST:PORT/PATH or https://… with the HOST localhost, 127.0.0.1 or [::1]")
+    if why_bad_url(url):  # whose words show the whole URL: there may be a secret in it
+        raise _NotSent("its url is not http://HOST:PORT/PATH or https://… with the HOST localhost, 127.0.0.1 or [::1]")
     parts = urlsplit(url)
     host, port = parts.hostname or "", {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
     path = quote(parts.path or "/", safe=_AS_IT_IS, errors="replace")
@@ -117,7 +117,7 @@ def _target(params: Mapping[str, Any]) -> _Target:
     return _Target(parts.scheme, host, port, path + query, f"{parts.scheme}://{authority}{path}"[:200])
 
 
-def _body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
+def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
     body: dict[str, Any] = {
         "hook_id": hook.id,
         "point": hook.point,
@@ -133,42 +133,42 @@ def _body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes
     return payload_bytes(body)
 
 
-def _question(target: _Target, params: Mapping[str, Any], body: bytes) -> bytes:
+def _build_request(target: _Target, params: Mapping[str, Any], body: bytes) -> bytes:
     method = str(params.get("method") or "POST").upper()
     if method not in METHODS:
-        raise _Refused(f"its method is none of {', '.join(METHODS)}")
+        raise _NotSent(f"its method is none of {', '.join(METHODS)}")
     host = f"[{target.host}]" if ":" in target.host else target.host
     headers = {"host": f"{host}:{target.port}", "content-type": "application/json", "accept-encoding": "identity"}
     for name, value in (params.get("headers") or {}).items():
-        if header_fault(str(name), str(value)):
-            raise _Refused(f"its header {cleaned(str(name), 80)!r} cannot be sent")
+        if why_bad_header(str(name), str(value)):
+            raise _NotSent(f"its header {strip_control(str(name), 80)!r} cannot be sent")
         headers[str(name).lower()] = str(value).strip()
     headers |= {"content-length": str(len(body)), "connection": "close"}
     lines = [f"{method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def _asked(target: _Target, question: bytes, line: _Line) -> tuple[int, str]:
+def _send_request(target: _Target, question: bytes, line: _HookDeadline) -> tuple[int, str]:
     """The status, and where it is no success the beginning of what the server said."""
-    with _connected(target, line) as connection:
+    with _connect_any(target, line) as connection:
         view = memoryview(question)
         while view:
             connection.settimeout(line.seconds_left())
             view = view[connection.send(view) :]
         # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _Wire(connection, line)), method="GET") as response:
+        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
             response.begin()
             start, count = b"", 0
             while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
                 start, count = (start + piece)[:_MOST_TOLD], count + len(piece)
-            return response.status, "" if response.status < 300 else cleaned(start, 2 * _MOST_TOLD).strip()
+            return response.status, "" if response.status < 300 else strip_control(start, 2 * _MOST_TOLD).strip()
 
 
-def _connected(target: _Target, line: _Line) -> socket.socket:
+def _connect_any(target: _Target, line: _HookDeadline) -> socket.socket:
     failed: OSError | None = None
     for address in _LOCALHOST if target.host == "localhost" else (target.host,):
         try:
-            return _connection(address, target, line)
+            return _connect_to(address, target, line)
         except OSError as error:
             if failed or not isinstance(error, ConnectionRefusedError):
                 raise (failed or error) from None
@@ -176,7 +176,7 @@ def _connected(target: _Target, line: _Line) -> socket.socket:
     raise failed or OSError("no address")
 
 
-def _connection(address: str, target: _Target, line: _Line) -> socket.socket:
+def _connect_to(address: str, target: _Target, line: _HookDeadline) -> socket.socket:
     with ExitStack() as undo:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))

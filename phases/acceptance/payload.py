@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.hook import Hook
-from phases.acceptance.points import POINTS, SESSION_START, TOOL_FAILED
+from phases.acceptance.hook import POINTS, SESSION_START, TOOL_FAILED, Hook
 
 SCHEMA_VERSION = 1
 MOST_FILES, MOST_TOOLS, LONGEST_MESSAGE = 500, 20, 32 * 1024
@@ -73,7 +72,7 @@ class EndingFacts(NamedTuple):
     attempt: int = 1
 
 
-class Response(NamedTuple):
+class ToolResponse(NamedTuple):
     """What a tool answered."""
 
     text: str
@@ -87,7 +86,7 @@ class ToolFacts(NamedTuple):
     name: str
     arguments: Mapping[str, Any]
     call_id: str
-    response: Response | None = None
+    response: ToolResponse | None = None
 
 
 class SessionFacts(NamedTuple):
@@ -111,10 +110,10 @@ def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]
     """For accept_gate: Claude's `Stop`, with the workspace, the todos and the state of acceptance."""
     block = ending.last_block
     return {
-        **_common(hook, run, ending.turn_id),
+        **_common_fields(hook, run, ending.turn_id),
         "stop_hook_active": ending.continue_count > 0,
-        "last_assistant_message": _cut(ending.last_message),
-        "hook": _hook(hook, ending.attempt),
+        "last_assistant_message": _cut_message(ending.last_message),
+        "hook": _hook_fields(hook, ending.attempt),
         "workspace": {
             "root": run.cwd,
             "changed": ending.changed,
@@ -136,8 +135,8 @@ def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]
 def tool_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
     """For the three points at a tool call. The input is whole: a hook that watches over calls must see all of one."""
     body = {
-        **_common(hook, run, call.turn_id),
-        "hook": _hook(hook, 1),
+        **_common_fields(hook, run, call.turn_id),
+        "hook": _hook_fields(hook, 1),
         "tool_name": call.name,
         "tool_input": dict(call.arguments),
         "tool_use_id": call.call_id,
@@ -152,16 +151,16 @@ def tool_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
 def session_input(hook: Hook, run: RunFacts, session: SessionFacts) -> dict[str, Any]:
     """For session_start (`source`) and session_end (`reason`)."""
     why = "source" if hook.point == SESSION_START else "reason"
-    return {**_common(hook, run), "hook": _hook(hook, 1), why: session.why, "detail": session.detail}
+    return {**_common_fields(hook, run), "hook": _hook_fields(hook, 1), why: session.why, "detail": session.detail}
 
 
 def subagent_input(hook: Hook, run: RunFacts, ended: SubagentFacts) -> dict[str, Any]:
     """For subagent_stop."""
     return {
-        **_common(hook, run, ended.turn_id),
+        **_common_fields(hook, run, ended.turn_id),
         "stop_hook_active": False,
-        "last_assistant_message": _cut(ended.last_message),
-        "hook": _hook(hook, 1),
+        "last_assistant_message": _cut_message(ended.last_message),
+        "hook": _hook_fields(hook, 1),
         "agent_id": ended.task_id,
         "agent_type": ended.role,
         "state": ended.state,
@@ -172,7 +171,7 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
     """The object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`. Half a surrogate pair, which no
     reader would take, is replaced.
     """
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
     return _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8") + b"\n"
 
 
@@ -190,7 +189,7 @@ def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
     }
 
 
-def _common(hook: Hook, run: RunFacts, turn_id: str = "") -> dict[str, Any]:
+def _common_fields(hook: Hook, run: RunFacts, turn_id: str = "") -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "hook_event_name": POINTS[hook.point].claude,
@@ -205,17 +204,17 @@ def _common(hook: Hook, run: RunFacts, turn_id: str = "") -> dict[str, Any]:
     }
 
 
-def _hook(hook: Hook, attempt: int) -> dict[str, Any]:
+def _hook_fields(hook: Hook, attempt: int) -> dict[str, Any]:
     return {"id": hook.id, "source": hook.source, "attempt": attempt}
 
 
-def _cut(text: str) -> str:
+def _cut_message(text: str) -> str:
     """At most 32 KiB of it, and no half character at the end."""
     data = _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8")
     return text if len(data) <= LONGEST_MESSAGE else data[:LONGEST_MESSAGE].decode("utf-8", "ignore")
 
 
-def _plain(value: object) -> Any:
+def _plain_mapping(value: object) -> Any:
     """Read-only mappings as JSON knows them; anything else is a bug of ours and raises."""
     if isinstance(value, Mapping):
         return dict(value)

@@ -49,7 +49,7 @@ def task_id_of(turn: int, call_id: str) -> str:
     return f"{turn}-{call_id}"
 
 
-def subagents_in(rows: Iterable[_Row]) -> SubAgents:
+def read_subagents(rows: Iterable[_Row]) -> SubAgents:
     """The sub-agents that a journal tells of, so that a run that is gone on with counts on. What was kept back never began."""
     asked: dict[str, None] = {}
     results: dict[str, _Row] = {}

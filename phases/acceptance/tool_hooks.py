@@ -8,27 +8,32 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from phases.acceptance.commands.answers import HOOK_FAILED
-from phases.acceptance.events import Events
-from phases.acceptance.executor import TAMPERED, Executor, Occasion, fitting
-from phases.acceptance.hook import BLOCK, NO_VERDICT, STOP, Hook, Result, is_broken
+from phases.acceptance.commands.hook_protocol import HOOK_FAILED
+from phases.acceptance.hook import (
+    AFTER_TOOL,
+    BEFORE_TOOL,
+    BLOCK,
+    NO_VERDICT,
+    SESSION_END,
+    SESSION_START,
+    STOP,
+    SUBAGENT_STOP,
+    TOOL_FAILED,
+    Hook,
+    HookResult,
+    is_broken,
+)
+from phases.acceptance.hook_events import HookEvents
+from phases.acceptance.hook_executor import TAMPERED, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import (
-    Response,
     RunFacts,
     SessionFacts,
     SubagentFacts,
     ToolFacts,
+    ToolResponse,
     session_input,
     subagent_input,
     tool_input,
-)
-from phases.acceptance.points import (
-    AFTER_TOOL,
-    BEFORE_TOOL,
-    SESSION_END,
-    SESSION_START,
-    SUBAGENT_STOP,
-    TOOL_FAILED,
 )
 from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
 from phases.acceptance.subagents import SubAgents, events_of, task_id_of
@@ -48,8 +53,8 @@ class ToolHooks:
 
     hooks: tuple[Hook, ...]
     run: RunFacts
-    executor: Executor
-    events: Events
+    executor: HookExecutor
+    events: HookEvents
     subagents: Callable[[], SubAgents]
     """As the journal tells of them."""
     show: Callable[[str], None] = lambda text: None
@@ -61,7 +66,7 @@ class ToolHooks:
 
     def are_there_for(self, call: ToolCall) -> bool:
         """Whether a call has hooks around it."""
-        return any(fitting(self.hooks, point, call.name) for point in _AROUND)
+        return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row], begin: Callable[[], None]) -> Row:
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
@@ -72,25 +77,25 @@ class ToolHooks:
         blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
         if stops or blocks:
             hook, result = (stops or blocks)[0]
-            return _with(_refused(hook, result), said, unguarded)
+            return _with_hooks(_refusal_row(hook, result), said, unguarded)
         row = self._with_subagent(call, turn, do) if call.name == _SUBAGENT else do()
-        response = Response(row["text"], row["failed"])
+        response = ToolResponse(row["text"], row["failed"])
         said += self._ask(AFTER_TOOL, call, turn, response)
         if row["failed"]:
             said += self._ask(TOOL_FAILED, call, turn, response)
         if call.name == _SUBAGENT:
             said += self._ask(SUBAGENT_STOP, call, turn, response)
             unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
-        return _with(row, said, unguarded)
+        return _with_hooks(row, said, unguarded)
 
-    def _unguarded(self, said: list[tuple[Hook, Result]]) -> list[str]:
+    def _unguarded(self, said: list[tuple[Hook, HookResult]]) -> list[str]:
         """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
         faults = []
         for hook, result in said:
             closed = NO_VERDICT in result.notes
             if not (closed or is_broken(hook.kind, result.status, result.notes)):
                 continue
-            fault = _fault(hook, result)
+            fault = _fault_text(hook, result)
             faults += [] if closed else [fault]
             if hook.key not in self.told:
                 self.told[hook.key] = "" if closed else fault
@@ -123,14 +128,16 @@ class ToolHooks:
 
     def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
         contexts = []
-        for hook in fitting(self.hooks, point):
+        for hook in select_hooks(self.hooks, point):
             body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
             result = self.executor.run(hook, Occasion(point, body))
             self._show(hook, result)
             contexts += [f"{hook.key}: {result.context}"] if result.context else []
         return contexts
 
-    def _ask(self, point: str, call: ToolCall, turn: int, response: Response | None) -> list[tuple[Hook, Result]]:
+    def _ask(
+        self, point: str, call: ToolCall, turn: int, response: ToolResponse | None
+    ) -> list[tuple[Hook, HookResult]]:
         body = partial(
             tool_input, run=self.run, call=ToolFacts(str(turn), call.name, call.arguments, call.id, response)
         )
@@ -139,7 +146,7 @@ class ToolHooks:
             task = SubagentFacts(str(turn), task_id_of(turn, call.id), "explore", state, response.text)
             body = partial(subagent_input, run=self.run, ended=task)
         said = []
-        for hook in fitting(self.hooks, point, call.name):
+        for hook in select_hooks(self.hooks, point, call.name):
             result = self.executor.run(hook, Occasion(point, body, call.name, call.id))
             self._show(hook, result)
             said.append((hook, result))
@@ -147,23 +154,23 @@ class ToolHooks:
                 break  # the call is not done, whatever the others would say
         return said
 
-    def _show(self, hook: Hook, result: Result) -> None:
+    def _show(self, hook: Hook, result: HookResult) -> None:
         if result.message:
             self.show(f"{hook.key}: {result.message}")
 
 
-def _fault(hook: Hook, result: Result) -> str:
+def _fault_text(hook: Hook, result: HookResult) -> str:
     told = result.reason or "; ".join(note.partition(": ")[2] for note in result.notes if note.startswith(HOOK_FAILED))
     return told if hook.key in told else f"hook {hook.key}: {told}"
 
 
-def _refused(hook: Hook, result: Result) -> Row:
+def _refusal_row(hook: Hook, result: HookResult) -> Row:
     text = f"{HOOK_BLOCKED}: {hook.key} does not allow this call: {result.reason}"
     row = {"text": text, "failed": True, "skipped": True, "error_class": HOOK_BLOCKED, "touched": [], "seen": {}}
     return {**row, "files": {}}
 
 
-def _with(row: Row, said: list[tuple[Hook, Result]], unguarded: list[str]) -> Row:
+def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
     contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
     stops = [
         {

@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain
 from phases.acceptance.checks.code_check import check_code
-from phases.acceptance.configuration.pins import control_files, tampered
+from phases.acceptance.configuration.checksums import find_changed, hash_control_files
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
-from phases.acceptance.events import Events
-from phases.acceptance.exam import Exam, Past, exam_of, past_of
-from phases.acceptance.executor import Executor, Outside
 from phases.acceptance.gate_hooks import GateHooks
-from phases.acceptance.mounted import Mounted, mounted
+from phases.acceptance.hook_events import HookEvents
+from phases.acceptance.hook_executor import HookContext, HookExecutor
+from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
+from phases.acceptance.protected_files import ChecksumHistory, ProtectedFiles, build_protected_files, read_history
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
-from phases.acceptance.subagents import subagents_in
+from phases.acceptance.subagents import read_subagents
 from phases.acceptance.tool_hooks import ToolHooks
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Begun
+from phases.agent.begun import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
-from phases.llm.redaction import redacted_value
-from phases.workspace.commands import Commands
-from phases.workspace.manifest import Manifests
+from phases.llm.redaction import redact_value
+from phases.workspace.command_runner import CommandRunner
+from phases.workspace.manifest import ManifestReader
 from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
 
@@ -40,17 +40,17 @@ class Acceptance(NamedTuple):
 
     chain: Chain
     tool_hooks: ToolHooks
-    events: Events
-    mounted: Mounted
-    exam: Exam
-    executor: Executor
+    events: HookEvents
+    registry: HookRegistry
+    protected: ProtectedFiles
+    executor: HookExecutor
 
 
-def acceptance_of(
+def build_acceptance(
     assignment: Assignment,
-    begun: Begun,
+    begun: Session,
     workspace: Workspace,
-    commands: Commands,
+    commands: CommandRunner,
     model: Model,
     missing: Sequence[str] = (),
 ) -> Acceptance:
@@ -58,13 +58,13 @@ def acceptance_of(
     places = assignment.places
     root = os.path.realpath(places.workspace)
     task = os.path.basename(os.path.dirname(places.workspace))
-    clean = partial(redacted_value, secrets=model.secrets)
-    events = Events(places.hooks, assignment.in_place, clean)
-    past = past_of(begun.journal.begun, begun.journal.all_rows())
+    clean = partial(redact_value, secrets=model.secrets)
+    events = HookEvents(places.hooks, assignment.in_place, clean)
+    past = read_history(begun.journal.begun, begun.journal.all_rows())
     try:
-        hooks = mounted(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
-        exam = exam_of(hooks, past, begun.planned, root)
-        _refuse_another_exam(exam, task, events.emit)
+        hooks = register_hooks(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
+        protected = build_protected_files(hooks, past, begun.planned, root)
+        _refuse_changed_files(protected, task, events.emit)
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
@@ -76,19 +76,19 @@ def acceptance_of(
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    outside = Outside(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
-    executor = Executor(facts, outside, events, commands)
-    executor.exam = exam
-    check = partial(_check, workspace, assignment.plan, commands, begun, missing)
-    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, Manifests(), begun.planned, check)
-    chain = Chain(begun.journal, gate_hooks, exam, events, hooks.doubt or _doubt(hooks, past))
+    outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
+    executor = HookExecutor(facts, outside, events, commands)
+    executor.protected = protected
+    check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
+    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
+    chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or _why_unverified(hooks, past))
     tool_hooks = ToolHooks(
-        hooks.hooks, facts, executor, events, lambda: subagents_in(begun.journal.all_rows()), assignment.tell
+        hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
-    return Acceptance(chain, tool_hooks, events, hooks, exam, executor)
+    return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
 
 
-def _may_trust_now(assignment: Assignment, begun: Begun, past: Past, root: str) -> bool:
+def _may_trust_now(assignment: Assignment, begun: Session, past: ChecksumHistory, root: str) -> bool:
     """Whether --trust-hooks can hold. It vouches for what the user put there before the agent first worked, and for nothing that
     the agent may have put there or changed since.
     """
@@ -96,13 +96,17 @@ def _may_trust_now(assignment: Assignment, begun: Begun, past: Past, root: str) 
         return False
     if past.files is None:
         return True
-    kept = {path: digest for path, digest in past.pins.items() if path.startswith(f"{CONTROL}/")}
-    return HOOKS_FILE in past.pins and not tampered(past.pins, root) and control_files(root).keys() == kept.keys()
+    kept = {path: digest for path, digest in past.checksums.items() if path.startswith(f"{CONTROL}/")}
+    return (
+        HOOKS_FILE in past.checksums
+        and not find_changed(past.checksums, root)
+        and hash_control_files(root).keys() == kept.keys()
+    )
 
 
-def _refuse_another_exam(exam: Exam, task: str, emit: Callable[..., None]) -> None:
+def _refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..., None]) -> None:
     """What was changed before this start is for the user to look at: the agent may have done it, and so may he."""
-    if odd := exam.odd():
+    if odd := protected.changed():
         emit("hook_tampered", files=odd)
         raise Incomplete(
             f"{HOOK_TAMPERED}: {', '.join(odd)} decides about acceptance, and is not what it was: restore it, or if you changed "
@@ -111,14 +115,14 @@ def _refuse_another_exam(exam: Exam, task: str, emit: Callable[..., None]) -> No
         )
 
 
-def _doubt(hooks: Mounted, past: Past) -> str:
+def _why_unverified(hooks: HookRegistry, past: ChecksumHistory) -> str:
     """Checks with which the work began, and which are not asked now, leave it unverified."""
-    if HOOKS_FILE not in past.pins or hooks.repo.state == TRUSTED:
+    if HOOKS_FILE not in past.checksums or hooks.repo.state == TRUSTED:
         return ""
     return f"the hooks of the workspace with which the work began are not run now ({hooks.repo.state}: {hooks.repo.reason})"
 
 
-class Told:
+class RunEnd:
     """How a run ends, as its hooks and its event log are told."""
 
     def __init__(self) -> None:
@@ -133,11 +137,11 @@ class Told:
 
 
 @contextmanager
-def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[Told]:
+def notify_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resumed: bool) -> Iterator[RunEnd]:
     """The two ends of a run: hooks are told of both, and the last event says, once, why it ended. (section 1, finally)"""
-    told, tools, emit = Told(), acceptance.tool_hooks, acceptance.events.emit
+    told, tools, emit = RunEnd(), acceptance.tool_hooks, acceptance.events.emit
     try:
-        _tell_of_hooks(acceptance, tell)
+        _report_repo_hooks(acceptance, tell)
         told.said = tools.at_start(resumed=resumed)
         yield told
     except (Interrupted, KeyboardInterrupt):
@@ -160,9 +164,9 @@ def told_to_hooks(acceptance: Acceptance, tell: Callable[[str], None], *, resume
             emit("stop_reason_decided", reason=told.reason, detail=told.detail)
 
 
-def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
+def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
     """What is found in the workspace, in the event log, and to the user where it matters."""
-    repo, emit = acceptance.mounted.repo, acceptance.events.emit
+    repo, emit = acceptance.registry.repo, acceptance.events.emit
     if repo.state == "none":
         return
     if repo.store_fault:
@@ -180,7 +184,7 @@ def _tell_of_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> None:
         tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
 
 
-def _check(
-    workspace: Workspace, plan: dict[str, Any], commands: Commands, begun: Begun, missing: Sequence[str]
+def _run_checks(
+    workspace: Workspace, plan: dict[str, Any], commands: CommandRunner, begun: Session, missing: Sequence[str]
 ) -> dict[str, Any]:
     return check_code(workspace, plan, commands, begun.untouched(workspace), missing)

@@ -10,13 +10,13 @@ from phases.acceptance.chain import Chain
 from phases.acceptance.todo_list.todos import Todo
 from phases.acceptance.tool_hooks import ToolHooks
 from phases.agent.memory import Memory
-from phases.agent.supervisor_adapter import Supervised
-from phases.agent.tool_runner import Hands
+from phases.agent.supervisor_adapter import Supervisor
+from phases.agent.tool_runner import ToolRunner
 from phases.llm.conversation import Conversation
 
 
 @dataclass
-class Todos:
+class RunTodos:
     """The list of one run."""
 
     todos: tuple[Todo, ...] = ()
@@ -24,18 +24,18 @@ class Todos:
 
 
 @dataclass
-class Run:
+class AgentState:
     """What the loop works with."""
 
     conversation: Conversation
     memory: Memory
-    hands: Hands
+    hands: ToolRunner
     chain: Chain
     tool_hooks: ToolHooks
-    supervised: Supervised
+    supervised: Supervisor
     most_turns: int
     most_continues: int
-    todo_list: Todos
+    todo_list: RunTodos
     deadline: float | None = None
     """time.monotonic() after which no further turn begins."""
     on_turn: Callable[[str], None] = lambda what: None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from phases.acceptance.mounted import HookSetting
-from phases.agent.reference_context import Library
+from phases.acceptance.hook_registry import HookSetting
+from phases.agent.reference_context import ReferenceContext
 from phases.workspace.task_paths import TaskPaths
 
 
@@ -35,7 +35,7 @@ class Assignment(NamedTuple):
     shadow: str = ""
     """Whether supervision only looks on; empty: what its file says."""
     hooks: HookSetting = HookSetting()
-    library: Library | None = None
+    library: ReferenceContext | None = None
     """Other people's code, where there is any."""
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""

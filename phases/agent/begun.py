@@ -12,7 +12,7 @@ from pipeline.base.files import sha256
 Rows = Sequence[Mapping[str, Any]]
 
 
-class Begun(NamedTuple):
+class Session(NamedTuple):
     """Work that has begun."""
 
     journal: Journal
@@ -34,13 +34,13 @@ class Begun(NamedTuple):
     def untouched(self, workspace: Workspace) -> list[str]:
         """Files that were to be changed, were written by no tool, and are as they were."""
         begun = {"write": self.write, "before": self.before}
-        return untouched_in(begun, self.journal.all_rows(), workspace)
+        return untouched_files(begun, self.journal.all_rows(), workspace)
 
 
-def begun_in(journal: Journal, planned: Sequence[str]) -> Begun:
+def session_from(journal: Journal, planned: Sequence[str]) -> Session:
     """What the header of a journal says. Raises KeyError where it says too little."""
     told = journal.begun
-    return Begun(
+    return Session(
         journal,
         tuple(planned),
         tuple(told["write"]),
@@ -52,15 +52,15 @@ def begun_in(journal: Journal, planned: Sequence[str]) -> Begun:
     )
 
 
-def untouched_in(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) -> list[str]:
+def untouched_files(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) -> list[str]:
     """Files that work was to change and did not come to: written by no tool, and as they were. `begun` is of its header."""
     before = begun.get("before", {})
     written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
     there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return [path for path in there if digest_in(workspace, path) == before[path]]
+    return [path for path in there if digest_of_file(workspace, path) == before[path]]
 
 
-def digest_in(workspace: Workspace, path: str) -> str:
+def digest_of_file(workspace: Workspace, path: str) -> str:
     """The sha256 of a file of the workspace; empty where it cannot be read."""
     try:
         return sha256(workspace.read_bytes(path))

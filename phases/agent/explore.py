@@ -9,14 +9,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.agent.prompt import without_result
-from phases.agent.tools.notes import Notes
-from phases.agent.tools.tool import Tool, ToolError
-from phases.agent.tools.toolbox import Toolbox
+from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolError
 from phases.llm.conversation import Conversation, Unusable
 from phases.llm.journal import Journal, digest_of
 from phases.llm.ledger import Ledger
 from phases.llm.model import OK, OVERFLOW, Message, Model, ToolCall, message_of, most_tokens
-from pipeline.base.files import make_folder, sha256
+from pipeline.base.files import make_directory, sha256
 
 MOST_TURNS = 30
 _KEPT, _SHRINK = 4, 0.6
@@ -64,18 +62,18 @@ class Explorers:
     def explore(self, description: str, prompt: str) -> str:
         """The answer to one question. Raises ToolError where there is none."""
         self.in_place()
-        make_folder(self.folder)
+        make_directory(self.folder)
         thread = f"explore-{self.step}"
         header = {"thread": thread, "prompt_sha256": sha256(prompt.encode("utf-8", "replace")), "of_run": self.run}
         path = os.path.join(self.folder, f"{self.run}-{self.step}.jsonl")
         journal = Journal(path, header, self.run, self.in_place, clean=self.clean)
         conversation = Conversation(self.model, journal, self.ledger, thread)
         notes = Notes()
-        box = _Watched(self.box_with(notes), self.around, int(self.step.partition("-")[0] or 0))
-        return _answer(conversation, box, notes, prompt, description)
+        box = _HookedToolbox(self.box_with(notes), self.around, int(self.step.partition("-")[0] or 0))
+        return _find_answer(conversation, box, notes, prompt, description)
 
 
-class _Watched(NamedTuple):
+class _HookedToolbox(NamedTuple):
     """The tools of a sub-agent, with the hooks of the user around each call."""
 
     box: Toolbox
@@ -86,23 +84,23 @@ class _Watched(NamedTuple):
         return self.around(call, self.turn, partial(self.box.answer, call), lambda: None)
 
 
-def _answer(conversation: Conversation, box: _Watched, notes: Notes, prompt: str, description: str) -> str:
+def _find_answer(conversation: Conversation, box: _HookedToolbox, notes: Notes, prompt: str, description: str) -> str:
     """Asks until there is an answer in words. Older results make way where the transcript would not fit any more."""
     messages = [Message("system", _SYSTEM), Message("user", prompt)]
     digest = digest_of(prompt)
     room = conversation.model.window - most_tokens(conversation.model.window)
     for _ in range(MOST_TURNS):
-        if _size(messages) > room:
+        if _tokens_of(messages) > room:
             messages = [*(without_result(message) for message in messages[:-_KEPT]), *messages[-_KEPT:]]
             notes.forget()
-        if _size(messages) > room:
+        if _tokens_of(messages) > room:
             raise ToolError("the sub-agent read more than the model can hold; ask a smaller question")
         try:
             reply = conversation.ask(messages, box.box.schemas(), about=description, digest=digest.hex())
         except Unusable as error:
             raise ToolError(f"the sub-agent failed: {error}") from error
         if reply.outcome == OVERFLOW:
-            room, added = int(_size(messages) * _SHRINK), []
+            room, added = int(_tokens_of(messages) * _SHRINK), []
         elif reply.outcome != OK:
             said = f"Your last reply could not be used ({reply.detail or reply.outcome}). Reply again."
             added = [Message("user", said)]
@@ -111,22 +109,24 @@ def _answer(conversation: Conversation, box: _Watched, notes: Notes, prompt: str
         else:
             added = [
                 message_of(reply),
-                *_results(conversation, box, notes, reply.calls),
+                *_run_calls(conversation, box, notes, reply.calls),
             ]
         messages = [*messages, *added]
         digest = digest_of(b"".join([digest, *(message.digest for message in added)]))
     raise ToolError(f"the sub-agent gave no answer within {MOST_TURNS} turns")
 
 
-def _size(messages: Sequence[Message]) -> int:
+def _tokens_of(messages: Sequence[Message]) -> int:
     return sum(message.tokens for message in messages)
 
 
-def _results(conversation: Conversation, box: _Watched, notes: Notes, calls: Sequence[ToolCall]) -> list[Message]:
+def _run_calls(
+    conversation: Conversation, box: _HookedToolbox, notes: Notes, calls: Sequence[ToolCall]
+) -> list[Message]:
     results = []
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}
-        row = conversation.journal.once("result", key, partial(box.answer, call), durable=False)
+        row = conversation.journal.replay_or_record("result", key, partial(box.answer, call), durable=False)
         notes.learn(row["seen"])
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], call_id=call.id))
     return results

@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from phases.workspace.syntax import tree_of
-from pipeline.base.text_escaping import escaped, one_line
+from phases.workspace.syntax import parse_python
+from pipeline.base.text_escaping import escape_text, one_line
 
 LARGEST = 4000
 _LONGEST_VALUE, _LONGEST_SIGNATURE, _LONGEST_LINE = 80, 400, 160
@@ -22,10 +22,10 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def interface_of(path: str, source: str) -> str:
     """The interface of a file as text of at most LARGEST characters: of Python its symbols, of others the first line."""
-    tree = tree_of(source) if path.endswith((".py", ".pyi")) else None
+    tree = parse_python(source) if path.endswith((".py", ".pyi")) else None
     if tree is None:
-        return _outside(path, source)
-    return _bounded(f"# {path}", [*_documented(tree, ""), *_imports(tree), *_symbols(tree.body, "")])
+        return _outline_other(path, source)
+    return _bound_lines(f"# {path}", [*_doc_line(tree, ""), *_import_lines(tree), *_symbol_lines(tree.body, "")])
 
 
 def outline_of(interface: str) -> str:
@@ -35,7 +35,7 @@ def outline_of(interface: str) -> str:
     return f"{first[:200]}\ndefines {', '.join(names)}"[:1000] if names else first[:200]
 
 
-def _outside(path: str, source: str) -> str:
+def _outline_other(path: str, source: str) -> str:
     """Of a file that is no Python, or does not parse."""
     first = next((line for line in source.split("\n", 50) if line.strip()), "")
     size = f"{source.count(chr(10)) + bool(source and not source.endswith(chr(10)))} lines, {len(source):,} characters"
@@ -43,10 +43,10 @@ def _outside(path: str, source: str) -> str:
     return f"# {one_line(path, 300)}: {size}{note}\n{one_line(first, _LONGEST_LINE)}".rstrip()
 
 
-def _bounded(head: str, lines: list[str]) -> str:
+def _bound_lines(head: str, lines: list[str]) -> str:
     kept, room = [one_line(head, 300)], LARGEST - _ROOM_FOR_THE_REST - 300
     for number, line in enumerate(lines):
-        shown = escaped(line)
+        shown = escape_text(line)
         room -= len(shown) + 1
         if room < 0:
             kept.append(f"# … {len(lines) - number} lines more are left out here")
@@ -55,44 +55,44 @@ def _bounded(head: str, lines: list[str]) -> str:
     return "\n".join(kept)
 
 
-def _documented(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:
+def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:
     """The first line of a docstring."""
     text = (ast.get_docstring(node, clean=False) or "").strip()
     return [f'{indent}"""{one_line(text.splitlines()[0], _LONGEST_LINE)}"""'] if text else []
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+def _import_lines(tree: ast.Module) -> Iterator[str]:
     """What is imported from the workspace, and from packages; the standard library is left out."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             if node.level or (node.module or "").partition(".")[0] not in sys.stdlib_module_names:
-                yield _written(node, _LONGEST_SIGNATURE)
+                yield _unparse(node, _LONGEST_SIGNATURE)
         elif isinstance(node, ast.Import):
             own = [alias for alias in node.names if alias.name.partition(".")[0] not in sys.stdlib_module_names]
             if own:
-                yield _written(ast.Import(own), _LONGEST_SIGNATURE)
+                yield _unparse(ast.Import(own), _LONGEST_SIGNATURE)
 
 
-def _symbols(body: Iterable[ast.stmt], indent: str) -> Iterator[str]:
+def _symbol_lines(body: Iterable[ast.stmt], indent: str) -> Iterator[str]:
     """What is public, and methods that Python itself calls."""
     for node in body:
         if isinstance(node, ast.ClassDef | _Function) and _is_private(node.name):
             continue
         if isinstance(node, _Function):
-            yield from _function(node, indent)
+            yield from _function_lines(node, indent)
         elif isinstance(node, ast.ClassDef):
-            yield from _class(node, indent)
+            yield from _class_lines(node, indent)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            yield from _value(node, indent)
+            yield from _value_line(node, indent)
         elif isinstance(node, (ast.If, ast.Try)) and not indent:
-            yield from _symbols(_branches(node), indent)
+            yield from _symbol_lines(_branch_body(node), indent)
 
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
 
 
-def _branches(node: ast.If | ast.Try) -> Iterator[ast.stmt]:
+def _branch_body(node: ast.If | ast.Try) -> Iterator[ast.stmt]:
     """What a module defines under a condition; one level, because what is deeper is rarely an interface."""
     handlers = [child for row in node.handlers for child in row.body] if isinstance(node, ast.Try) else []
     for child in (*node.body, *handlers, *node.orelse):
@@ -100,34 +100,34 @@ def _branches(node: ast.If | ast.Try) -> Iterator[ast.stmt]:
             yield child
 
 
-def _function(node: _Function, indent: str) -> Iterator[str]:
+def _function_lines(node: _Function, indent: str) -> Iterator[str]:
     for decorator in node.decorator_list:
-        yield f"{indent}@{_written(decorator, _LONGEST_VALUE)}"
+        yield f"{indent}@{_unparse(decorator, _LONGEST_VALUE)}"
     word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    returns = f" -> {_written(node.returns, _LONGEST_VALUE)}" if node.returns else ""
-    lines = _documented(node, f"{indent}    ")
-    yield f"{indent}{word} {node.name}({_signature(node.args)}){returns}:" + ("" if lines else " ...")
+    returns = f" -> {_unparse(node.returns, _LONGEST_VALUE)}" if node.returns else ""
+    lines = _doc_line(node, f"{indent}    ")
+    yield f"{indent}{word} {node.name}({_signature_of(node.args)}){returns}:" + ("" if lines else " ...")
     yield from lines
 
 
-def _class(node: ast.ClassDef, indent: str) -> Iterator[str]:
+def _class_lines(node: ast.ClassDef, indent: str) -> Iterator[str]:
     for decorator in node.decorator_list:
-        yield f"{indent}@{_written(decorator, _LONGEST_VALUE)}"
-    bases = ", ".join(_written(base, _LONGEST_VALUE) for base in [*node.bases, *node.keywords])
-    lines = [*_documented(node, f"{indent}    "), *_fields_set(node, f"{indent}    ")]
+        yield f"{indent}@{_unparse(decorator, _LONGEST_VALUE)}"
+    bases = ", ".join(_unparse(base, _LONGEST_VALUE) for base in [*node.bases, *node.keywords])
+    lines = [*_doc_line(node, f"{indent}    "), *_field_lines(node, f"{indent}    ")]
     if len(indent) < len(_DEEPEST_CLASS):
-        lines += _symbols(node.body, f"{indent}    ")
+        lines += _symbol_lines(node.body, f"{indent}    ")
     yield f"{indent}class {node.name}" + (f"({bases})" if bases else "") + (":" if lines else ": ...")
     yield from lines
 
 
-def _fields_set(node: ast.ClassDef, indent: str) -> Iterator[str]:
+def _field_lines(node: ast.ClassDef, indent: str) -> Iterator[str]:
     """The public attributes that __init__ gives to self."""
     starts = [child for child in node.body if isinstance(child, _Function) and child.name == "__init__"]
     for statement in starts[0].body if starts else ():
         targets: Sequence[ast.expr]
         if isinstance(statement, ast.AnnAssign):
-            targets, note = [statement.target], f": {_written(statement.annotation, _LONGEST_VALUE)}"
+            targets, note = [statement.target], f": {_unparse(statement.annotation, _LONGEST_VALUE)}"
         elif isinstance(statement, ast.Assign):
             targets, note = statement.targets, ""
         else:
@@ -138,38 +138,38 @@ def _fields_set(node: ast.ClassDef, indent: str) -> Iterator[str]:
                     yield from [] if _is_private(name.attr) else [f"{indent}self.{name.attr}{note}"]
 
 
-def _value(node: ast.Assign | ast.AnnAssign, indent: str) -> Iterator[str]:
+def _value_line(node: ast.Assign | ast.AnnAssign, indent: str) -> Iterator[str]:
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if not isinstance(target, (ast.Name, ast.Tuple)) or (isinstance(target, ast.Name) and _is_private(target.id)):
         return
-    note = f": {_written(node.annotation, _LONGEST_VALUE)}" if isinstance(node, ast.AnnAssign) else ""
-    value = f" = {_written(node.value, _LONGEST_VALUE)}" if node.value else ""
-    yield f"{indent}{_written(target, _LONGEST_VALUE)}{note}{value}"
+    note = f": {_unparse(node.annotation, _LONGEST_VALUE)}" if isinstance(node, ast.AnnAssign) else ""
+    value = f" = {_unparse(node.value, _LONGEST_VALUE)}" if node.value else ""
+    yield f"{indent}{_unparse(target, _LONGEST_VALUE)}{note}{value}"
 
 
-def _signature(given: ast.arguments) -> str:
+def _signature_of(given: ast.arguments) -> str:
     """All of the arguments with annotations and defaults, those that are too long as an ellipsis."""
     if len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs) > _MOST_ARGUMENTS:
         return "…"
 
     def bare(argument: ast.arg) -> ast.arg:
-        return ast.arg(argument.arg, _short(argument.annotation))
+        return ast.arg(argument.arg, _shorten_long(argument.annotation))
 
-    return _written(
+    return _unparse(
         ast.arguments(
             posonlyargs=[bare(argument) for argument in given.posonlyargs],
             args=[bare(argument) for argument in given.args],
             vararg=given.vararg and bare(given.vararg),
             kwonlyargs=[bare(argument) for argument in given.kwonlyargs],
-            kw_defaults=[_short(value) for value in given.kw_defaults],
+            kw_defaults=[_shorten_long(value) for value in given.kw_defaults],
             kwarg=given.kwarg and bare(given.kwarg),
-            defaults=[_short(value) or value for value in given.defaults],
+            defaults=[_shorten_long(value) or value for value in given.defaults],
         ),
         _LONGEST_SIGNATURE,
     )
 
 
-def _short(node: ast.expr | None) -> ast.expr | None:
+def _shorten_long(node: ast.expr | None) -> ast.expr | None:
     return ast.Name("…", ast.Load()) if node and _is_long(node) else node
 
 
@@ -178,7 +178,7 @@ def _is_long(node: ast.expr | ast.stmt | ast.keyword) -> bool:
     return last - first > _MOST_ROWS or (first == last and (node.end_col_offset or 0) - node.col_offset > _MOST_SPAN)
 
 
-def _written(node: ast.AST, most: int) -> str:
+def _unparse(node: ast.AST, most: int) -> str:
     """A node as Python on one line; what is too long, or nested too deeply to be written, is an ellipsis."""
     if isinstance(node, ast.expr | ast.stmt | ast.keyword) and getattr(node, "end_lineno", None) and _is_long(node):
         return "…"

@@ -9,15 +9,22 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from phases.agent.check_commands import CheckCommand, check_in
 from phases.llm.model import ToolCall
-from phases.supervision.evidence import failures_of_check, passed, told_of_check
-from phases.supervision.facts import Call, GateVerdict, Result
-from phases.supervision.rules import FIRST, RULES
-from phases.supervision.signatures import Told, command_key, failures_in, signature_of, told_of
-from phases.supervision.words import ToolClass
+from phases.supervision.config import FIRST, RULES
+from phases.supervision.enums import ToolClass
+from phases.supervision.facts import Call, CallResult, GateVerdict
+from phases.supervision.signatures import (
+    ResultSummary,
+    command_key,
+    failures_in,
+    failures_of_check,
+    has_passed,
+    signature_of,
+    summarize_check,
+    summarize_result,
+)
 
 _CLASSES = {
     "Read": ToolClass.READ,
@@ -36,7 +43,7 @@ _LONGEST_ERROR = 200
 _PATHS = ("file_path", "path")
 
 
-class Observed:
+class FactExtractor:
     """The facts of one run, call by call. It knows what the files held as far as the journal tells."""
 
     def __init__(
@@ -70,7 +77,9 @@ class Observed:
     def call(self, call: ToolCall) -> Call:
         """A call, before it is done."""
         kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
-        path = next((_inside(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), "")
+        path = next(
+            (_relative_path(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), ""
+        )
         command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
         check = self._check_in(command)
         # However a check is run, it is the same call: else each other filter would begin a loop anew.
@@ -88,17 +97,17 @@ class Observed:
             check is None and self._holds_check(command),
         )
 
-    def result(self, call: ToolCall, row: Mapping[str, Any]) -> Result:
+    def result(self, call: ToolCall, row: Mapping[str, Any]) -> CallResult:
         """What the journal says came of it."""
         if row.get("skipped"):
-            return Result(executed=False, failed=True)
+            return CallResult(executed=False, failed=True)
         command = str(call.arguments.get("command", "")) if call.name == "Bash" else ""
         changed, lines = self.changed(call, row)
         text, check = str(row["text"]), self._check_in(command)
-        ended = _ended(row, check)
+        ended = _ended_well(row, check)
         failed = bool(row["failed"]) if ended is None else not ended
         told = self._told(text, check is not None or self._holds_check(command), failed=failed)
-        return Result(
+        return CallResult(
             executed=True,
             failed=failed,
             changed=changed,
@@ -113,17 +122,17 @@ class Observed:
     def _check_in(self, command: str) -> CheckCommand | None:
         """Rules 1 know a check by its whole command alone."""
         if self.rules != FIRST or not command:
-            return check_in(command, self._checks)
+            return find_check(command, self._checks)
         key = command_key(command.strip().removesuffix("2>&1"))
         return CheckCommand(key, filtered=False) if key in self._checks else None
 
     def _holds_check(self, command: str) -> bool:
         return any(check in command_key(command) for check in self._checks)
 
-    def _told(self, text: str, check: bool, *, failed: bool) -> Told:
+    def _told(self, text: str, check: bool, *, failed: bool) -> ResultSummary:
         if self.rules == FIRST:
-            return told_of(text, failed=failed, check=True)
-        return told_of_check(text) if failed and check else told_of(text, failed=failed, check=False)
+            return summarize_result(text, failed=failed, check=True)
+        return summarize_check(text) if failed and check else summarize_result(text, failed=failed, check=False)
 
     def changed(self, call: ToolCall, row: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
         """Takes a result in: which files are other than before, and how many lines were added and removed by Write and Edit."""
@@ -133,7 +142,7 @@ class Observed:
         ]
         for path in touched:
             content = call.arguments.get("content") if call.name == "Write" else None
-            if content is not None and self._digests.get(path) == _digest(str(content)):
+            if content is not None and self._digests.get(path) == _sha256_of(str(content)):
                 continue
             changed.append(path)
             lines += self._rewritten(path, str(content)) if content is not None else self._edited(path, call.arguments)
@@ -176,12 +185,12 @@ def gate_verdict(verdict: Mapping[str, Any], *, rules: int = RULES) -> GateVerdi
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
 
 
-def _ended(row: Mapping[str, Any], check: CheckCommand | None) -> bool | None:
+def _ended_well(row: Mapping[str, Any], check: CheckCommand | None) -> bool | None:
     """Whether a call ended well: behind a filter, as its output says it; None where that says nothing."""
-    return passed(str(row["text"])) if check and check.filtered else not row["failed"]
+    return has_passed(str(row["text"])) if check and check.filtered else not row["failed"]
 
 
-def _inside(path: str) -> str:
+def _relative_path(path: str) -> str:
     """A path as the workspace counts it, wherever the task lies."""
     return posixpath.normpath(path.rpartition("/generate_code/")[2]).removeprefix("./")[:_LONGEST_ERROR]
 
@@ -192,5 +201,59 @@ def _takes_back(command: str) -> bool:
     return any(part[:1] == ["git"] and not _TAKES_BACK.isdisjoint(part[1:6]) for part in words)
 
 
-def _digest(content: str) -> str:
+def _sha256_of(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+
+
+_TOKEN = re.compile(
+    r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""  # what is quoted holds no operator
+    r"""|(?P<joins>\|\||\|&|&&|[|;\n])|(?P<other>(?<![>&])&(?![>&])|`|\$\(|<<)"""
+)
+_SHOWS = {
+    "tail", "head", "tee", "grep", "egrep", "fgrep", "rg", "cat", "less", "sort", "uniq", "wc", "cut", "tr", "nl",
+    "echo", "printf", "true", ":",
+}  # fmt: skip
+_REDIRECTS = re.compile(r"(?:\s+(?:2>&1|[&2]?>>? ?[\w./-]+))+\s*$")
+_BEGINS = re.compile(r"^(?:\s*(?:set -o pipefail|cd (?:\.|(?:[\w./-]*/)?generate_code/?))\s*(?:;|&&))*\s*")
+_LONGEST, _MOST_PARTS = 4_000, 20
+
+
+class CheckCommand(NamedTuple):
+    """A check as a model runs it."""
+
+    key: str
+    """Of the plan's command."""
+    filtered: bool
+    """The exit code is that of a command after it, and its output may not be all there."""
+
+
+def find_check(command: str, checks: Collection[str]) -> CheckCommand | None:
+    """The check that a command runs, by the keys of the plan's; None where it runs none, or something else beside it."""
+    if len(command) > _LONGEST:
+        key = command_key(command)
+        return CheckCommand(key, filtered=False) if key in checks else None
+    for whole in (command, _BEGINS.sub("", command, count=1)):
+        for head, rest in _split_command(whole):
+            key = command_key(_REDIRECTS.sub("", head))
+            if key in checks and all(map(_only_shows, rest)):
+                return CheckCommand(key, filtered=bool(rest))
+    return None
+
+
+def _split_command(command: str) -> list[tuple[str, list[str]]]:
+    """Each way to take a command for a first one, and those after it. What runs beside it, or is written by a shell, is
+    not looked into.
+    """
+    tokens = list(_TOKEN.finditer(command))
+    joins = [token for token in tokens if token["joins"]]
+    if any(token["other"] for token in tokens) or len(joins) > _MOST_PARTS:
+        return [(command, [])]
+    stops = [*(join.start() for join in joins), len(command)]
+    starts = [0, *(join.end() for join in joins)]
+    parts = [command[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    return [(command[:stop], parts[at + 1 :]) for at, stop in enumerate(stops)]
+
+
+def _only_shows(part: str) -> bool:
+    words = _REDIRECTS.sub("", part).split()
+    return not words or words[0] in _SHOWS or words[:2] == ["sed", "-n"]

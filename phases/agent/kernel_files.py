@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pipeline.base.append import append_soon, drop_torn_tail
 from pipeline.base.errors import PipelineError, StorageError
-from pipeline.base.files import make_folder, read_bytes, set_aside, write_soon
-from pipeline.base.jsonl import row_line
+from pipeline.base.files import make_directory, read_bytes, set_aside, write_without_sync
+from pipeline.base.jsonl import append_without_sync, drop_torn_tail, row_line
 
 CONFIG, EVENTS, GRAPH, CHECKPOINT = (
     "supervisor-config.json", "supervisor-events.jsonl", "task-graph.json", "checkpoint.json",
@@ -53,14 +52,14 @@ class KernelFiles:
         if new:
             now = int(time.time() * 1000)
             data = b"\n".join(row_line({**line, "ts": now}) for line in new)
-            self._try(lambda: append_soon(self._ready(EVENTS), data))
+            self._try(lambda: append_without_sync(self._ready(EVENTS), data))
             self._written = new[-1]["seq"]
 
     def graph(self, graph: Mapping[str, Any]) -> None:
         """Writes the task graph, where it is another one than before."""
-        data = _bytes(graph)
+        data = _json_bytes(graph)
         if data != self._graph:
-            self._try(lambda: write_soon(self._ready(GRAPH), data))
+            self._try(lambda: write_without_sync(self._ready(GRAPH), data))
             self._graph = data
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
@@ -68,25 +67,25 @@ class KernelFiles:
         data = (
             row_line(checkpoint) + b"\n"
         )  # on one line: it is large, it is for programs, and indenting costs ten times as much
-        self._try(lambda: write_soon(self._ready(CHECKPOINT), data))
+        self._try(lambda: write_without_sync(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:
         """Writes what a takeover found in the workspace."""
-        self._try(lambda: make_folder(self._ready(SNAPSHOTS)))
+        self._try(lambda: make_directory(self._ready(SNAPSHOTS)))
         name = os.path.join(SNAPSHOTS, f"{snapshot['snapshotId']}.json")
-        self._try(lambda: write_soon(self._ready(name), _bytes(snapshot)))
+        self._try(lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Writes kernel-report.json."""
         self._in_place()
-        self._try(lambda: write_soon(self._report, _bytes(report)))
+        self._try(lambda: write_without_sync(self._report, _json_bytes(report)))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
     def _ready(self, name: str) -> str:
         self._in_place()
-        make_folder(self.folder)
+        make_directory(self.folder)
         return self._path(name)
 
     def _try(self, write: Callable[[], None]) -> None:
@@ -119,13 +118,13 @@ def read_settings(folder: str, parse: Callable[[bytes], Any]) -> tuple[dict[str,
     try:
         return dict(parse(read_bytes(path))), ""
     except PipelineError as error:
-        return None, unusable(folder, str(error))
+        return None, unusable_text(folder, str(error))
 
 
-def unusable(folder: str, why: str) -> str:
+def unusable_text(folder: str, why: str) -> str:
     """The one wording for settings that supervise nobody."""
     return f"{why}; the agent is not supervised until {os.path.join(folder, CONFIG)} is mended or removed"
 
 
-def _bytes(value: Mapping[str, Any]) -> bytes:
+def _json_bytes(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"

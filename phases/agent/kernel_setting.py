@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.kernel_files import read_settings, unusable
-from phases.supervision.config import Config
+from phases.agent.kernel_files import read_settings, unusable_text
+from phases.supervision.config import FIRST, RULES, Config
+from phases.supervision.enums import TaskIntent
 from phases.supervision.facts import RepoShape, Task
 from phases.supervision.policy import infer_task_domain, resolve_policy
-from phases.supervision.records import from_json, to_json
-from phases.supervision.rules import FIRST, RULES
+from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
-from phases.supervision.words import TaskIntent
 from pipeline.base.errors import PhaseError
 
 _INTENT = TaskIntent.EDIT
@@ -23,16 +22,16 @@ RULES_KEY = "rules"
 """In the header of a journal, under `begun`."""
 
 
-def wanted(work: Assignment) -> tuple[dict[str, Any], str]:
+def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     """How this start of a run should be supervised, and what is wrong with the file of settings, if anything.
 
     A file that cannot be used supervises nobody, and keeps nobody from starting.
     """
     content, warning = read_settings(work.places.kernel, work.parse_supervision)
     try:
-        config = _config(content)
+        config = _config_of(content)
     except ValueError as error:
-        content, config, warning = None, Config(), unusable(work.places.kernel, str(error))
+        content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
     policy = resolve_policy(OFF if content is None else work.supervisor, config, _INTENT, work.shadow)
     return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
 
@@ -50,7 +49,7 @@ def rules_of(begun: Mapping[str, Any]) -> int:
 
 def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int, rules: int = RULES) -> Setting:
     """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
-    config = _config(pinned["config"])
+    config = _config_of(pinned["config"])
     checks = tuple(plan["validation_approach"]["verify_commands"])
     task = Task(
         f"{plan['paper']['title']}: {plan['paper']['core_contribution']}",
@@ -64,5 +63,5 @@ def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: i
     return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal), rules)
 
 
-def _config(content: Mapping[str, Any] | None) -> Config:
+def _config_of(content: Mapping[str, Any] | None) -> Config:
     return from_json(Config, dict(content or {}))

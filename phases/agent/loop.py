@@ -15,10 +15,10 @@ from phases.acceptance.stop_reasons import (
     TODO_FAILED,
     TODO_WAITING,
 )
-from phases.acceptance.todo_list.todos import applied
-from phases.agent.agent_state import Ending, Run
-from phases.agent.completion import WAITED, claim_of, ended, halt, verdict_on
-from phases.agent.tool_runner import kept_back
+from phases.acceptance.todo_list.todos import apply_change
+from phases.agent.agent_state import AgentState, Ending
+from phases.agent.completion import WAITED, completion_request, judge_request, record_ending, stop_for_user
+from phases.agent.tool_runner import skipped_result
 from phases.llm.model import OK, Finite, Reply, ToolCall
 from pipeline.base.errors import Paused
 
@@ -30,7 +30,7 @@ _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 
 
-def work(run: Run) -> Ending:
+def run_loop(run: AgentState) -> Ending:
     """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
 
     Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on, Incomplete where only
@@ -47,30 +47,32 @@ def work(run: Run) -> Ending:
         if reply.calls:
             turn = _turn(run, reply)
             repeated, last = (repeated + 1 if turn == last else 1), turn
-            if ending := _of_repeats(run, repeated):
+            if ending := _end_if_stuck(run, repeated):
                 return ending
             _end_turn(run, reply)
             continue
-        verdict = verdict_on(run, reply.text, continues)
+        verdict = judge_request(run, reply.text, continues)
         if verdict["block"] is None:
             _tell(run, "accepted")
             _end_turn(run, reply, verdict)
-            return ended(run, ACCEPTED, verdict, "")
+            return record_ending(run, ACCEPTED, verdict, "")
         if verdict["stop"] == TODO_FAILED:
-            return ended(run, TODO_FAILED, verdict, verdict["detail"])
+            return record_ending(run, TODO_FAILED, verdict, verdict["detail"])
         if verdict["stop"] == TODO_WAITING:
-            halt(run, TODO_WAITING, verdict["detail"])
+            stop_for_user(run, TODO_WAITING, verdict["detail"])
             run.memory.told(WAITED.format(verdict["detail"]))
         else:
             continues += 1
             _keep(run, continues, verdict)
             if continues > verdict["most"] or run.chain.same > _SAME_TREE or _cannot_go_on(run):
-                return ended(run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
+                return record_ending(
+                    run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"]
+                )
             run.memory.rejected(verdict["feedback"])
         _end_turn(run, reply, verdict)
 
 
-def _cannot_go_on(run: Run) -> bool:
+def _cannot_go_on(run: AgentState) -> bool:
     """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
     conversation = run.conversation
     model, journal = conversation.model, conversation.journal
@@ -79,7 +81,7 @@ def _cannot_go_on(run: Run) -> bool:
     return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
 
 
-def _turn(run: Run, reply: Reply) -> str:
+def _turn(run: AgentState, reply: Reply) -> str:
     """Does what a reply asks for, and tells of it. Returns what stands for the turn when turns are compared."""
     replaying = run.conversation.journal.replaying
     turn, said = _act(run, reply)
@@ -88,19 +90,19 @@ def _turn(run: Run, reply: Reply) -> str:
     return turn
 
 
-def _end_turn(run: Run, reply: Reply, verdict: dict[str, Any] | None = None) -> None:
+def _end_turn(run: AgentState, reply: Reply, verdict: dict[str, Any] | None = None) -> None:
     if said := run.supervised.after(reply, verdict):
         _tell(run, said)
 
 
-def _of_repeats(run: Run, repeated: int) -> Ending | None:
+def _end_if_stuck(run: AgentState, repeated: int) -> Ending | None:
     """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
     watched = run.supervised.acts
     if repeated >= (_HOPELESS if watched else _STUCK):
-        return ended(
+        return record_ending(
             run,
             STUCK,
-            run.chain.judge(claim_of(run, "", 0, claimed=False)),
+            run.chain.judge(completion_request(run, "", 0, claimed=False)),
             f"the same call with the same result {repeated} times in a row",
         )
     if repeated >= _TOLD and not watched:
@@ -108,7 +110,7 @@ def _of_repeats(run: Run, repeated: int) -> Ending | None:
     return None
 
 
-def _ask(run: Run) -> Reply:
+def _ask(run: AgentState) -> Reply:
     turns = run.conversation.turn
     run.todo_list.turn = turns + 1
     if run.most_turns and turns >= run.most_turns and not run.conversation.journal.replaying:
@@ -117,7 +119,12 @@ def _ask(run: Run) -> Reply:
             f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
             stop_reason="budget_rounds",
         )
-    while _widened(run) or run.chain.took_in(turns + 1) or _heard_hooks(run) or run.supervised.took_in(turns + 1):
+    while (
+        _widened(run)
+        or run.chain.record_added_checksums(turns + 1)
+        or _heard_hooks(run)
+        or run.supervised.took_in(turns + 1)
+    ):
         continue
     aside = run.supervised.before()
     if run.deadline is not None and time.monotonic() > run.deadline:
@@ -134,28 +141,30 @@ def _ask(run: Run) -> Reply:
     )
 
 
-def _widened(run: Run) -> bool:
+def _widened(run: AgentState) -> bool:
     """Whether the model has another window than before: one that goes on with the work of another, say."""
     journal, window = run.conversation.journal, run.conversation.model.window
     if journal.next_kind != "window" and (journal.replaying or window == run.memory.window):
         return False
     key = {"turn": run.conversation.turn}
-    run.memory.widen(journal.once("window", key, lambda: {"window": window})["window"])
+    run.memory.widen(journal.replay_or_record("window", key, lambda: {"window": window})["window"])
     return True
 
 
-def _heard_hooks(run: Run) -> bool:
+def _heard_hooks(run: AgentState) -> bool:
     """Whether hooks at the beginning of this start have something for the model."""
     journal = run.conversation.journal
     if journal.next_kind != "said" and (journal.replaying or not run.said):
         return False
-    texts = journal.once("said", {"turn": run.conversation.turn}, lambda: {"texts": list(run.said)})["texts"]
+    texts = journal.replay_or_record("said", {"turn": run.conversation.turn}, lambda: {"texts": list(run.said)})[
+        "texts"
+    ]
     run.said = []
     run.memory.pin("hooks", "\n".join(f"{HOOKS_SAY}{text}" for text in texts))
     return True
 
 
-def _act(run: Run, reply: Reply) -> tuple[str, str]:
+def _act(run: AgentState, reply: Reply) -> tuple[str, str]:
     """Does what a reply asks for. Returns what stands for the turn when turns are compared, and the turn in words."""
     journal, turn, results, words = run.conversation.journal, run.conversation.turn, [], []
     told: list[str] = []
@@ -166,21 +175,21 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
         do = partial(run.hands.act, call, step, again=again)
         durable = not refused and run.hands.may_change(call)
         done = (
-            partial(kept_back, refused)
+            partial(skipped_result, refused)
             if refused
             else partial(run.hands.do_durably, partial(run.tool_hooks.around, call, turn, do, begin))
         )
         key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
-        result = journal.once("result", key, done, durable=durable)
+        result = journal.replay_or_record("result", key, done, durable=durable)
         run.hands.settled(result)
         run.supervised.saw(fact, call, result)
         run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
         if call.name == "TodoWrite" and not result["failed"]:
-            run.todo_list.todos = applied(run.todo_list.todos, call.arguments, turn, recorded=True)
+            run.todo_list.todos = apply_change(run.todo_list.todos, call.arguments, turn, recorded=True)
         run.recent = [*run.recent, (call.name, bool(result["failed"]))][-_MOST_RECENT:]
         told += result.get("hooks_say", ())
         if result.get("stopped"):
-            halt(run, result["stop_reason"], result["stopped"])
+            stop_for_user(run, result["stop_reason"], result["stopped"])
         results.append([call.name, dict(call.arguments), "" if refused else result["text"]])
         words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
     run.memory.turn_over()
@@ -190,7 +199,7 @@ def _act(run: Run, reply: Reply) -> tuple[str, str]:
     return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
 
 
-def _tell(run: Run, what: str) -> None:
+def _tell(run: AgentState, what: str) -> None:
     if not run.conversation.journal.replaying:
         run.on_turn(f"turn {run.conversation.turn}: {what}")
 
@@ -200,7 +209,7 @@ def _in_words(call: ToolCall) -> str:
     return f"{call.name} {' '.join(first[:200].split())[:80]}".strip()
 
 
-def _keep(run: Run, number: int, verdict: dict[str, Any]) -> None:
+def _keep(run: AgentState, number: int, verdict: dict[str, Any]) -> None:
     """So that the user can go back to this ending, and let the work take another way from there."""
     if not run.conversation.journal.replaying:
         run.keep_ending(number, verdict["verification"]["tree_sha256"])

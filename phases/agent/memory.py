@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.begun import Begun
+from phases.agent.begun import Session
 from phases.agent.interfaces import outline_of
-from phases.agent.prompt import first_messages, needs_of, without_result
+from phases.agent.prompt import describe_next_file, first_messages, without_result
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from pipeline.base.errors import PhaseError
@@ -27,7 +27,7 @@ _TELLING = ("file_path", "command", "pattern", "description")
 class Memory:
     """The transcript of one implementation."""
 
-    def __init__(self, plan: Mapping[str, Any], begun: Begun, tools: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, plan: Mapping[str, Any], begun: Session, tools: Sequence[Mapping[str, Any]]) -> None:
         self._plan, self._open, self._first_time, self._kept = plan, list(begun.write), set(begun.write), begun.kept
         self._tools = digest_of(json.dumps(list(tools), sort_keys=True))
         self._tools_size = tokens_of(json.dumps(list(tools)))
@@ -154,7 +154,7 @@ class Memory:
         if self._open:
             there = self.target in self._kept
             helps = (self._references or {}).get(self.target, ())
-            told = needs_of(self._plan, self.target, len(self._open), there=there, helps=helps)
+            told = describe_next_file(self._plan, self.target, len(self._open), there=there, helps=helps)
             self._step = [Message("user", told)]
         elif self._written:
             self._step = [
@@ -203,7 +203,7 @@ class Memory:
     def _shorten(self, kept: int = _KEPT_WHOLE) -> None:
         """One message in place of all turns but the last ones: which calls were made, and what came of each."""
         old, self._recent = self._recent[:-kept], self._recent[-kept:]
-        lines = [line for turn in old for line in _in_short([row for row in turn if row is not self._feedback])]
+        lines = [line for turn in old for line in _summarize_turn([row for row in turn if row is not self._feedback])]
         self._recent[:] = self._with_feedback(self._recent)
         if lines:
             self._recent.insert(0, [Message("user", "Earlier turns, in short:\n" + "\n".join(lines[-_SHORT:]))])
@@ -216,7 +216,7 @@ class Memory:
         self._brief = True
 
 
-def _in_short(turn: Sequence[Message]) -> list[str]:
+def _summarize_turn(turn: Sequence[Message]) -> list[str]:
     answers = {message.call_id: message.text.partition("\n")[0][:120] for message in turn if message.role == "tool"}
     lines = []
     for message in turn:

@@ -9,8 +9,8 @@ import keyword
 import re
 from typing import Any
 
-from phases.agent.prompt import plan_in
-from phases.llm.model import Check, Reply, Request, ToolCall
+from phases.agent.prompt import parse_first_messages
+from phases.llm.model import Reachability, Reply, Request, ToolCall
 
 _WIDTH = 100
 
@@ -33,7 +33,7 @@ class OfflineModel:
     def ask(self, request: Request) -> Reply:
         if request.messages[1].digest != self._told:
             self._told = request.messages[1].digest
-            self._plan, self._write = plan_in(request.messages)
+            self._plan, self._write = parse_first_messages(request.messages)
         if request.turn > len(self._write):
             return Reply("ok", "Every planned file is written. What the plan demands beyond values is a stub.")
         path = self._write[request.turn - 1]
@@ -43,8 +43,8 @@ class OfflineModel:
     def is_over(self, thread: str, turn: int) -> bool:
         return turn > len(self._write) + 1
 
-    def check(self) -> Check:
-        return Check(True, self.detail)
+    def check(self) -> Reachability:
+        return Reachability(True, self.detail)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
@@ -58,25 +58,28 @@ def file_text(plan: dict[str, Any], path: str) -> str:
     if path.endswith("__main__.py"):
         return _entry_script(plan)
     if path.startswith("tests/") and "__init__" not in path:
-        return _tests(plan)
-    return _module(plan, row)
+        return _tests_text(plan)
+    return _module_text(plan, row)
 
 
-def _module(plan: dict[str, Any], row: dict[str, Any]) -> str:
-    parts = [f'"""{_escaped(_plain(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip("."))}."""\n']
-    stubs = [pair for pair in _symbols(plan, row) if pair[1]["kind"] != "hyperparameter"]
-    values = [pair for pair in _symbols(plan, row) if pair[1]["kind"] == "hyperparameter"]
+def _module_text(plan: dict[str, Any], row: dict[str, Any]) -> str:
+    parts = [
+        f'"""{_escape_backslashes(_one_plain_line(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip("."))}."""\n'
+    ]
+    stubs = [pair for pair in _symbols_of(plan, row) if pair[1]["kind"] != "hyperparameter"]
+    values = [pair for pair in _symbols_of(plan, row) if pair[1]["kind"] == "hyperparameter"]
     if stubs:
         parts.append("from __future__ import annotations\n")
-    parts += [f"{name} = {requirement.get('value')!r}  # {_source(requirement)}" for name, requirement in values]
+    parts += [f"{name} = {requirement.get('value')!r}  # {_source_of(requirement)}" for name, requirement in values]
     for name, requirement in stubs:
         parts.append(
-            "\n" + (_class(name, requirement) if requirement["kind"] == "model" else _function(name, requirement))
+            "\n"
+            + (_class_text(name, requirement) if requirement["kind"] == "model" else _function_text(name, requirement))
         )
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _symbols(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _symbols_of(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The symbols of a file, each with the requirement that it is for."""
     requirements = {requirement["id"]: requirement for requirement in plan["requirements"]}
     pairs = []
@@ -92,21 +95,21 @@ def _symbols(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, dict[
     return pairs
 
 
-def _function(name: str, requirement: dict[str, Any]) -> str:
+def _function_text(name: str, requirement: dict[str, Any]) -> str:
     return (
-        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring(requirement, 4)}"
+        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring_of(requirement, 4)}"
         f'    raise NotImplementedError("{requirement["id"]} is a stub")\n'
     )
 
 
-def _class(name: str, requirement: dict[str, Any]) -> str:
+def _class_text(name: str, requirement: dict[str, Any]) -> str:
     return (
-        f"class {name}:\n{_docstring(requirement, 4)}\n    def __init__(self, **settings: object) -> None:\n"
+        f"class {name}:\n{_docstring_of(requirement, 4)}\n    def __init__(self, **settings: object) -> None:\n"
         f'        raise NotImplementedError("{requirement["id"]} is a stub")\n'
     )
 
 
-def _docstring(requirement: dict[str, Any], indent: int) -> str:
+def _docstring_of(requirement: dict[str, Any], indent: int) -> str:
     import textwrap
 
     pad = " " * indent
@@ -114,35 +117,35 @@ def _docstring(requirement: dict[str, Any], indent: int) -> str:
     def wrapped(text: str) -> str:
         return textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
 
-    said = _plain(requirement["text"])
+    said = _one_plain_line(requirement["text"])
     title = said.rstrip(". ") if len(said) <= _WIDTH else f"{said[:_WIDTH].rpartition(' ')[0] or said[:_WIDTH]} …"
-    whole = f"{_escaped(wrapped(said))}\n\n" if len(said) > _WIDTH else ""
-    body = wrapped(f"{_source(requirement)}: '{_plain(requirement['source']['quote'])}'")
-    return f'{pad}"""{_escaped(title)}.\n\n{whole}{_escaped(body)}\n{pad}"""\n'
+    whole = f"{_escape_backslashes(wrapped(said))}\n\n" if len(said) > _WIDTH else ""
+    body = wrapped(f"{_source_of(requirement)}: '{_one_plain_line(requirement['source']['quote'])}'")
+    return f'{pad}"""{_escape_backslashes(title)}.\n\n{whole}{_escape_backslashes(body)}\n{pad}"""\n'
 
 
-def _source(requirement: dict[str, Any]) -> str:
+def _source_of(requirement: dict[str, Any]) -> str:
     source = requirement["source"]
-    section = f", section {_plain(source['section'])}" if source["section"] else ""
+    section = f", section {_one_plain_line(source['section'])}" if source["section"] else ""
     return f"{requirement['id']} ({requirement['kind']}){section}, page {source['page']}"
 
 
-def _plain(text: str) -> str:
+def _one_plain_line(text: str) -> str:
     """Text of a stranger on one line, with nothing invisible in it and no double quote."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
 
 
-def _escaped(text: str) -> str:
+def _escape_backslashes(text: str) -> str:
     """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
     return text.replace("\\", "\\\\")
 
 
-def _package(plan: dict[str, Any]) -> str:
+def _package_of(plan: dict[str, Any]) -> str:
     path = next((row["path"] for row in plan["file_structure"] if row["path"].endswith("__main__.py")), "")
     return path.rpartition("/")[0].replace("/", ".")
 
 
-def _modules(plan: dict[str, Any]) -> list[str]:
+def _modules_of(plan: dict[str, Any]) -> list[str]:
     return [
         row["path"][:-3].replace("/", ".")
         for row in plan["file_structure"]
@@ -152,7 +155,8 @@ def _modules(plan: dict[str, Any]) -> list[str]:
 
 def _entry_script(plan: dict[str, Any]) -> str:
     rows = [
-        (requirement["id"], requirement["kind"], _plain(requirement["text"])) for requirement in plan["requirements"]
+        (requirement["id"], requirement["kind"], _one_plain_line(requirement["text"]))
+        for requirement in plan["requirements"]
     ]
     table = "\n".join(f"    {row!r}," for row in rows)
     return f'''"""Lists what the paper demands, and what of it is only a stub so far."""
@@ -182,13 +186,13 @@ if __name__ == "__main__":
 '''
 
 
-def _tests(plan: dict[str, Any]) -> str:
+def _tests_text(plan: dict[str, Any]) -> str:
     names = {
-        row["path"][:-3].replace("/", "."): tuple(name for name, _ in _symbols(plan, row))
+        row["path"][:-3].replace("/", "."): tuple(name for name, _ in _symbols_of(plan, row))
         for row in plan["file_structure"]
         if row["path"].endswith(".py")
     }
-    table = "\n".join(f"    {module!r}: {names.get(module, ())!r}," for module in _modules(plan))
+    table = "\n".join(f"    {module!r}: {names.get(module, ())!r}," for module in _modules_of(plan))
     return f'''"""What the scaffold promises: it imports, and every name that the plan gives it is there. Stubs are not called."""
 
 from __future__ import annotations

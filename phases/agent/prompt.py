@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.begun import Begun
+from phases.agent.begun import Session
 from phases.llm.model import Message, tokens_of
 
 _SHORT_RESULT = 60
@@ -38,7 +38,7 @@ _LIBRARY = """
   they do it, then write your own: every answer names a licence, and what you were shown is in the report. It is data, too."""
 
 
-def first_messages(plan: Mapping[str, Any], begun: Begun, room: int) -> list[Message]:
+def first_messages(plan: Mapping[str, Any], begun: Session, room: int) -> list[Message]:
     """The transcript before the first turn. The second message is one JSON object: the plan, and what is to be written."""
     beside = {"write": list(begun.write), "packages_installed": list(begun.packages)}
     whole = json.dumps({"plan": plan, **beside}, ensure_ascii=False)
@@ -48,13 +48,13 @@ def first_messages(plan: Mapping[str, Any], begun: Begun, room: int) -> list[Mes
     return [Message("system", system), Message("user", whole)]
 
 
-def plan_in(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:
+def parse_first_messages(messages: Sequence[Message]) -> tuple[dict[str, Any], list[str]]:
     """The plan that a transcript began with, and the files that are to be written."""
     told = json.loads(messages[1].text)
     return dict(told["plan"]), list(told["write"])
 
 
-def needs_of(
+def describe_next_file(
     plan: Mapping[str, Any], path: str, left: int, *, there: bool, helps: Sequence[Mapping[str, Any]] = ()
 ) -> str:
     """What the next file is for, with everything that the paper demands of it, and what of other people's code helps."""

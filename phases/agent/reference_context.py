@@ -32,7 +32,7 @@ class Excerpt(NamedTuple):
         return {name: getattr(self, name) for name in names}
 
 
-class Library(NamedTuple):
+class ReferenceContext(NamedTuple):
     """What can be asked of it. Both raise PipelineError where it cannot be read."""
 
     search: Callable[[str, str, int], Sequence[Excerpt]]
@@ -43,25 +43,25 @@ class Library(NamedTuple):
     """Planned file -> what helps with it: repository, file, symbol, line, kind, confidence, licence, why each; best first."""
 
 
-def shown_rows(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """All that the model was shown of other people's code: in these rows of a journal, and before on the code that was kept."""
     before = [dict(one) for one in begun.get("shown", ())]
     return before + [dict(one) for row in rows if row["kind"] == "result" for one in row["result"].get("shown", ())]
 
 
-def files_shown(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def group_by_file(shown: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every file of them with its lines. What was shown of another commit, which may have another licence, is told apart."""
     found: dict[tuple[str, ...], tuple[Mapping[str, Any], set[int]]] = {}
     for one in shown:
         key = tuple(str(one[name] or "") for name in _FILE)
         found.setdefault(key, (one, set()))[1].update(range(one["line"], one["end"] + 1))
     return [
-        {**{name: one[name] for name in _FILE}, "lines": _ranges(sorted(lines))}
+        {**{name: one[name] for name in _FILE}, "lines": _line_ranges(sorted(lines))}
         for _, (one, lines) in sorted(found.items(), key=lambda item: item[0])
     ]
 
 
-def _ranges(lines: Sequence[int]) -> list[str]:
+def _line_ranges(lines: Sequence[int]) -> list[str]:
     """Lines as people write them: 3-9, 12."""
     ranges: list[list[int]] = []
     for line in lines:

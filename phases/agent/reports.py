@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.written import file_problems
+from phases.acceptance.attempt_report import read_attempts
+from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
-from phases.acceptance.story import attempts_of
-from phases.acceptance.todo_list.todos import refused_changes
+from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
 from phases.workspace.workspace import Workspace
 from pipeline.base.formats import Markdown, compose_markdown
@@ -20,8 +20,8 @@ def implementation_document(
     """implementation.json, but for the counts that only the run knows. `scaffold`: rules wrote it, which mend nothing."""
     planned = [row["path"] for row in plan["file_structure"]]
     missing = [path for path in planned if not workspace.exists(path)]
-    faults = _faults(ending, workspace, plan, requirement_counts(traced), scaffold=scaffold)
-    status, doubt = _status(ending, faults)
+    faults = _why_not_done(ending, workspace, plan, requirement_counts(traced), scaffold=scaffold)
+    status, doubt = _status_of(ending, faults)
     verification = verification_of(ending, status, faults)
     written = f"{len(planned) - len(missing)} of {len(planned)} files written"
     return {
@@ -59,8 +59,8 @@ def acceptance_document(
         "why_not": verification["why"],
         "tree_sha256": verification["tree_sha256"],
         "max_continues": most,
-        "attempts": attempts_of(rows),
-        "refused_todo_changes": refused_changes(rows),
+        "attempts": read_attempts(rows),
+        "refused_todo_changes": find_refused_changes(rows),
     }
 
 
@@ -95,7 +95,7 @@ def summary_document(
     return compose_markdown({"written": written, "plan_sha256": plan_sha256}, "\n".join(lines))
 
 
-def _faults(
+def _why_not_done(
     ending: Ending, workspace: Workspace, plan: dict[str, Any], counts: Mapping[str, Any], *, scaffold: bool
 ) -> list[str]:
     """Why the work is not done: it is not accepted, a file is not there, or a requirement is open."""
@@ -111,7 +111,7 @@ def _faults(
     return faults
 
 
-def _status(ending: Ending, faults: list[str]) -> tuple[str, str]:
+def _status_of(ending: Ending, faults: list[str]) -> tuple[str, str]:
     """The status, and what is doubtful about work that has no fault. (acceptance chain, section 10)"""
     if ending.stop_reason != ACCEPTED:
         return STATUS[ending.stop_reason], ""

@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from phases.agent.tools.edit import NoEdit, Replacement, edited
+from phases.agent.tools.edit import EditError, Replacement, apply_replacement
 from phases.llm.journal import Journal
 from phases.llm.model import ToolCall, reply_from_json
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
 
 
-def restore(journal: Journal, workspace: Workspace) -> None:
+def restore_missing(journal: Journal, workspace: Workspace) -> None:
     """Writes back what is missing. A file that is there is left as it is; one that the work itself removed stays away."""
     last = {
         path: state["sha256"]
@@ -38,11 +38,11 @@ def _last_texts(journal: Journal) -> dict[str, str]:
         elif row["kind"] == "result":
             call = calls.get((row["key"]["turn"], row["key"]["call"]))
             for path in row["result"]["touched"] if call else ():
-                _take(texts, path, call.name if call else "", call.arguments if call else {})
+                _apply_call(texts, path, call.name if call else "", call.arguments if call else {})
     return texts
 
 
-def _take(texts: dict[str, str], path: str, name: str, arguments: Mapping[str, Any]) -> None:
+def _apply_call(texts: dict[str, str], path: str, name: str, arguments: Mapping[str, Any]) -> None:
     if name == "Write":
         texts[path] = arguments["content"]
     elif name == "Edit" and path in texts:
@@ -50,6 +50,6 @@ def _take(texts: dict[str, str], path: str, name: str, arguments: Mapping[str, A
             arguments["old_string"], arguments["new_string"], arguments.get("replace_all") or False
         )
         try:
-            texts[path] = edited(texts[path], replacement)
-        except NoEdit:
+            texts[path] = apply_replacement(texts[path], replacement)
+        except EditError:
             del texts[path]

@@ -15,23 +15,36 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from phases.agent.kernel_files import OWN
-from phases.llm.journal import PAID, journals_of, recorded_rows, run_of
+from phases.llm.journal import PAID, find_journals, read_journal, run_of
 from phases.llm.ledger_rows import read_ledger
-from phases.workspace.backup_tree import bring_along, keep_a_copy
-from phases.workspace.rejected_snapshots import Refusal, journal_lines, refusals_in, tidy, tree_of
+from phases.workspace.backup_tree import back_up_tree, carry_directory_over
+from phases.workspace.rejected_snapshots import (
+    Refusal,
+    digest_of_tree,
+    read_journal_lines,
+    read_refusals,
+    remove_leftovers,
+)
 from phases.workspace.task_paths import TaskPaths
 from phases.workspace.workspace import CONTROL
-from pipeline.base.append import repair_tail
 from pipeline.base.errors import FormatError, PhaseError, PipelineError, StorageError
-from pipeline.base.files import failure, make_folder, read_bytes, set_aside, sync_folder, sync_tree, write_durable
+from pipeline.base.files import (
+    make_directory,
+    read_bytes,
+    set_aside,
+    storage_error,
+    sync_directory,
+    sync_tree,
+    write_durable,
+)
 from pipeline.base.formats import parse_json
-from pipeline.base.jsonl import row_line
+from pipeline.base.jsonl import repair_tail, row_line
 
 STAGE, DECIDED = "rewinding", "decided.json"
 _DECIDED_KEYS = {"number", "turn", "last", "suffix", "aside"}
 
 
-class Rewound(NamedTuple):
+class Rewind(NamedTuple):
     """A rewind that was carried out."""
 
     number: int
@@ -46,33 +59,33 @@ class Rewound(NamedTuple):
     """All that a rewind is about, whether it was there or not."""
 
 
-def rewound(places: TaskPaths, number: int, in_place: Callable[[], None]) -> Rewound:
+def rewind_to(places: TaskPaths, number: int, in_place: Callable[[], None]) -> Rewind:
     """Goes back to that ending; or carries that out, where it was cut off. Raises PipelineError where there is no such ending,
     or no copy of it, and then has changed nothing.
     """
-    if cut_off(places) != number:
+    if unfinished_rewind(places) != number:
         repair_tail(places.journal)
-        refusal = refusal_of(places, number)
+        refusal = find_refusal(places, number)
         in_place()
-        _make_ready(places, refusal)
-    return _carried_out(places, in_place)
+        _stage_rewind(places, refusal)
+    return _carry_out(places, in_place)
 
 
-def finish_rewind(places: TaskPaths, in_place: Callable[[], None]) -> Rewound | None:
+def finish_rewind(places: TaskPaths, in_place: Callable[[], None]) -> Rewind | None:
     """Carries out a rewind that was decided and cut off; None where there is none."""
-    return None if cut_off(places) is None else _carried_out(places, in_place)
+    return None if unfinished_rewind(places) is None else _carry_out(places, in_place)
 
 
-def cut_off(places: TaskPaths) -> int | None:
+def unfinished_rewind(places: TaskPaths) -> int | None:
     """The ending that a rewind, which was cut off, is to lead to; None where there is none."""
-    decided = _decided(places)
+    decided = _read_decision(places)
     return int(decided["number"]) if decided else None
 
 
-def refusal_of(places: TaskPaths, number: int) -> Refusal:
+def find_refusal(places: TaskPaths, number: int) -> Refusal:
     """The ending of that number. Raises PipelineError, in words, where it cannot be gone back to."""
     task = quote(os.path.basename(os.path.dirname(places.journal)))
-    if (unfinished := cut_off(places)) is not None:
+    if (unfinished := unfinished_rewind(places)) is not None:
         raise PipelineError(
             f"going back to ending {unfinished} was cut off; finish it first: pipeline rewind {task} {unfinished}"
         )
@@ -81,7 +94,7 @@ def refusal_of(places: TaskPaths, number: int) -> Refusal:
             f"{places.journal}.next: the work was about to begin anew and was cut off there; go on with that first: "
             f"pipeline resume {task}"
         )
-    refusals = refusals_in(places)
+    refusals = read_refusals(places)
     if not 1 <= number <= len(refusals):
         there = {0: "there is none", 1: "there is only 1"}.get(len(refusals), f"there are 1 to {len(refusals)}")
         raise PipelineError(f"there is no ending {number} that was not accepted: {there}")
@@ -95,15 +108,15 @@ def refusal_of(places: TaskPaths, number: int) -> Refusal:
     return refusal
 
 
-def _make_ready(places: TaskPaths, refusal: Refusal) -> None:
+def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
     """Puts all that is to be in one folder, and notes there what is to be done with it."""
     stage = os.path.join(places.endings, STAGE)
-    tidy(places.endings)
-    make_folder(stage)
+    remove_leftovers(places.endings)
+    make_directory(stage)
     _copy_code(refusal, places.workspace, os.path.join(stage, os.path.basename(places.workspace)))
-    rows = journal_lines(places.journal)[: refusal.rows]
+    rows = read_journal_lines(places.journal)[: refusal.rows]
     _copy_logs(places, [row for _, row in rows], stage)
-    header = row_line(_header(places, rows[0][1], refusal.turn))
+    header = row_line(_next_header(places, rows[0][1], refusal.turn))
     data = b"\n".join([header, *(line for line, _ in rows[1:]), b""])
     write_durable(os.path.join(stage, os.path.basename(places.journal)), data)
     decided = {
@@ -111,22 +124,22 @@ def _make_ready(places: TaskPaths, refusal: Refusal) -> None:
         "turn": refusal.turn,
         "last": refusal.last,
         "suffix": _free_suffix(places),
-        "aside": [name for name in _names(places) if os.path.lexists(_path(places, name))],
+        "aside": [name for name in _names_of(places) if os.path.lexists(_path_of(places, name))],
     }
     write_durable(os.path.join(stage, DECIDED), row_line(decided) + b"\n")
 
 
 def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
     """The code as it was, with the hooks of the user as they are: those are no work to go back to."""
-    if not keep_a_copy(refusal.copy, target):
+    if not back_up_tree(refusal.copy, target):
         raise StorageError(f"cannot copy {refusal.copy}: something in it cannot be read, or the disk is full")
     os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a folder moves it
-    if tree_of(target) != refusal.tree:
+    if digest_of_tree(target) != refusal.tree:
         raise PhaseError(
             f"{refusal.copy} is no longer what it was when ending {refusal.number} was judged; it cannot be gone back to"
         )
     shutil.rmtree(os.path.join(target, CONTROL), ignore_errors=True)
-    bring_along(CONTROL, workspace, target)
+    carry_directory_over(CONTROL, workspace, target)
     sync_tree(target)
 
 
@@ -135,12 +148,12 @@ def _copy_logs(places: TaskPaths, rows: list[dict[str, Any]], stage: str) -> Non
     logs = [str(row.get("result", {}).get("log") or "") for row in rows if row["kind"] == "hook"]
     folder = os.path.join(stage, os.path.basename(places.hooks))
     for name in {os.path.basename(log) for log in logs if log}:
-        make_folder(folder)
+        make_directory(folder)
         with contextlib.suppress(StorageError):  # somebody removed it: nothing but a person ever reads it
             write_durable(os.path.join(folder, name), read_bytes(os.path.join(places.hooks, name)))
 
 
-def _header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, Any]:
+def _next_header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, Any]:
     """The header, as one of another run: else what is asked from here on would count as paid for already."""
     begun = header.get("begun", {})
     earlier = [[last, run] for last, run in begun.get(PAID, []) if last < turn]
@@ -151,42 +164,42 @@ def _header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, A
 def _newest_run(places: TaskPaths, header: dict[str, Any]) -> int:
     repair_tail(places.ledger)
     runs: list[int] = [row["run"] for row in read_ledger(places.ledger) if row["thread"] == "implement"]
-    for path in journals_of(os.path.dirname(places.journal)):
+    for path in find_journals(os.path.dirname(places.journal)):
         with contextlib.suppress(PipelineError):  # a damaged one is named by who works with it
-            runs += [row.get("run", 1) for row in recorded_rows(path)[:1] if row.get("thread") == "implement"]
+            runs += [row.get("run", 1) for row in read_journal(path)[:1] if row.get("thread") == "implement"]
     return max([int(header.get("run", 1)), *runs])
 
 
-def _carried_out(places: TaskPaths, in_place: Callable[[], None]) -> Rewound:
-    decided = _decided(places)
+def _carry_out(places: TaskPaths, in_place: Callable[[], None]) -> Rewind:
+    decided = _read_decision(places)
     if decided is None:
         raise StorageError(f"{places.endings} was changed while it was worked in")
     in_place()
-    stage, suffix, names = os.path.join(places.endings, STAGE), decided["suffix"], _names(places)
+    stage, suffix, names = os.path.join(places.endings, STAGE), decided["suffix"], _names_of(places)
     aside = tuple(name for name in names if name in decided["aside"])
     if os.path.lexists(os.path.join(stage, names[0])):  # the journal is the last to come: where it has, all is done
         for name in aside:
-            path = _path(places, name)
+            path = _path_of(places, name)
             if os.path.lexists(path) and not os.path.lexists(path + suffix):
-                _move(path, path + suffix)
+                _move_path(path, path + suffix)
         for name in reversed(names):
-            staged, path = os.path.join(stage, name), _path(places, name)
+            staged, path = os.path.join(stage, name), _path_of(places, name)
             if os.path.lexists(staged):
                 set_aside(path)
-                _move(staged, path)
-    tidy(places.endings)
-    return Rewound(decided["number"], decided["turn"], decided["last"], suffix, aside, names)
+                _move_path(staged, path)
+    remove_leftovers(places.endings)
+    return Rewind(decided["number"], decided["turn"], decided["last"], suffix, aside, names)
 
 
-def _move(path: str, target: str) -> None:
+def _move_path(path: str, target: str) -> None:
     try:
         os.rename(path, target)
-        sync_folder(os.path.dirname(target))
+        sync_directory(os.path.dirname(target))
     except OSError as error:
-        raise failure("move", path, error) from error
+        raise storage_error("move", path, error) from error
 
 
-def _decided(places: TaskPaths) -> dict[str, Any] | None:
+def _read_decision(places: TaskPaths) -> dict[str, Any] | None:
     path = os.path.join(places.endings, STAGE, DECIDED)
     if not os.path.lexists(path):
         return None
@@ -197,7 +210,7 @@ def _decided(places: TaskPaths) -> dict[str, Any] | None:
     raise StorageError(f"{path} is damaged; look at what lies in that folder, then delete it")
 
 
-def _names(places: TaskPaths) -> tuple[str, ...]:
+def _names_of(places: TaskPaths) -> tuple[str, ...]:
     """All that is of one course of the work, as paths in the folder of the task; the journal first."""
     task = os.path.dirname(places.journal)
     own = (os.path.join(places.kernel, name) for name in OWN)
@@ -205,14 +218,14 @@ def _names(places: TaskPaths) -> tuple[str, ...]:
     return tuple(os.path.relpath(path, task) for path in (*paths, *own))
 
 
-def _path(places: TaskPaths, name: str) -> str:
+def _path_of(places: TaskPaths, name: str) -> str:
     return os.path.join(os.path.dirname(places.journal), name)
 
 
 def _free_suffix(places: TaskPaths) -> str:
     """One for all of it, so that what belongs together can be told, and moved back."""
     number, suffix = 1, ".prev"
-    while any(os.path.lexists(_path(places, name) + suffix) for name in _names(places)):
+    while any(os.path.lexists(_path_of(places, name) + suffix) for name in _names_of(places)):
         number += 1
         suffix = f".prev{number}"
     return suffix

@@ -11,30 +11,30 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.written import fault_of
-from phases.acceptance.exam import pins_in
+from phases.acceptance.checks.planned_files import planned_file_fault
+from phases.acceptance.protected_files import read_checksums
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Begun, Rows, begun_in, digest_in, untouched_in
+from phases.agent.begun import Rows, Session, digest_of_file, session_from, untouched_files
 from phases.agent.kernel_files import set_kernel_aside
-from phases.agent.kernel_setting import RULES_KEY, wanted
-from phases.agent.reference_context import shown_rows
+from phases.agent.kernel_setting import RULES_KEY, read_wanted
+from phases.agent.reference_context import excerpts_shown
 from phases.agent.tool_runner import interfaces_of
-from phases.llm.journal import Journal, goes_on, header_row, is_header_of, recorded_rows
+from phases.llm.journal import Journal, can_continue, header_row, is_header_of, read_journal
 from phases.llm.model import Model
-from phases.planning.changes import touched_files
-from phases.supervision.rules import RULES as SUPERVISION_RULES
-from phases.workspace.backup_tree import bring_along, bring_file, keep_a_copy, latest_aside
+from phases.planning.changes import compare_files
+from phases.supervision.config import RULES as SUPERVISION_RULES
+from phases.workspace.backup_tree import back_up_tree, carry_directory_over, carry_file_over, latest_aside
 from phases.workspace.manifest import tree_digest
 from phases.workspace.task_paths import TaskPaths
 from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import (
-    make_folder,
+    make_directory,
     next_aside,
     read_bytes,
     replace_file,
     set_aside,
-    sync_folder,
+    sync_directory,
     sync_tree,
     write_durable,
 )
@@ -45,52 +45,54 @@ RULES = "offline"
 _NEXT = ".next"
 
 
-def begin(
+def begin_session(
     work: Assignment,
     model: Model,
     run: int,
     installed: Sequence[str],
     tell: Callable[[str], None],
     clean: Callable[[Any], Any],
-) -> Begun:
+) -> Session:
     """Goes on with the journal on the disk where it is of this work, and begins anew otherwise: nothing that was made is lost.
 
     `run` counts how often this was begun, this time included; `installed` are packages; `tell` says what is not plain;
     `clean` takes out of the journal what may be in no file.
     """
     places, header = work.places, {"thread": "implement", "plan_sha256": work.plan_sha256, "version": work.version}
-    fixed = {**_fixed(work, model, installed), "first": run == 1, "pins": dict(pins_in(places.journal))}
-    planned = order_of(work.plan)
+    fixed = {**_start_facts(work, model, installed), "first": run == 1, "pins": dict(read_checksums(places.journal))}
+    planned = order_files(work.plan)
     coming = places.journal + _NEXT
     work.in_place()
-    decided = _decided(coming, header, fixed["hand"])
+    decided = _read_decision(coming, header, fixed["hand"])
     if decided is None:
-        _forget(work, coming)
-        if not goes_on(places.journal, header, lambda rows: _same_hand(rows, model.name)) or _is_nobodys(places):
-            begun = _on_the_code_before(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
-            decided = {**_everything(planned), **begun, **fixed}
+        _undo_decision(work, coming)
+        if not can_continue(
+            places.journal, header, lambda rows: _is_same_author(rows, model.name)
+        ) or _is_unrecorded_code(places):
+            begun = _decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
+            decided = {**_write_all(planned), **begun, **fixed}
             write_durable(coming, row_line(header_row(header, run, decided)) + b"\n")
     if decided is not None:
         _carry_out(work, decided, tell)
         replace_file(coming, places.journal)
-        sync_folder(os.path.dirname(places.journal))
+        sync_directory(os.path.dirname(places.journal))
     work.in_place()
     if not os.path.lexists(places.workspace) and (before := latest_aside(places.workspace)):
-        bring_along(CONTROL, before, places.workspace)  # it was set aside by a redo
-    make_folder(places.workspace)
-    journal = Journal(places.journal, header, run, work.in_place, begun={**_everything(planned), **fixed}, clean=clean)
+        carry_directory_over(CONTROL, before, places.workspace)  # it was set aside by a redo
+    make_directory(places.workspace)
+    journal = Journal(places.journal, header, run, work.in_place, begun={**_write_all(planned), **fixed}, clean=clean)
     told = journal.begun
-    if not told.keys() >= {*_everything(()), *_fixed(work, model, installed)} - {"references", RULES_KEY}:
+    if not told.keys() >= {*_write_all(()), *_start_facts(work, model, installed)} - {"references", RULES_KEY}:
         raise PhaseError(
             f"{places.journal}, line 1: does not say how the work began; start afresh with --redo implement"
         )
-    return begun_in(journal, planned)
+    return session_from(journal, planned)
 
 
-def _fixed(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
+def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str, Any]:
     """What stays as it was at the beginning."""
     hand = RULES if model.name == RULES else "model"
-    supervisor, _ = wanted(work)
+    supervisor, _ = read_wanted(work)
     helps = {"references": work.library.relations} if work.library else {}
     return {
         "packages": list(installed),
@@ -102,17 +104,17 @@ def _fixed(work: Assignment, model: Model, installed: Sequence[str]) -> dict[str
     }
 
 
-def order_of(plan: Mapping[str, Any]) -> tuple[str, ...]:
+def order_files(plan: Mapping[str, Any]) -> tuple[str, ...]:
     """Every planned file: the strategy's order, then whatever it forgot."""
     planned = [row["path"] for row in plan["file_structure"]]
     first = [path for path in plan["implementation_strategy"] if path in planned]
     return tuple(dict.fromkeys([*first, *planned]))
 
 
-def _decided(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
+def _read_decision(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
     """What a run before this one decided and did not carry out; None where there is nothing of the kind, or of other work."""
     try:
-        rows = recorded_rows(coming)
+        rows = read_journal(coming)
     except PhaseError:
         return None
     if len(rows) != 1 or not is_header_of(rows[0], header) or rows[0]["begun"].get("hand") != hand:
@@ -120,70 +122,70 @@ def _decided(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any
     return dict(rows[0]["begun"])
 
 
-def _forget(work: Assignment, coming: str) -> None:
+def _undo_decision(work: Assignment, coming: str) -> None:
     """Takes back a decision for other work that was not carried out, as far as it was."""
     if not os.path.lexists(coming):
         return
     with contextlib.suppress(PhaseError, IndexError, KeyError):
-        aside = _beside(work, recorded_rows(coming)[0]["begun"]["aside"])
+        aside = _sibling_path(work, read_journal(coming)[0]["begun"]["aside"])
         if not os.path.lexists(work.places.workspace) and os.path.isdir(aside):
             os.rename(aside, work.places.workspace)
     os.unlink(coming)
-    sync_folder(os.path.dirname(coming))
+    sync_directory(os.path.dirname(coming))
 
 
-def _is_nobodys(places: TaskPaths) -> bool:
+def _is_unrecorded_code(places: TaskPaths) -> bool:
     """Whether there is code that no journal tells of: it is kept, and not written over."""
     there = os.path.isdir(places.workspace) and bool(set(os.listdir(places.workspace)) - {CONTROL})
-    return there and not recorded_rows(places.journal)
+    return there and not read_journal(places.journal)
 
 
-def _beside(work: Assignment, name: str) -> str:
+def _sibling_path(work: Assignment, name: str) -> str:
     return os.path.join(os.path.dirname(work.places.workspace), os.path.basename(name))
 
 
-def _everything(planned: Sequence[str]) -> dict[str, Any]:
+def _write_all(planned: Sequence[str]) -> dict[str, Any]:
     return {"write": list(planned), "kept": {}, "before": {}}
 
 
-def _same_hand(rows: Rows, model: str) -> bool:
+def _is_same_author(rows: Rows, model: str) -> bool:
     """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
     begun_by = RULES if rows[0].get("begun", {}).get("hand") == RULES else ""
     last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), begun_by or model)
     return bool(last == model or (rows[-1]["kind"] != "ending" and RULES not in (last, model)))
 
 
-def _on_the_code_before(work: Assignment, model: str) -> dict[str, Any] | None:
+def _decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     """What there is left to do on the code that is there; None where that is everything."""
-    rows, root = recorded_rows(work.places.journal), work.places.workspace
+    rows, root = read_journal(work.places.journal), work.places.workspace
     givers = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
     if not rows or (RULES in {model, *givers} and {model, *givers} != {RULES}) or not os.path.isdir(root):
         return None
-    workspace, planned = Workspace(root), order_of(work.plan)
-    owed = set(untouched_in(rows[0].get("begun", {}), rows, workspace))
-    kept = [path for path in planned if path not in owed and not fault_of(workspace, path)]
+    workspace, planned = Workspace(root), order_files(work.plan)
+    owed = set(untouched_files(rows[0].get("begun", {}), rows, workspace))
+    kept = [path for path in planned if path not in owed and not planned_file_fault(workspace, path)]
     remove: Sequence[str] = ()
     if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
-        before = _plan_of(work, str(rows[0].get("plan_sha256")))
-        touched = touched_files(before, work.plan) if before else None
+        before = _read_plan(work, str(rows[0].get("plan_sha256")))
+        touched = compare_files(before, work.plan) if before else None
         kept = [path for path in kept if touched and path in touched.keep]
         remove = touched.remove if touched else ()
-    elif givers[-1:] != [model] and _accepted_as_it_is(rows, workspace):
+    elif givers[-1:] != [model] and _is_accepted_unchanged(rows, workspace):
         return None  # another model is asked to do better, and not to look at what is right
     copy = next_aside(root)
-    if not kept or not keep_a_copy(root, copy):
+    if not kept or not back_up_tree(root, copy):
         return None
-    digests = {path: digest_in(workspace, path) for path in planned}
+    digests = {path: digest_of_file(workspace, path) for path in planned}
     return {
         "write": [path for path in planned if path not in kept],
         "kept": interfaces_of(workspace, planned),
         "before": {path: digest for path, digest in digests.items() if digest},
         "remove": list(remove),
-        "shown": shown_rows(rows[0].get("begun", {}), rows),
+        "shown": excerpts_shown(rows[0].get("begun", {}), rows),
     }
 
 
-def _accepted_as_it_is(rows: Rows, workspace: Workspace) -> bool:
+def _is_accepted_unchanged(rows: Rows, workspace: Workspace) -> bool:
     """Whether the work ended accepted, and nobody touched the code since."""
     verdict = next((row["result"] for row in reversed(rows) if row["kind"] == "verdict"), None)
     accepted = rows[-1].get("result", {}).get("stop_reason") == "accepted"
@@ -194,14 +196,14 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
     """Sets aside what is of other work. Every step may come a second time, after a kill."""
     workspace = work.places.workspace
     if "aside" in begun:
-        aside = _beside(work, begun["aside"])
+        aside = _sibling_path(work, begun["aside"])
         if os.path.lexists(workspace) and not os.path.lexists(aside):
             os.rename(workspace, aside)
-            sync_folder(os.path.dirname(workspace))
+            sync_directory(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
-        bring_along(CONTROL, aside, workspace)
+        carry_directory_over(CONTROL, aside, workspace)
         for path in begun.get("pins", ()):
-            bring_file(path, aside, workspace)
+            carry_file_over(path, aside, workspace)
         if os.path.isdir(workspace):
             sync_tree(workspace)
     else:
@@ -216,7 +218,7 @@ def _carry_out(work: Assignment, begun: Mapping[str, Any], tell: Callable[[str],
     set_aside(work.places.journal)
 
 
-def _plan_of(work: Assignment, digest: str) -> dict[str, Any] | None:
+def _read_plan(work: Assignment, digest: str) -> dict[str, Any] | None:
     """The plan of that digest, as it was approved once."""
     path = os.path.join(work.places.plan_versions, f"{digest[:16]}.txt")
     try:

@@ -8,21 +8,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from phases.agent.journal_facts import Observed, gate_verdict
+from phases.agent.journal_facts import FactExtractor, gate_verdict
 from phases.agent.kernel_files import KernelFiles
 from phases.agent.kernel_setting import OFF, setting_from
 from phases.agent.memory import Memory
 from phases.llm.journal import Journal
 from phases.llm.model import Reply, ToolCall
 from phases.supervision.bridge import SupervisorBridge
-from phases.supervision.checkpoint import checkpoint
+from phases.supervision.checkpoint import build_checkpoint, kernel_report
+from phases.supervision.config import FIRST
+from phases.supervision.effects import Effects, Stop
 from phases.supervision.facts import Call, Round
-from phases.supervision.outbox import Outbox, Stop
-from phases.supervision.records import from_json, to_json
-from phases.supervision.report import kernel_report
-from phases.supervision.rules import FIRST
+from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.workspace_snapshot import DiskFacts
 from pipeline.base.errors import Paused
 
 FACTS, SNAPSHOT, STOP = "facts", "snapshot", "stop"
@@ -34,7 +33,7 @@ _NAMES = {"max_turns": "turns", "max_tokens": "tokens", "max_usd": "money", "bat
 
 
 @dataclass(frozen=True)
-class Outside:
+class SupervisorInputs:
     """What a run brings along that is not in its journal."""
 
     wanted: Mapping[str, Any]
@@ -47,16 +46,16 @@ class Outside:
 
 
 @dataclass
-class Supervised:
+class Supervisor:
     """One run, with its supervisor."""
 
     plan: Mapping[str, Any]
     task: str
-    observed: Observed
+    observed: FactExtractor
     files: KernelFiles
     journal: Journal
     memory: Memory
-    outside: Outside
+    outside: SupervisorInputs
     turn: int = 0
     _left: int = 100
     """Percent of a limit that the model was last told of."""
@@ -80,7 +79,7 @@ class Supervised:
         recorded = self.journal.next_kind == FACTS
         if not recorded and (self.journal.replaying or not self._news()):
             return False
-        self._take_in(self.journal.once(FACTS, {"turn": turn}, self._news), now=not recorded)
+        self._take_in(self.journal.replay_or_record(FACTS, {"turn": turn}, self._news), now=not recorded)
         return True
 
     def before(self) -> str:
@@ -185,10 +184,12 @@ class Supervised:
         return {"percent": step, "text": f"[Budget] {told}. Do what matters most first."}
 
     def _disk(self) -> DiskFacts:
-        row = self.journal.once(SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.outside.disk())})
+        row = self.journal.replay_or_record(
+            SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.outside.disk())}
+        )
         return from_json(DiskFacts, row["disk"])
 
-    def _say(self, out: Outbox) -> None:
+    def _say(self, out: Effects) -> None:
         for name in out.unpinned:
             self.memory.unpin(name)
         for said in out.injections:
@@ -197,7 +198,7 @@ class Supervised:
             else:
                 self.memory.told(said.text)
 
-    def _keep(self, out: Outbox, *, failed: bool) -> None:
+    def _keep(self, out: Effects, *, failed: bool) -> None:
         """The event log always; the other files at the moments of section 9, and not while a run is only walked again."""
         self._log()
         if out.snapshot:
@@ -219,12 +220,12 @@ class Supervised:
         state = self.bridge.state
         if state.graph.graph:
             self.files.graph(to_json(state.graph.graph))
-        kept = checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
+        kept = build_checkpoint(state, task=self.task, turn=self.turn, trigger=trigger, tail=tuple(self._tail))
         self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
         was_stopped = self.journal.replaying
-        row = self.journal.once(
+        row = self.journal.replay_or_record(
             STOP, {"turn": self.turn}, lambda: {"stop_reason": stop.reason.value, "detail": stop.detail}
         )
         if not was_stopped:

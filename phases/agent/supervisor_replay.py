@@ -7,38 +7,38 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from phases.agent.agent_state import Run
+from phases.agent.agent_state import AgentState
 from phases.agent.assignment import Assignment
-from phases.agent.begun import begun_in
-from phases.agent.implement import prepared
+from phases.agent.begun import session_from
+from phases.agent.implement import build_state
 from phases.agent.kernel_files import CHECKPOINT, EVENTS, GRAPH
-from phases.agent.loop import work
-from phases.agent.session import order_of
+from phases.agent.loop import run_loop
+from phases.agent.session import order_files
 from phases.llm.conversation import NoRoom
-from phases.llm.journal import Journal, recorded_rows
+from phases.llm.journal import Journal, read_journal
 from phases.llm.ledger import Ledger
-from phases.llm.model import Check, Reply, Request
-from phases.sandbox.commands import NONE, Box
-from phases.supervision.checkpoint import restored
-from phases.supervision.words import FAULTS
-from phases.workspace.commands import Commands
+from phases.llm.model import Reachability, Reply, Request
+from phases.sandbox.box import NONE, Box
+from phases.supervision.checkpoint import restore_state
+from phases.supervision.enums import FAULTS
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import TaskPaths, task_paths
-from pipeline.base.append import drop_torn_tail
 from pipeline.base.errors import FormatError, PhaseError, PipelineError
-from pipeline.base.files import read_bytes, sha256, write_soon
+from pipeline.base.files import read_bytes, sha256, write_without_sync
 from pipeline.base.formats import parse_json
+from pipeline.base.jsonl import drop_torn_tail
 
 ParsePlan = Callable[[bytes], Mapping[str, Any]]
 _NOT_COMPARED = ("ts", "taskId")
 _MOST_TOLD = 20
 
 
-class _End(Exception):
+class _JournalOver(Exception):
     """The journal has no more answers."""
 
 
-class _Nobody:
+class _SilentModel:
     """Stands for the model: what it said is in the journal, and it is asked nothing."""
 
     name, detail, priced, reports_cost = "the journal", "", True, False
@@ -48,75 +48,83 @@ class _Nobody:
         self.window = window
 
     def ask(self, request: Request) -> Reply:
-        raise _End
+        raise _JournalOver
 
-    def check(self) -> Check:
-        return Check(False, "")
+    def check(self) -> Reachability:
+        return Reachability(False, "")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
 
 
-def replayed(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
+def replay_decisions(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
     """In words, where decisions differ from those on record; and how many were computed. Raises PhaseError without a journal."""
     places = task_paths(root)
     with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as folder:
         copy = task_paths(folder)
         os.mkdir(os.path.dirname(copy.ledger))
         if os.path.exists(places.journal):
-            write_soon(copy.journal, read_bytes(places.journal))
+            write_without_sync(copy.journal, read_bytes(places.journal))
             drop_torn_tail(copy.journal)  # a run that is at work may be writing it
-        rows = recorded_rows(copy.journal) if os.path.exists(copy.journal) else []
+        rows = read_journal(copy.journal) if os.path.exists(copy.journal) else []
         if not rows or "supervisor" not in rows[0].get("begun", {}):
             raise PhaseError(
                 f"{places.journal} is not there, or of a run without supervision: there is nothing to replay"
             )
         try:
             plan = _plan_of(places, rows[0]["plan_sha256"], parse_plan)
-            run, told = _walked(copy, plan, rows[0])
+            run, told = _walk_journal(copy, plan, rows[0])
         except FAULTS as error:
             raise PhaseError(
                 f"{places.journal}: fits no run of this version ({type(error).__name__}: {error})"
             ) from error
-        differences = [*told, *_events(places, copy), *_state(places, run)]
+        differences = [*told, *_compare_events(places, copy), *_compare_state(places, run)]
     calls = sum(row["kind"] == "result" for row in rows[1:])
     return differences[:_MOST_TOLD], calls + run.supervised.bridge.state.round
 
 
-def _walked(places: TaskPaths, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[Run, list[str]]:
+def _walk_journal(places: TaskPaths, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[AgentState, list[str]]:
     """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
-    journal = Journal(places.journal, identity, in_place=_end, strict=True)
-    work_begun = begun_in(journal, order_of(plan))
+    journal = Journal(places.journal, identity, in_place=_end_journal, strict=True)
+    work_begun = session_from(journal, order_files(plan))
     assignment = Assignment(
-        plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _unread, _unread, 0
+        plan,
+        header["plan_sha256"],
+        places,
+        NONE,
+        {"max_turns": 0},
+        lambda schema, value: None,
+        _parse_nothing,
+        _parse_nothing,
+        0,
     )
-    commands = Commands(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
-    model = _Nobody(begun["window"])
-    run, _ = prepared(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
+    commands = CommandRunner(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
+    model = _SilentModel(begun["window"])
+    run, _ = build_state(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
     try:
-        work(run)
-    except (_End, NoRoom):
+        run_loop(run)
+    except (_JournalOver, NoRoom):
         return run, []
     except PipelineError as error:
         return run, [str(error).replace(places.journal, "journal.jsonl").partition("; start afresh")[0]]
     return run, []
 
 
-def _unread(data: bytes) -> dict[str, Any]:
+def _parse_nothing(data: bytes) -> dict[str, Any]:
     return {}
 
 
-def _end() -> NoReturn:
-    raise _End
+def _end_journal() -> NoReturn:
+    raise _JournalOver
 
 
-def _events(places: TaskPaths, copy: TaskPaths) -> list[str]:
+def _compare_events(places: TaskPaths, copy: TaskPaths) -> list[str]:
     """Where the two event logs differ, line by line."""
-    old, new = (_lines(os.path.join(folder, EVENTS)) for folder in (places.kernel, copy.kernel))
+    old, new = (_read_events(os.path.join(folder, EVENTS)) for folder in (places.kernel, copy.kernel))
     told = [
-        f"{EVENTS}, line {number}: {_shown(was)} on record, {_shown(now)} when computed again"
+        f"{EVENTS}, line {number}: {_describe_line(was)} on record, {_describe_line(now)} when computed again"
         for number, (was, now) in enumerate(zip(old, new, strict=False), 1)
         if was != now
     ]
@@ -125,12 +133,12 @@ def _events(places: TaskPaths, copy: TaskPaths) -> list[str]:
     return told
 
 
-def _lines(path: str) -> list[Any]:
+def _read_events(path: str) -> list[Any]:
     whole = read_bytes(path).rpartition(b"\n")[0] if os.path.exists(path) else b""  # a last line may be being written
-    return [_line(line) for line in whole.splitlines()]
+    return [_comparable_line(line) for line in whole.splitlines()]
 
 
-def _line(data: bytes) -> Any:
+def _comparable_line(data: bytes) -> Any:
     """A line without what no second run can repeat; one that is damaged as it is."""
     try:
         row = parse_json(data)
@@ -139,13 +147,13 @@ def _line(data: bytes) -> Any:
     return {name: row[name] for name in row if name not in _NOT_COMPARED} if isinstance(row, dict) else row
 
 
-def _shown(line: Any) -> str:
+def _describe_line(line: Any) -> str:
     if isinstance(line, dict):
         return f"round {line.get('round')}: {line.get('event')} {line.get('reason')}"
     return f"{str(line)[:60]!r}"
 
 
-def _state(places: TaskPaths, run: Run) -> list[str]:
+def _compare_state(places: TaskPaths, run: AgentState) -> list[str]:
     """Whether the checkpoint, where it is of the last round, holds the very state that was computed."""
     path, graph = (os.path.join(places.kernel, name) for name in (CHECKPOINT, GRAPH))
     state = run.supervised.bridge.state
@@ -155,7 +163,7 @@ def _state(places: TaskPaths, run: Run) -> list[str]:
             return [] if isinstance(data, dict) else [f"{CHECKPOINT}: is no checkpoint"]
         if data.get("journalRows") != len(run.supervised.journal.all_rows()):
             return []  # the run went on since
-        kept = restored(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
+        kept = restore_state(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
     except (ValueError, FormatError) as error:
         return [f"{CHECKPOINT} or {GRAPH}: {error}"]
     return [] if kept == state else [f"{CHECKPOINT}: holds another state of round {state.round} than was computed"]

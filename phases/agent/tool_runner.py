@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.written import fault_of
+from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.agent.explore import Explorers
 from phases.agent.interfaces import interface_of
-from phases.agent.tools.notes import Notes
-from phases.agent.tools.toolbox import Toolbox
+from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.llm.model import ToolCall
-from phases.workspace.commands import Commands
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
 
@@ -20,22 +19,22 @@ _ODD = "odd"
 """Stands for the digest of what cannot be read."""
 
 
-class Watched(NamedTuple):
+class RunnerContext(NamedTuple):
     """What is watched over while tools work."""
 
     workspace: Workspace
     planned: Sequence[str]
-    commands: Commands
+    commands: CommandRunner
     explorers: Explorers
     notes: Notes
     there: Mapping[str, str]
     """The sha256 of planned files that were there when the work began."""
 
 
-class Hands:
+class ToolRunner:
     """The tools of one run, and a watch over the planned files."""
 
-    def __init__(self, box: Toolbox, watched: Watched) -> None:
+    def __init__(self, box: Toolbox, watched: RunnerContext) -> None:
         self._box, self._watched = box, watched
         self.schemas = box.schemas()
         self._read: dict[str, tuple[tuple[int, ...] | None, str]] = {}
@@ -91,7 +90,7 @@ class Hands:
 
     def _digest(self, path: str) -> str:
         """Of a planned file as it is now; empty where there is none. What looks unchanged is not read again."""
-        stamp = _stamp(self._watched.workspace, path)
+        stamp = _stat_key(self._watched.workspace, path)
         known, digest = self._read.get(path, (None, ""))
         if stamp != known:
             digest = _digest_of(self._watched.workspace, path) if stamp else ""
@@ -99,14 +98,14 @@ class Hands:
         return digest
 
 
-def kept_back(text: str) -> dict[str, Any]:
+def skipped_result(text: str) -> dict[str, Any]:
     """The answer to a call that was not done, as the journal keeps it."""
     return {"text": text, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
 
 
 def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
     """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
-    fault = fault_of(workspace, path)
+    fault = planned_file_fault(workspace, path)
     if fault:
         return {"sound": False, "interface": f"{path} is not usable: {fault}"}
     try:
@@ -128,7 +127,7 @@ def _digest_of(workspace: Workspace, path: str) -> str:
         return _ODD
 
 
-def _stamp(workspace: Workspace, path: str) -> tuple[int, ...] | None:
+def _stat_key(workspace: Workspace, path: str) -> tuple[int, ...] | None:
     """What changes when a file is written; None where it is not there. A stat follows no link at its end and reads nothing."""
     try:
         status = os.lstat(os.path.join(workspace.root, path))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.base.append import append_soon
 from pipeline.base.errors import StorageError
-from pipeline.base.files import make_folder, write_soon
+from pipeline.base.files import make_directory, write_without_sync
+from pipeline.base.jsonl import append_without_sync
 
 FILE = "transcript.jsonl"
 Row = Mapping[str, Any]
@@ -33,14 +33,14 @@ class Transcript:
     def write(self) -> None:
         """Brings it up to date. A disk that says no to it keeps no hook from running."""
         rows = self._rows()
-        lines = [self._line(entry) for row in rows[self._seen :] for entry in _entries(row)]
+        lines = [self._line(entry) for row in rows[self._seen :] for entry in _entries_of(row)]
         with contextlib.suppress(StorageError, OSError):
             self._in_place()
-            make_folder(os.path.dirname(self.path))
+            make_directory(os.path.dirname(self.path))
             if not self._seen:
-                write_soon(self.path, b"")
+                write_without_sync(self.path, b"")
             if lines:
-                append_soon(self.path, b"\n".join(lines))
+                append_without_sync(self.path, b"\n".join(lines))
             self._seen = len(rows)
 
     def _line(self, entry: Mapping[str, Any]) -> bytes:
@@ -61,23 +61,23 @@ class Transcript:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._session}/{number}"))
 
 
-def _entries(row: Row) -> Iterator[dict[str, Any]]:
+def _entries_of(row: Row) -> Iterator[dict[str, Any]]:
     """What a row of the journal is in a transcript: nothing, where the model neither said it nor was told it."""
     kind, result = row["kind"], row["result"]
     if kind == "reply" and result["outcome"] == "ok":
-        yield {"type": "assistant", "message": _reply(row["key"]["turn"], result)}
+        yield {"type": "assistant", "message": _assistant_message(row["key"]["turn"], result)}
     elif kind == "result":
-        yield _told([_tool_result(row["key"]["call"], result)])
+        yield _user_entry([_tool_result(row["key"]["call"], result)])
         for text in result.get("hooks_say", ()):
-            yield _told(text)
+            yield _user_entry(text)
     elif kind == "verdict" and result["feedback"]:
-        yield _told(result["feedback"])
+        yield _user_entry(result["feedback"])
     elif kind == "said":
         for text in result["texts"]:
-            yield _told(text)
+            yield _user_entry(text)
 
 
-def _reply(turn: int, reply: Row) -> dict[str, Any]:
+def _assistant_message(turn: int, reply: Row) -> dict[str, Any]:
     said = [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
     calls = [
         {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
@@ -99,5 +99,5 @@ def _tool_result(call: str, result: Row) -> dict[str, Any]:
     return {"tool_use_id": call, "type": "tool_result", "content": result["text"], "is_error": result["failed"]}
 
 
-def _told(content: Any) -> dict[str, Any]:
+def _user_entry(content: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": content}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from phases.supervision.workspace import ERROR, OK, DiskFacts
+from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts
 from phases.workspace import syntax
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
@@ -17,7 +17,7 @@ _BEGINS, _ENDS = "\n<<<<<<< ", "\n>>>>>>> "
 _PYTHON = (".py", ".pyi")
 
 
-class _Planned(NamedTuple):
+class _PlannedFile(NamedTuple):
     """A planned file that is there, as far as it is looked into."""
 
     sha256: str
@@ -26,7 +26,7 @@ class _Planned(NamedTuple):
     """Why it does not parse; empty where it does, and where nobody looked."""
 
 
-def disk_facts(
+def read_disk_facts(
     workspace: Workspace, planned: Sequence[str], before: Mapping[str, str], written: Collection[str] = ()
 ) -> DiskFacts:
     """The workspace against its beginning. `before`: the sha256 of files that were there; `written`: what calls are known
@@ -35,12 +35,12 @@ def disk_facts(
     Only the content of planned files, and of those in `before`, is read. Of all others it counts that they are there, and
     only for kinds of files that the plan has: tables, pictures and checkpoints that a run leaves behind are no work.
     """
-    files = _looked_into(workspace, planned)
+    files = _read_planned(workspace, planned)
     listed = set(workspace.paths())
     there = {*files, *listed, *(path for path in {*before, *written} - listed if workspace.exists(path))}
-    ours = dict.fromkeys((*planned, *sorted(_counted(listed, planned, written))))
+    ours = dict.fromkeys((*planned, *sorted(_work_files(listed, planned, written))))
     added = [path for path in ours if path in there and path not in before]
-    modified = [path for path in before if path in there and _digest(workspace, path, files) != before[path]]
+    modified = [path for path in before if path in there and _digest_of(workspace, path, files) != before[path]]
     deleted = [path for path in before if path not in there]
     return DiskFacts(
         added=tuple(added[:MOST_FILES]),
@@ -53,9 +53,9 @@ def disk_facts(
     )
 
 
-def _looked_into(workspace: Workspace, planned: Sequence[str]) -> dict[str, _Planned]:
+def _read_planned(workspace: Workspace, planned: Sequence[str]) -> dict[str, _PlannedFile]:
     """The planned files that can be read. Each is read once, and none is held; after one fault nothing more is parsed."""
-    files: dict[str, _Planned] = {}
+    files: dict[str, _PlannedFile] = {}
     broken = False
     for path in dict.fromkeys(planned):
         try:
@@ -63,9 +63,9 @@ def _looked_into(workspace: Workspace, planned: Sequence[str]) -> dict[str, _Pla
         except WorkspaceError:
             continue
         text = data.decode("utf-8", "replace")
-        fault = syntax.fault_of(path, text) if path.endswith(_PYTHON) and not broken else None
+        fault = syntax.find_syntax_fault(path, text) if path.endswith(_PYTHON) and not broken else None
         broken = broken or bool(fault)
-        files[path] = _Planned(sha256(data), _is_unmerged(text), fault or "")
+        files[path] = _PlannedFile(sha256(data), _is_unmerged(text), fault or "")
     return files
 
 
@@ -75,18 +75,18 @@ def _is_unmerged(text: str) -> bool:
     return begins >= 0 and lines.find(_ENDS, begins + 1) >= 0
 
 
-def _counted(listed: Collection[str], planned: Sequence[str], written: Collection[str]) -> set[str]:
+def _work_files(listed: Collection[str], planned: Sequence[str], written: Collection[str]) -> set[str]:
     """Files outside of the plan that are work."""
-    kinds = {_kind(path) for path in planned}
-    return {path for path in listed if _kind(path) in kinds} | set(written)
+    kinds = {_kind_of(path) for path in planned}
+    return {path for path in listed if _kind_of(path) in kinds} | set(written)
 
 
-def _kind(path: str) -> str:
+def _kind_of(path: str) -> str:
     name = path.rpartition("/")[2]
     return name[name.rfind(".") :].casefold() if "." in name else name
 
 
-def _digest(workspace: Workspace, path: str, files: Mapping[str, _Planned]) -> str:
+def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile]) -> str:
     """Empty where it cannot be read: it is not what it was."""
     if path in files:
         return files[path].sha256
@@ -96,7 +96,7 @@ def _digest(workspace: Workspace, path: str, files: Mapping[str, _Planned]) -> s
         return ""
 
 
-def _build_summary(files: Mapping[str, _Planned]) -> str | None:
+def _build_summary(files: Mapping[str, _PlannedFile]) -> str | None:
     """The first planned Python file that does not parse. An empty one does: it is for others to say that it is empty."""
     if not any(path.endswith(_PYTHON) for path in files):
         return None

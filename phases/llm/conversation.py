@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from phases.llm.journal import QUESTION, Journal, recorded_rows
-from phases.llm.ledger import Call, Ledger
+from phases.llm.journal import QUESTION, Journal, read_journal
+from phases.llm.ledger import Ledger, LedgerCall
 from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.llm.model import (
     EMPTY,
@@ -25,12 +25,12 @@ from phases.llm.model import (
     TRANSIENT,
     TRUNCATED,
     UNAVAILABLE,
+    AssumesWindow,
     Message,
     Model,
     Reply,
     Request,
     Room,
-    Unsure,
     message_of,
     most_tokens,
     reply_from_json,
@@ -38,8 +38,8 @@ from phases.llm.model import (
     room_of,
     tokens_of,
 )
-from pipeline.base.append import repair_tail
 from pipeline.base.errors import Interrupted, Paused, PhaseError
+from pipeline.base.jsonl import repair_tail
 
 MOST_REPAIRS = 3
 """So many replies in a row may be of no use; the next one ends the run."""
@@ -100,14 +100,14 @@ class Conversation:
         while True:
             self.turn += 1
             key = {"thread": self.thread, "turn": self.turn, QUESTION: digest}
-            call = Call(self.thread, self.journal.run_of(self.turn), self.turn, about)
+            call = LedgerCall(self.thread, self.journal.run_of(self.turn), self.turn, about)
             room = most_tokens(self.model.window) if self.journal.replaying else self._room(messages, tools, cut, call)
             request = Request(
                 *(messages, tools, schema, room, self.thread, self.turn, self.on_text),
                 lasting=lasting,
                 on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
             )
-            row = self.journal.once("reply", key, partial(self._paid, request, call))
+            row = self.journal.replay_or_record("reply", key, partial(self._paid, request, call))
             reply = reply_from_json(row)
             self.ledger.recover([(call, row["model"], reply)])
             if not reply.room:
@@ -116,7 +116,7 @@ class Conversation:
             cut.append(reply)
 
     def _room(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], cut: Sequence[Reply], call: Call
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], cut: Sequence[Reply], call: LedgerCall
     ) -> int:
         """How many tokens the next reply may have; `cut`: replies to this question that ended while the model still thought.
 
@@ -138,7 +138,7 @@ class Conversation:
             f"--max-output-tokens {2 * tried}, or choose another model with --plan-model or --code-model"
         )
 
-    def _paid(self, request: Request, call: Call) -> dict[str, Any]:
+    def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:
         tokens, usd = self._least(request)
         reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
         self.ledger.check(self.model, self.thread, usd + reply_usd)
@@ -150,7 +150,7 @@ class Conversation:
             if limit := _limit_in(reply, request.most_tokens):
                 self._known_limit = limit
                 reply = self.model.ask(replace(request, most_tokens=limit))
-            reply = _usable(reply, self._longest)
+            reply = _check_reply(reply, self._longest)
         except Interrupted:
             self._note_interrupted(call, tokens, usd)
             raise
@@ -159,7 +159,7 @@ class Conversation:
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
 
-    def _note_begun(self, call: Call, tokens: int, usd: float) -> None:
+    def _note_begun(self, call: LedgerCall, tokens: int, usd: float) -> None:
         """A run may be killed in a call, or end beside it: then this counts."""
         if usd or not self.model.priced:
             self.ledger.begin(call, self.model.name, tokens, usd)
@@ -173,7 +173,7 @@ class Conversation:
             self.ledger.rows(), self.model.name
         )
 
-    def _note_interrupted(self, call: Call, tokens: int, usd: float) -> None:
+    def _note_interrupted(self, call: LedgerCall, tokens: int, usd: float) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""
         self.ledger.release(self.thread)
         if usd or not self.model.priced:
@@ -182,7 +182,7 @@ class Conversation:
                 call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
             )
 
-    def _ending(self, reply: Reply, call: Call, *, answered: bool) -> PhaseError | Paused:
+    def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
         wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
@@ -226,22 +226,22 @@ def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
 def keep_window(model: Model, path: str) -> None:
     """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
     may change, and with another window it would be asked all again."""
-    if not isinstance(model, Unsure):
+    if not isinstance(model, AssumesWindow):
         return
     repair_tail(path)
     with contextlib.suppress(PhaseError):  # a damaged one is named by who works with it
-        header = next(iter(recorded_rows(path)), {})
+        header = next(iter(read_journal(path)), {})
         window = header.get("window")
         if header.get("model") == model.name and isinstance(window, int) and window > 0:
             model.take_window(window)
 
 
-def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> Call:
+def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> LedgerCall:
     turn = row["key"]["turn"]
-    return Call(thread, journal.run_of(turn), turn, row["result"]["about"])
+    return LedgerCall(thread, journal.run_of(turn), turn, row["result"]["about"])
 
 
-def _usable(reply: Reply, longest: int) -> Reply:
+def _check_reply(reply: Reply, longest: int) -> Reply:
     """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
     if len({call.id for call in reply.calls}) != len(reply.calls):
         return replace(reply, outcome=MALFORMED, detail="two calls have the same id")

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from phases.llm.model import FATAL, MALFORMED, OVERFLOW, RATE_LIMITED, TRANSIENT, UNAVAILABLE
-from phases.llm.redaction import redacted
+from phases.llm.redaction import redact_text
 from pipeline.base.errors import FormatError, PipelineError
 from pipeline.base.formats import parse_json
 
@@ -41,7 +41,7 @@ class Server:
 
     def quote(self, text: str) -> str:
         """Words of a stranger as part of one line: our keys taken out first, then on one line, then cut."""
-        line = " ".join("".join(c if c.isprintable() else " " for c in redacted(text, self.secrets)).split())
+        line = " ".join("".join(c if c.isprintable() else " " for c in redact_text(text, self.secrets)).split())
         return line if len(line) <= _LONGEST else line[:_LONGEST].rstrip() + "…"
 
 
@@ -57,18 +57,18 @@ class ReplyError(PipelineError):
         """The server's own words, for the adapter to look into."""
 
 
-def malformed(server: Server, what: str) -> ReplyError:
+def bad_reply(server: Server, what: str) -> ReplyError:
     """A reply that arrived, and is none."""
     return ReplyError(MALFORMED, f"{server.host} sent {what}")
 
 
-def verdict_on_status(
+def classify_status(
     server: Server, status: int, headers: Mapping[str, str], body: str, *, now: datetime | None = None
 ) -> ReplyError:
     """What an HTTP status that is no success means."""
-    code, said = _complaint(body)
-    wait = _wait(headers, now or datetime.now(UTC))
-    outcome, advice = _meaning(server, status, f"{code} {said}".lower())
+    code, said = _parse_error_body(body)
+    wait = _retry_after(headers, now or datetime.now(UTC))
+    outcome, advice = _outcome_of(server, status, f"{code} {said}".lower())
     detail = f"{server.host} answered {status}"
     if quoted := server.quote(said):
         detail += f": {quoted}"
@@ -83,22 +83,22 @@ def verdict_on_status(
     )
 
 
-def verdict_on_event(server: Server, error: object) -> ReplyError:
+def classify_event(server: Server, error: object) -> ReplyError:
     """What an error in the middle of a stream means."""
-    code, said = _named(error)
+    code, said = _parse_error(error)
     number = re.search(r"\b[45][0-9]{2}\b", code)
     status = int(number.group()) if number else 0
     words = f"{code} {said}".lower()
     if status < 400 and ("rate_limit" in words or "rate limit" in words):
         status = 429
-    outcome, advice = _meaning(server, status or 500, words)
+    outcome, advice = _outcome_of(server, status or 500, words)
     told = f"{server.host} broke its reply off: {server.quote(said or code) or 'it did not say why'}"
     return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status)
 
 
-def verdict_on_connection(server: Server, error: BaseException) -> ReplyError:
+def classify_connection_error(server: Server, error: BaseException) -> ReplyError:
     """What a connection that failed means."""
-    reasons = list(_causes(error))
+    reasons = list(_walk_causes(error))
     for reason in reasons:
         if isinstance(reason, ReplyError):
             return reason
@@ -130,7 +130,7 @@ def verdict_on_connection(server: Server, error: BaseException) -> ReplyError:
     return ReplyError(outcome, words if "(" in words or not told else f"{words} ({told})")
 
 
-def _meaning(server: Server, status: int, words: str) -> tuple[str, str]:
+def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
     """The outcome of a status, and what to type next."""
     if status == 402 or _NO_CREDIT.search(words):
         return FATAL, "the account has no credit left"
@@ -158,18 +158,18 @@ def _meaning(server: Server, status: int, words: str) -> tuple[str, str]:
     return FATAL, "see: pipeline models"
 
 
-def _complaint(body: str) -> tuple[str, str]:
+def _parse_error_body(body: str) -> tuple[str, str]:
     """The code and the words of an error's body; the body itself where it is no JSON."""
     try:
         content = parse_json(body.encode("utf-8", "replace"))
     except FormatError:
         return "", body
     if isinstance(content, dict):
-        return _named(content.get("error") or content)
+        return _parse_error(content.get("error") or content)
     return "", body
 
 
-def _named(error: object) -> tuple[str, str]:
+def _parse_error(error: object) -> tuple[str, str]:
     if not isinstance(error, Mapping):
         return "", error if isinstance(error, str) else ""
     inner: Any = error.get("error") if isinstance(error.get("error"), Mapping) else error
@@ -178,7 +178,7 @@ def _named(error: object) -> tuple[str, str]:
     return code, said
 
 
-def _wait(headers: Mapping[str, str], now: datetime) -> float | None:
+def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds that the server wants to be left alone; None where it says nothing that makes sense."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         told = headers.get(name, "").strip()
@@ -195,7 +195,7 @@ def _wait(headers: Mapping[str, str], now: datetime) -> float | None:
     return None
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
     for _ in range(12):  # a chain is short; a ring of causes must not hold us
         if error is None:
             return

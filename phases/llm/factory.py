@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phases.llm.access import Access
 from phases.llm.model import Model
-from phases.llm.providers import provider_of
+from phases.llm.providers import Access, provider_of
 
 
 def open_model(name: str, access: Access | None = None) -> Model:
@@ -21,7 +20,7 @@ def open_model(name: str, access: Access | None = None) -> Model:
 
         return ReplayModel(name.removeprefix("replay:"))
     provider = provider_of(name)
-    from phases.llm.server_model import open_served
+    from phases.llm.server_model import open_server_model
 
     access = access or Access()
-    return open_served(name, provider, access if provider.takes_address else replace(access, base_url=""))
+    return open_server_model(name, provider, access if provider.takes_address else replace(access, base_url=""))

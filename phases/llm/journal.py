@@ -11,9 +11,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipeline.base.append import repair_tail
 from pipeline.base.errors import PhaseError, StorageError
-from pipeline.base.jsonl import append_row, read_rows
+from pipeline.base.jsonl import append_row, read_rows, repair_tail
 
 PAID = "paid"
 """In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
@@ -47,7 +46,7 @@ class Journal:
         """Told once, where a recorded reply is one to a question that is said otherwise by now."""
         self._told = False
         repair_tail(path)
-        self._rows = _read(path)
+        self._rows = _read_rows(path)
         self._next = 1
         if not self._rows:
             self._rows = [header_row(header, run, begun or {})]
@@ -99,7 +98,7 @@ class Journal:
         """What is recorded by now, in order."""
         return self._rows[1:]
 
-    def once(
+    def replay_or_record(
         self, kind: str, key: Mapping[str, Any], do: Callable[[], dict[str, Any]], *, durable: bool = True
     ) -> dict[str, Any]:
         """The recorded result of this step, or the result of doing it now, recorded before it is returned.
@@ -112,7 +111,7 @@ class Journal:
             if row["kind"] != kind or not self._is_key_of(row, key):
                 raise PhaseError(
                     f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
-                    f"{kind} {dict(key)}; {_afresh(self._path)}"
+                    f"{kind} {dict(key)}; {_redo_advice(self._path)}"
                 )
             result = row["result"]
         else:
@@ -137,9 +136,9 @@ class Journal:
         return True
 
 
-def recorded_rows(path: str) -> list[dict[str, Any]]:
+def read_journal(path: str) -> list[dict[str, Any]]:
     """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
-    return _read(path)
+    return _read_rows(path)
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
@@ -148,7 +147,7 @@ def run_of(header: Mapping[str, Any], turn: int) -> int:
     return int(next((run for last, run in paid if turn <= last), header.get("run", 1)))
 
 
-def journals_of(task: str) -> list[str]:
+def find_journals(task: str) -> list[str]:
     """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
     found = []
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
@@ -162,12 +161,12 @@ def journals_of(task: str) -> list[str]:
     return found
 
 
-def goes_on(
+def can_continue(
     path: str, header: Mapping[str, Any], same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True
 ) -> bool:
     """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
     repair_tail(path)
-    rows = _read(path)
+    rows = _read_rows(path)
     return not rows or (is_header_of(rows[0], header) and same(rows))
 
 
@@ -178,7 +177,7 @@ def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) ->
 
 def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
     """Whether a row begins the journal of this work, however it was begun."""
-    return _identity(row) == {"kind": "header", **header}
+    return _identity_of(row) == {"kind": "header", **header}
 
 
 def digest_of(part: str | bytes) -> bytes:
@@ -186,18 +185,18 @@ def digest_of(part: str | bytes) -> bytes:
     return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
 
 
-def _identity(header: Mapping[str, Any]) -> dict[str, Any]:
+def _identity_of(header: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in header.items() if name not in _APART}
 
 
-def _afresh(path: str) -> str:
+def _redo_advice(path: str) -> str:
     name = os.path.basename(path)
     phase = next((phase for phase in ("plan", "references") if name.startswith(phase)), "implement")
     return f"start afresh with --redo {phase}"
 
 
-def _read(path: str) -> list[dict[str, Any]]:
-    return read_rows(path, _is_record, "a record of a run", _afresh(path))
+def _read_rows(path: str) -> list[dict[str, Any]]:
+    return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def _is_record(row: dict[str, Any]) -> bool:

@@ -16,13 +16,22 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.llm.journal import journals_of, recorded_rows, run_of
-from phases.llm.ledger_rows import ZERO, is_noted, is_row, paid_call, read_ledger, sums, tokens
+from phases.llm.journal import find_journals, read_journal, run_of
+from phases.llm.ledger_rows import (
+    ZERO,
+    forget_open_call,
+    is_noted,
+    is_row,
+    note_open_call,
+    paid_call,
+    read_ledger,
+    read_open_calls,
+    sum_rows,
+    total_tokens,
+)
 from phases.llm.model import OK, TRANSIENT, Model, Reply, reply_from_json
-from phases.llm.open_calls import forget_call, note_call, noted_calls
-from pipeline.base.append import repair_tail
 from pipeline.base.errors import Paused, PhaseError, PipelineError
-from pipeline.base.jsonl import append_row
+from pipeline.base.jsonl import append_row, repair_tail
 
 _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
@@ -34,7 +43,7 @@ _LOCKS: dict[str, threading.RLock] = {}
 """One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
 
 
-class Call(NamedTuple):
+class LedgerCall(NamedTuple):
     """Which call of a task a row is about."""
 
     thread: str
@@ -100,7 +109,7 @@ class Ledger:
 
     def _no_room(self, name: str, used: float, usd: float, under_way: float) -> Paused:
         limit, spent, more = self._limits[name], self.spent, "N"
-        told = f"${spent['usd']:.4f} and {tokens(spent):,} tokens in {spent['calls']} calls so far"
+        told = f"${spent['usd']:.4f} and {total_tokens(spent):,} tokens in {spent['calls']} calls so far"
         what = f"the limit {name} = {limit} is reached ({told})"
         if name.endswith("_usd") and usd:
             call = f"the next call costs about ${usd:.4f}"
@@ -135,19 +144,19 @@ class Ledger:
         amounts: dict[str, Callable[[], float]] = {
             "max_usd": lambda: float(spent["usd"]),
             "batch_usd": self._batch,
-            "max_tokens": lambda: tokens(spent),
+            "max_tokens": lambda: total_tokens(spent),
             "max_minutes": lambda: float(spent["seconds"]) / 60,
         }
         return {name: amount() for name, amount in amounts.items() if self._limits.get(name)}
 
-    def begin(self, call: Call, model: str, tokens_in: int, usd: float) -> None:
+    def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
         """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"]
-        note_call(self._path, row)
+        note_open_call(self._path, row)
 
-    def record(self, call: Call, model: str, reply: Reply, *, used: bool) -> None:
+    def record(self, call: LedgerCall, model: str, reply: Reply, *, used: bool) -> None:
         """Adds what a call cost; on the disk when it returns. `used`: a journal holds the reply."""
         begun = {"begun": at} if (at := self._begun.pop(call.thread, None)) else {}
         row = {**self._row(call, model, reply), "used": used, **begun}
@@ -155,10 +164,10 @@ class Ledger:
             row["partial"] = reply.text[:_LONGEST_PARTIAL]
         self._since += row["seconds"]
         self._add(row)
-        forget_call(self._path, call.thread)
+        forget_open_call(self._path, call.thread)
         self.release(call.thread)
 
-    def _row(self, call: Call, model: str, reply: Reply) -> dict[str, Any]:
+    def _row(self, call: LedgerCall, model: str, reply: Reply) -> dict[str, Any]:
         return {
             "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             **call._asdict(),
@@ -172,14 +181,14 @@ class Ledger:
 
     def _recover_all(self) -> None:
         """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
-        for path in journals_of(os.path.dirname(os.path.dirname(self._path))):
+        for path in find_journals(os.path.dirname(os.path.dirname(self._path))):
             with contextlib.suppress(
                 PipelineError, KeyError, TypeError, ValueError
             ):  # a damaged one is named by who works with it
-                header, *rows = recorded_rows(path)
+                header, *rows = read_journal(path)
                 self.recover(
                     (
-                        Call(
+                        LedgerCall(
                             header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]
                         ),
                         row["result"]["model"],
@@ -191,7 +200,7 @@ class Ledger:
 
     def _take_over(self) -> None:
         """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
-        for path, row in noted_calls(self._path, left=True).items():
+        for path, row in read_open_calls(self._path, left=True).items():
             with self._lock:
                 self._catch_up()
                 if not is_row(row):
@@ -201,7 +210,7 @@ class Ledger:
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
-    def recover(self, calls: Iterable[tuple[Call, str, Reply]]) -> None:
+    def recover(self, calls: Iterable[tuple[LedgerCall, str, Reply]]) -> None:
         """Adds what a journal says was paid for and a crash kept from being noted here."""
         for call, model, reply in calls:
             with self._lock:
@@ -221,7 +230,7 @@ class Ledger:
             ):  # one that goes away or is damaged is not this task's trouble
                 size = os.path.getsize(path)
                 if self._others.get(path, (0, 0.0))[0] != size:
-                    self._others[path] = size, sums(read_ledger(path))["usd"]
+                    self._others[path] = size, sum_rows(read_ledger(path))["usd"]
             total += self._others.get(path, (0, 0.0))[1]
         return total
 
@@ -244,5 +253,5 @@ class Ledger:
             size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
             if size > self._size:
                 self._rows, self._size = read_ledger(self._path), size
-                self.spent = sums(self._rows)
+                self.spent = sum_rows(self._rows)
                 self._known = {paid_call(row) for row in self._rows if row["used"]}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phases.llm.model import OK
-from phases.llm.open_calls import noted_calls
+from pipeline.base.errors import PipelineError
+from pipeline.base.files import make_directory, read_bytes, write_without_sync
+from pipeline.base.formats import parse_json
 from pipeline.base.jsonl import read_rows
 
 ZERO = {"calls": 0, "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0, "seconds": 0.0}
@@ -25,7 +31,7 @@ def read_ledger(path: str) -> list[dict[str, Any]]:
 def rows_by_now(path: str) -> list[dict[str, Any]]:
     """The rows of a ledger, and of the calls that were under way when its run ended, with what these cost at least."""
     rows = read_ledger(path)
-    return [*rows, *(row for row in noted_calls(path).values() if is_row(row) and not is_noted(row, rows))]
+    return [*rows, *(row for row in read_open_calls(path).values() if is_row(row) and not is_noted(row, rows))]
 
 
 def is_noted(note: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
@@ -50,7 +56,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
     return texts and counts and all(isinstance(amount, (int, float)) and 0 <= amount < _INFINITE for amount in amounts)
 
 
-def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def sum_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """calls, tokens, money and seconds of some rows, added up."""
     total = dict(ZERO)
     for row in rows:
@@ -59,7 +65,7 @@ def sums(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def tokens(spent: Mapping[str, Any]) -> int:
+def total_tokens(spent: Mapping[str, Any]) -> int:
     """Tokens read and written together."""
     return int(spent["tokens_in"] + spent["tokens_out"])
 
@@ -80,3 +86,54 @@ def usd_a_token(rows: Iterable[Mapping[str, Any]], model: str) -> float:
     """What a model's replies cost, in dollars a token that was read: for one whose price is not known."""
     own = [row for row in rows if row["model"] == model and row["used"]]
     return float(sum(row["usd"] for row in own) / max(1, sum(row["tokens_in"] for row in own)))
+
+
+_LARGEST = 65536
+_LIVE: set[str] = set()
+"""The notes of calls that this very process makes."""
+
+
+def note_open_call(ledger: str, row: Mapping[str, Any]) -> None:
+    """Notes one. A thread of questions has one call at a time; the note goes with forget_call()."""
+    make_directory(_notes_directory(ledger))
+    path = _note_path(ledger, str(row["thread"]))
+    _LIVE.add(path)
+    write_without_sync(path, json.dumps(dict(row)).encode())
+
+
+def forget_open_call(ledger: str, thread: str) -> None:
+    """Takes the note back: what the call cost is in the ledger."""
+    path = _note_path(ledger, thread)
+    if path in _LIVE:
+        _LIVE.discard(path)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def read_open_calls(ledger: str, *, left: bool = False) -> dict[str, dict[str, Any]]:
+    """The notes by their paths; `left`: those alone that a run before this one left. What is no note is nothing."""
+    folder = _notes_directory(ledger)
+    found: dict[str, dict[str, Any]] = {}
+    for name in sorted(os.listdir(folder)) if _is_directory(folder) else ():
+        path = os.path.join(folder, name)
+        if not name.endswith(".json") or (left and path in _LIVE):
+            continue
+        with contextlib.suppress(PipelineError):
+            row = parse_json(read_bytes(path, limit=_LARGEST))
+            if isinstance(row, dict) and path == _note_path(ledger, str(row.get("thread"))):
+                found[path] = row  # nothing else is ours, and nothing else is ever taken away
+    return found
+
+
+def _is_directory(path: str) -> bool:
+    """A link is none: the task directory may come from anybody."""
+    return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
+
+
+def _notes_directory(ledger: str) -> str:
+    return os.path.join(os.path.dirname(ledger), "open_calls")
+
+
+def _note_path(ledger: str, thread: str) -> str:
+    plain = "".join(sign if sign.isalnum() else "-" for sign in thread)[:80]
+    return os.path.join(_notes_directory(ledger), f"{plain}.json")

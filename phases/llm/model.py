@@ -20,7 +20,7 @@ MOST_TOKENS = 16_384
 UNKNOWN_WINDOW = 32_768
 _BYTES_A_TOKEN = 3
 _LONGEST_REPLY = 131_072
-_told: set[str] = set()
+_notified: set[str] = set()
 """The models whose window this process said to be assumed."""
 
 
@@ -114,7 +114,7 @@ class Room(NamedTuple):
     """Where the first was used up in thinking."""
 
 
-class Check(NamedTuple):
+class Reachability(NamedTuple):
     """Whether a model can be asked now."""
 
     reachable: bool
@@ -146,7 +146,7 @@ class Model(Protocol):
         """One reply. A failure is a reply too, with its outcome; nothing is raised but Interrupted."""
         ...
 
-    def check(self) -> Check:
+    def check(self) -> Reachability:
         """Whether it can be asked: tried without cost, within seconds."""
         ...
 
@@ -165,7 +165,7 @@ class Finite(Protocol):
 
 
 @runtime_checkable
-class Unsure(Protocol):
+class AssumesWindow(Protocol):
     """A model whose window nobody set: its server may say it, and may say another one tomorrow."""
 
     @property
@@ -178,14 +178,14 @@ class Unsure(Protocol):
         ...
 
 
-def tell_of_window(model: Model, tell: Callable[[str], None]) -> None:
+def notify_assumed_window(model: Model, tell: Callable[[str], None]) -> None:
     """Says once that a window is assumed, and how to set it."""
-    if isinstance(model, Unsure) and model.window_is_assumed and model.name not in _told:
-        _told.add(model.name)
-        tell(f"{model.name}: {window_assumed(model.window)}")
+    if isinstance(model, AssumesWindow) and model.window_is_assumed and model.name not in _notified:
+        _notified.add(model.name)
+        tell(f"{model.name}: {describe_assumed_window(model.window)}")
 
 
-def window_assumed(window: int) -> str:
+def describe_assumed_window(window: int) -> str:
     """In words, that a window is assumed."""
     return (
         f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
@@ -199,14 +199,14 @@ def room_of(model: Model) -> Room:
     return room if isinstance(room, Room) else Room()
 
 
-class _Opens(Protocol):
+class _OpensModel(Protocol):
     """The part of a phase's context that is needed here."""
 
     @property
     def open_model(self) -> Any: ...
 
 
-def opened(ctx: _Opens) -> Model:
+def require_model(ctx: _OpensModel) -> Model:
     """The model of a phase's context."""
     model = ctx.open_model()
     if not isinstance(model, Model):
@@ -250,3 +250,21 @@ def reply_from_json(row: Mapping[str, Any]) -> Reply:
     reasoning = told if isinstance(told, dict) else {}
     kept = {name: value for name, value in row.items() if name not in BESIDE}
     return Reply(**{**kept, "calls": calls, "reasoning": reasoning})
+
+
+DEEPEST = 64
+"""Levels of lists and objects: no tool has use for more, and whoever walks them later must get to the bottom."""
+
+
+def is_deep(value: object) -> bool:
+    """Whether a JSON value has more levels than that; found out level by level, without a call for each."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [child for each in level for child in _child_values(each) if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _child_values(value: object) -> list[object]:
+    return [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []

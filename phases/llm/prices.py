@@ -50,10 +50,10 @@ UNKNOWN = Tariff()
 
 def tariff_of(name: str, own: Mapping[str, Any], where: str = "prices.yaml") -> Tariff:
     """The price of a model, by its whole name or the longest `prefix*`; the user's own table goes first. Raises UsageError."""
-    for rows, place in ((_rows(own, where), where), (_built_in(), _TABLE)):
+    for rows, place in ((_check_rows(own, where), where), (_load_table(), _TABLE)):
         key = _best_key(name, rows)
         if key is not None:
-            return _tariff(rows[key], key, place)
+            return _parse_tariff(rows[key], key, place)
     return UNKNOWN
 
 
@@ -65,20 +65,20 @@ def _best_key(name: str, rows: Mapping[str, Any]) -> str | None:
 
 
 @cache
-def _built_in() -> Mapping[str, Any]:
-    return _rows(parse_json(read_bytes(_TABLE)), _TABLE)
+def _load_table() -> Mapping[str, Any]:
+    return _check_rows(parse_json(read_bytes(_TABLE)), _TABLE)
 
 
-def _rows(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _check_rows(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     rows = table.get("models", table)
     if not isinstance(rows, Mapping):
         raise UsageError(f"{where}: 'models' must map the names of models to prices")
     for key, row in rows.items():
-        _tariff(row, str(key), where)
+        _parse_tariff(row, str(key), where)
     return rows
 
 
-def _tariff(row: object, key: str, where: str) -> Tariff:
+def _parse_tariff(row: object, key: str, where: str) -> Tariff:
     if not isinstance(row, Mapping):
         raise UsageError(f"{where}: {key} must have prices, like {{in: 1.25, cached: 0.125, out: 10}}")
     for name, value in row.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -60,7 +61,7 @@ def provider_of(name: str) -> Provider:
     head, colon, model = name.partition(":")
     if head not in PROVIDERS or not colon:
         known = ", ".join([*WITHOUT_PROVIDER, *(f"{provider}:NAME" for provider in PROVIDERS)])
-        raise UsageError(f"there is no model '{name}'{_near(head)}; known: {known}")
+        raise UsageError(f"there is no model '{name}'{_suggest_name(head)}; known: {known}")
     if not model.strip() or model != model.strip() or not model.isprintable():
         raise UsageError(f"the model '{name}' needs a name after '{head}:', like {head}:NAME; see: pipeline models")
     return PROVIDERS[head]
@@ -131,8 +132,28 @@ def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str,
     return tuple(dict.fromkeys(value.strip() for value in values if len(value.strip()) >= SMALLEST_SECRET))
 
 
-def _near(head: str) -> str:
+def _suggest_name(head: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(head, [*PROVIDERS, "offline", "replay"], n=1)
     return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?" if near else ""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the user's own settings say of reaching models. Nothing of a task or a paper may stand here."""
+
+    base_url: str = ""
+    """Where a server of the user's own answers; empty: where such a server usually does."""
+    key: str = field(default="", repr=False)
+    """The setting api_key, for a server of the user's own."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The real environment, with what the settings add to it: the vendors' own variables are read from it."""
+    context_tokens: int = 0
+    """The model's window; 0: what is known of it."""
+    prices: Mapping[str, Any] = field(default_factory=dict)
+    """The user's own price table, of the same shape as prices.json; it goes before that one."""
+    unsent: tuple[str, ...] = field(default=(), repr=False)
+    """Further keys of the user's, which may not be written down either."""
+    most_output: int = 0
+    """The setting max_output_tokens; 0: what is known of the model."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.llm.depth import is_deep
-from phases.llm.error_classification import Server, malformed
-from phases.llm.model import OWNER, Message
+from phases.llm.error_classification import Server, bad_reply
+from phases.llm.model import OWNER, Message, is_deep
 
 TEXTS = ("reasoning_content", "reasoning")
 DETAILS, EXTRAS, BLOCKS = "reasoning_details", "extra_content", "blocks"
@@ -40,11 +39,11 @@ class Thoughts:
     def add_details(self, rows: object) -> None:
         """Takes pieces of OpenRouter's list; a piece goes on with the one before it where both say the same place."""
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise malformed(self._server, "reasoning_details of the wrong type")
+            raise bad_reply(self._server, "reasoning_details of the wrong type")
         for row in rows:
             for name in _SIGNED:
                 self._take(row.get(name) or "")
-            if self._details and _goes_on(self._details[-1], row):
+            if self._details and _is_continuation(self._details[-1], row):
                 self._details[-1] |= {name: value for name, value in row.items() if value is not None}
             else:
                 self._take("\n")  # each costs room, an empty one too
@@ -92,7 +91,7 @@ class Thoughts:
         if any(row["type"] in THINKING for row in self._blocks):
             found[BLOCKS] = self._blocks
         if is_deep(found):
-            raise malformed(self._server, "reasoning that is nested too deeply")
+            raise bad_reply(self._server, "reasoning that is nested too deeply")
         return {OWNER: owner_of(self._server), **found} if found else {}
 
 
@@ -101,7 +100,7 @@ def owner_of(server: Server) -> str:
     return f"{server.provider}:{server.model}"
 
 
-def given_back(message: Message, server: Server) -> Mapping[str, Any]:
+def reasoning_for(message: Message, server: Server) -> Mapping[str, Any]:
     """The reasoning of a message, for the model that it came from; empty for any other."""
     return message.reasoning if message.reasoning.get(OWNER) == owner_of(server) else {}
 
@@ -111,7 +110,7 @@ def refuses_reasoning(said: str, messages: Sequence[Message]) -> bool:
     return any(word in said for word in _WORDS) and any(message.reasoning for message in messages)
 
 
-def in_their_order(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) -> Iterator[Any]:
+def order_blocks(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]) -> Iterator[Any]:
     """Anthropic's blocks of a message as they came: thinking blocks, parts of the text, and `calls`, blocks too."""
     rows = [dict(row) for row in reasoning.get(BLOCKS, ()) if isinstance(row, dict)]
     rest = list(calls)
@@ -132,7 +131,7 @@ def in_their_order(text: str, reasoning: Mapping[str, Any], calls: Sequence[Any]
     yield from rest
 
 
-def _goes_on(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+def _is_continuation(before: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     """Whether a detail is a further piece of the one before: one that is encrypted, or signed already, is whole."""
     same = all(before.get(name) == row.get(name) for name in ("type", "index"))
     ended = before.get("signature") or before.get("data") or row.get("data")

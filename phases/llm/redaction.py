@@ -35,57 +35,57 @@ _SHAPES = (
 )
 
 
-def redacted(text: str, secrets: Sequence[str] = ()) -> str:
+def redact_text(text: str, secrets: Sequence[str] = ()) -> str:
     """The text without our keys, in whatever spelling, and without anything that looks like somebody's key."""
-    return _pattern(tuple(secrets)).sub(REDACTED, text)
+    return _secret_pattern(tuple(secrets)).sub(REDACTED, text)
 
 
-def redacted_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
+def redact_reply(reply: Reply, secrets: Sequence[str] = ()) -> Reply:
     """A reply without keys: in its text, its detail, and the calls at any depth."""
     calls = tuple(
         ToolCall(
-            redacted(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
-            redacted(call.name, secrets),
-            {redacted(key, secrets): redacted_value(value, secrets) for key, value in call.arguments.items()},
+            redact_text(call.id, secrets).replace(REDACTED, "redacted"),  # providers allow no brackets in an id
+            redact_text(call.name, secrets),
+            {redact_text(key, secrets): redact_value(value, secrets) for key, value in call.arguments.items()},
         )
         for call in reply.calls
     )
-    reasoning = _redacted_reasoning(reply.reasoning, secrets)
-    text, detail = redacted(reply.text, secrets), redacted(reply.detail, secrets)
+    reasoning = _redact_reasoning(reply.reasoning, secrets)
+    text, detail = redact_text(reply.text, secrets), redact_text(reply.detail, secrets)
     return replace(reply, text=text, detail=detail, calls=calls, reasoning=reasoning)
 
 
-def redacted_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
+def redact_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEPEST) -> Any:
     """A JSON value without keys, at any depth; what lies deeper than `levels` is taken out whole."""
     if isinstance(value, str):
-        return redacted(value, secrets)
+        return redact_text(value, secrets)
     if not levels and isinstance(value, (list, dict)):
         return REDACTED
     if isinstance(value, list):
-        return [redacted_value(child, secrets, levels=levels - 1) for child in value]
+        return [redact_value(child, secrets, levels=levels - 1) for child in value]
     if isinstance(value, dict):
         return {
-            redacted(key, secrets): redacted_value(child, secrets, levels=levels - 1) for key, child in value.items()
+            redact_text(key, secrets): redact_value(child, secrets, levels=levels - 1) for key, child in value.items()
         }
     return value
 
 
-def _redacted_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> dict[str, Any]:
+def _redact_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> dict[str, Any]:
     """Plain text is kept without keys; what may be signed is kept whole or not at all: a vendor refuses it when it was
     changed, and takes the message without it."""
-    clean = {name: redacted_value(value, secrets) for name, value in reasoning.items()}
+    clean = {name: redact_value(value, secrets) for name, value in reasoning.items()}
     kept = {name: value for name, value in clean.items() if isinstance(value, str) or value == reasoning[name]}
     return kept if kept.keys() - {OWNER} else {}
 
 
 @lru_cache(maxsize=16)
-def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
-    own = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings(secret)}
+def _secret_pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    own = {spelling for secret in secrets if len(secret) >= _SHORTEST for spelling in _spellings_of(secret)}
     longest_first = sorted(own, key=lambda spelling: (-len(spelling), spelling))
     return re.compile("|".join([*map(re.escape, longest_first), *_SHAPES]))
 
 
-def _spellings(secret: str) -> Iterator[str]:
+def _spellings_of(secret: str) -> Iterator[str]:
     yield from (secret, quote(secret, safe=""), quote_plus(secret), quote(secret))
     data = secret.encode("utf-8", "replace")
     for before in range(3):  # base64 cuts a text in threes: a key looks different at each distance from a cut

@@ -84,10 +84,10 @@ def ask_patiently(
 
     retrying: Any = Retrying(retry=retry_if_result(again), wait=wait, stop=never, sleep=sleep)
     retrying(once)
-    return _added(replies)
+    return _add_costs(replies)
 
 
-def _added(replies: list[Reply]) -> Reply:
+def _add_costs(replies: list[Reply]) -> Reply:
     last = replies[-1]
     detail = f"{last.detail}; asked {len(replies)} times" if last.detail and len(replies) > 1 else last.detail
     return replace(

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from phases.llm.access import Access
-from phases.llm.adapters.connection import Line, Waits
-from phases.llm.adapters.streams import Listed
+from phases.llm.adapters.connection import Connection, Timeouts
+from phases.llm.adapters.streams import ModelListing
 from phases.llm.error_classification import Server
-from phases.llm.model import FATAL, UNKNOWN_WINDOW, Check, Model, Reply, Request, Room
+from phases.llm.model import FATAL, UNKNOWN_WINDOW, Model, Reachability, Reply, Request, Room
 from phases.llm.prices import Tariff, Usage, tariff_of
-from phases.llm.providers import ANTHROPIC_WIRE, PROVIDERS, Provider, address_of, key_fault, key_of, secrets_in
-from phases.llm.redaction import redacted, redacted_reply
-from phases.llm.reply_limits import room_for
+from phases.llm.providers import ANTHROPIC_WIRE, PROVIDERS, Access, Provider, address_of, key_fault, key_of, secrets_in
+from phases.llm.redaction import redact_reply, redact_text
 from phases.llm.retries import Sleep, ask_patiently
 
 
@@ -26,7 +24,7 @@ class Adapter(Protocol):
 
     def ask(self, request: Request) -> Reply: ...
 
-    def check(self) -> Listed: ...
+    def check(self) -> ModelListing: ...
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,8 @@ class Timing:
     chance: Callable[[], float] = random.random
 
 
-def open_served(
-    name: str, provider: Provider, access: Access, *, waits: Waits | None = None, timing: Timing | None = None
+def open_server_model(
+    name: str, provider: Provider, access: Access, *, waits: Timeouts | None = None, timing: Timing | None = None
 ) -> Model:
     """A model behind a server, at the address that is given, whoever it is; tests bring waits of their own."""
     base_url = address_of(provider, access.base_url)
@@ -46,11 +44,11 @@ def open_served(
     secrets = secrets_in((access.key, *access.unsent), access.environment)
     host = urlsplit(base_url).netloc
     server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
-    line = Line(server, base_url, key, waits or Waits(silence=provider.silence))
+    line = Connection(server, base_url, key, waits or Timeouts(silence=provider.silence))
     tariff = tariff_of(name, access.prices)
     if access.context_tokens:
         tariff = tariff._replace(window=access.context_tokens)
-    adapter = _adapter(provider, line, tariff)
+    adapter = _build_adapter(provider, line, tariff)
     room, fault = room_for(name, access.most_output), key_fault(provider, key)
     return ServedModel(name, adapter, line, tariff, room=room, fault=fault, timing=timing or Timing())
 
@@ -59,7 +57,7 @@ class ServedModel:
     """A model that satisfies the agent's protocol."""
 
     def __init__(
-        self, name: str, adapter: Adapter, line: Line, tariff: Tariff, *, room: Room, fault: str, timing: Timing
+        self, name: str, adapter: Adapter, line: Connection, tariff: Tariff, *, room: Room, fault: str, timing: Timing
     ) -> None:
         self.name = name
         self.detail = f"{line.server.model} at {line.server.host}"
@@ -69,7 +67,7 @@ class ServedModel:
         self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
         self._told_window: int | None = None
         """What the server says, 0 where it says nothing; None: it was not asked yet."""
-        self._listed: Listed | None = None
+        self._listed: ModelListing | None = None
         """What it answered when it was asked for that, for the next check."""
 
     @property
@@ -93,15 +91,15 @@ class ServedModel:
         if self._fault:
             return Reply(FATAL, detail=self._fault)
         reply = ask_patiently(self._adapter.ask, request, sleep=self._timing.sleep, chance=self._timing.chance)
-        return redacted_reply(reply, self.secrets)
+        return redact_reply(reply, self.secrets)
 
-    def check(self) -> Check:
+    def check(self) -> Reachability:
         """Whether it can be asked, by a question that costs nothing."""
         found, self._listed = self._listed or self._list(), None
-        return Check(found.reachable, redacted(found.detail, self.secrets))
+        return Reachability(found.reachable, redact_text(found.detail, self.secrets))
 
-    def _list(self) -> Listed:
-        found = Listed(False, self._fault) if self._fault else self._adapter.check()
+    def _list(self) -> ModelListing:
+        found = ModelListing(False, self._fault) if self._fault else self._adapter.check()
         self._told_window = self._told_window or found.window
         return found
 
@@ -110,7 +108,7 @@ class ServedModel:
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
 
 
-def _adapter(provider: Provider, line: Line, tariff: Tariff) -> Adapter:
+def _build_adapter(provider: Provider, line: Connection, tariff: Tariff) -> Adapter:
     if provider.wire == ANTHROPIC_WIRE:
         from phases.llm.adapters.anthropic_messages import AnthropicMessages
 
@@ -118,3 +116,35 @@ def _adapter(provider: Provider, line: Line, tariff: Tariff) -> Adapter:
     from phases.llm.adapters.openai_chat import OpenAIChat
 
     return OpenAIChat(line, tariff, limit=provider.limit, reports_cost=provider.reports_cost)
+
+
+THINKS = 32_768
+_REPLY_LIMITS = (
+    # The beginning of a model's name; how much it gets at first (0: as much as any other), and its own limit (0: not known).
+    ("gpt-4.1", 0, 32_768),
+    ("gpt-4o", 0, 16_384),
+    ("gpt-5", THINKS, 128_000),
+    ("gpt-6", THINKS, 0),
+    ("o3", THINKS, 100_000),
+    ("o4-mini", THINKS, 100_000),
+    ("claude-opus-4-1", 0, 32_000),
+    ("claude-opus-4-5", THINKS, 64_000),
+    ("claude-sonnet-4-5", THINKS, 64_000),
+    ("claude-haiku-4-5", THINKS, 64_000),
+    ("claude-opus", THINKS, 0),
+    ("claude-sonnet", THINKS, 0),
+    ("claude-fable", THINKS, 0),
+    ("deepseek-reasoner", THINKS, 64_000),
+    ("deepseek-r1", THINKS, 0),
+    ("kimi-k2-thinking", THINKS, 0),
+)
+
+
+def room_for(name: str, setting: int) -> Room:
+    """What a model gets: what the user says, else what is known of it. `name` is as in the setting `model`."""
+    if setting:
+        return Room(setting, setting)
+    plain = name.partition(":")[2].rpartition("/")[2].lower().replace(".", "-")
+    found = [row for row in _REPLY_LIMITS if plain.startswith(row[0].replace(".", "-"))]
+    _, first, most = max(found, key=lambda row: len(row[0]), default=("", 0, 0))
+    return Room(first, most or Room().most)

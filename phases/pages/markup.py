@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from pipeline.base.text_escaping import escaped
+from pipeline.base.text_escaping import escape_text
 
 
 def in_html(text: str) -> str:
     """The text for an element or a quoted attribute, with what no person can see spelt out."""
-    return escape(escaped(text))
+    return escape(escape_text(text))

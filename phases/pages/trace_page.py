@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.traceability import Place, difference, lines_of
+from phases.acceptance.checks.traceability import Place, split_lines, value_difference
 from phases.pages.markup import in_html
 from phases.pages.trace_style import STYLE
 from pipeline.base.formats import Markdown
@@ -42,12 +42,12 @@ class _Quote(NamedTuple):
     status: str
 
 
-def page_of(traced: Traced) -> str:
+def render_page(traced: Traced) -> str:
     """The page, as HTML."""
     requirements = {row["id"]: row for row in traced.plan["requirements"]}
     statuses = {row["id"]: row["status"] for row in traced.rows}
-    quotes = sorted(_quotes(traced.paper, requirements, statuses))
-    anchors = _anchors(traced)
+    quotes = sorted(_find_quotes(traced.paper, requirements, statuses))
+    anchors = _code_anchors(traced)
     title = in_html(traced.plan["paper"]["title"] or "untitled")
     table = "".join(
         _table_row(
@@ -55,24 +55,24 @@ def page_of(traced: Traced) -> str:
         )
         for row in traced.rows
     )
-    code = "".join(_file(number, path, text, traced) for number, (path, text) in enumerate(traced.files.items()))
+    code = "".join(_render_file(number, path, text, traced) for number, (path, text) in enumerate(traced.files.items()))
     return (
         f'{PAGE_START}<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style></head>\n<body>'
         '<nav class="skip" aria-label="Skip to"><a href="#requirements">requirements</a> <a href="#paper">paper</a> '
         '<a href="#code">code</a></nav>\n'
-        f'<header><h1>{title}</h1><p class="counts">{_counts(statuses)}</p></header>\n'
+        f'<header><h1>{title}</h1><p class="counts">{_render_counts(statuses)}</p></header>\n'
         '<section id="requirements" class="pane" tabindex="0" aria-label="Requirements">'
         "<table><thead><tr><th scope=col>Id<th scope=col>Status<th scope=col>Kind<th scope=col>What the paper demands"
         f"<th scope=col>In the paper<th scope=col>In the code</thead>\n<tbody>{table}</tbody></table></section>\n"
         '<main><section id="paper" class="pane" tabindex="0" aria-label="The paper">'
-        f"<h2>The paper</h2>\n{_paper(traced.paper, quotes)}</section>\n"
+        f"<h2>The paper</h2>\n{_render_paper(traced.paper, quotes)}</section>\n"
         '<section id="code" class="pane" tabindex="0" aria-label="The code">'
         f"<h2>The code</h2>\n{code or '<p>No file is written.</p>'}</section></main></body></html>\n"
     )
 
 
-def _counts(statuses: Mapping[str, str]) -> str:
+def _render_counts(statuses: Mapping[str, str]) -> str:
     found = list(statuses.values())
     badges = (
         f'<span class="badge {name}">{found.count(name)} {name}</span>' for name in dict.fromkeys((*_STATUSES, *found))
@@ -97,24 +97,24 @@ def _table_row(
         found = f'<a href="#quote-{identifier}">{in_html(where)}</a>'
     else:
         found = f"{in_html(where)} <small>(the quote is not in the text as it stands)</small>"
-    note = difference(dict(requirement), places)
+    note = value_difference(dict(requirement), places)
     return (
         f'<tr id="{identifier}"><th scope=row>{identifier}'
         f'<td><span class="badge {in_html(row["status"])}">{in_html(row["status"])}</span>'
         f'<td>{in_html(requirement.get("kind", ""))}<td><div class="demand">{in_html(row["text"])}</div>'
         + (f'<p class="note">{in_html(note)}</p>' if note else "")
-        + f"<td>{found}<br><q>{in_html(source['quote'])}</q><td>{_links(row['places'], anchors) or 'nowhere'}"
-        + _tests(row["tests"], anchors)
+        + f"<td>{found}<br><q>{in_html(source['quote'])}</q><td>{_render_links(row['places'], anchors) or 'nowhere'}"
+        + _render_tests(row["tests"], anchors)
         + "</tr>\n"
     )
 
 
-def _tests(names: Sequence[str], anchors: Mapping[str, str]) -> str:
+def _render_tests(names: Sequence[str], anchors: Mapping[str, str]) -> str:
     count = f"{len(names)} test{'s' if len(names) > 1 else ''}"
-    return f"<details><summary>{count}</summary>{_links(names, anchors)}</details>" if names else ""
+    return f"<details><summary>{count}</summary>{_render_links(names, anchors)}</details>" if names else ""
 
 
-def _links(names: Sequence[str], anchors: Mapping[str, str]) -> str:
+def _render_links(names: Sequence[str], anchors: Mapping[str, str]) -> str:
     shown = (
         f'<a href="#{anchors[name]}"><code>{in_html(name)}</code></a>'
         if name in anchors
@@ -124,7 +124,7 @@ def _links(names: Sequence[str], anchors: Mapping[str, str]) -> str:
     return "<br>".join(shown)
 
 
-def _anchors(traced: Traced) -> dict[str, str]:
+def _code_anchors(traced: Traced) -> dict[str, str]:
     numbers = {path: number for number, path in enumerate(traced.files)}
     return {
         place.name: f"code-{numbers[place.path]}-{place.first}"
@@ -133,7 +133,7 @@ def _anchors(traced: Traced) -> dict[str, str]:
     }
 
 
-def _quotes(
+def _find_quotes(
     paper: Markdown, requirements: Mapping[str, Mapping[str, Any]], statuses: Mapping[str, str]
 ) -> Iterator[_Quote]:
     """Where each requirement's quote stands: on its page where that is known, else wherever it is first."""
@@ -149,28 +149,28 @@ def _quotes(
             yield _Quote(match.start(), match.end(), identifier, statuses[identifier])
 
 
-def _paper(paper: Markdown, quotes: Sequence[_Quote]) -> str:
+def _render_paper(paper: Markdown, quotes: Sequence[_Quote]) -> str:
     shown, first = [], 0
     for block in _BLOCK.finditer(paper.text, paper.body_start):
         while first < len(quotes) and quotes[first].end <= block.start():
             first += 1  # what ends before this block is done; a quote that runs on is looked at again
         here = [quote for quote in quotes[first:] if quote.start < block.end() and quote.end > block.start()]
-        shown.append(_block(paper.text, block.start(), block.end(), here))
+        shown.append(_render_block(paper.text, block.start(), block.end(), here))
     return "\n".join(shown)
 
 
-def _block(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
+def _render_block(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
     block = text[start:end]
     if mark := _PAGE_MARK.match(block):
         return f'<p class="pagemark" id="page-{mark.group(1)}">page {mark.group(1)}</p>'
     if heading := _HEADING.match(block):
         level = min(6, len(heading.group(1)) + 2)
-        return f"<h{level}>{_marked(text, start + heading.end(), end, quotes)}</h{level}>"
+        return f"<h{level}>{_mark_quotes(text, start + heading.end(), end, quotes)}</h{level}>"
     tag = "pre" if block.startswith(_SET_AS_IT_IS) else "blockquote" if block.startswith("> ") else "p"
-    return f"<{tag}>{_marked(text, start, end, quotes).rstrip()}</{tag}>"
+    return f"<{tag}>{_mark_quotes(text, start, end, quotes).rstrip()}</{tag}>"
 
 
-def _marked(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
+def _mark_quotes(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
     """A piece of the paper; where quotes overlap, each piece is marked as the last that began."""
     edges = {start, end}
     for quote in quotes:
@@ -178,19 +178,19 @@ def _marked(text: str, start: int, end: int, quotes: Sequence[_Quote]) -> str:
     shown = []
     for left, right in pairwise(sorted(edges)):
         over = [quote for quote in quotes if quote.start <= left and quote.end >= right]
-        shown += [_tag(quote) for quote in over if quote.start == left]
+        shown += [_render_tag(quote) for quote in over if quote.start == left]
         words = in_html(text[left:right])
         shown.append(f'<mark class="{in_html(over[-1].status)}">{words}</mark>' if over else words)
     return "".join(shown)
 
 
-def _tag(quote: _Quote) -> str:
+def _render_tag(quote: _Quote) -> str:
     identifier = in_html(quote.identifier)
     return f'<a class="tag {in_html(quote.status)}" id="quote-{identifier}" href="#{identifier}">{identifier}</a>'
 
 
-def _file(number: int, path: str, text: str, traced: Traced) -> str:
-    lines = lines_of(text)
+def _render_file(number: int, path: str, text: str, traced: Traced) -> str:
+    lines = split_lines(text)
     lines = lines[:-1] if lines[-1] == "" else lines
     colours: dict[int, str] = {}
     tags: dict[int, list[str]] = {}

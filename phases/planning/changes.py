@@ -22,7 +22,7 @@ _SECTIONS = (
 _Row = Mapping[str, Any]
 
 
-class Touched(NamedTuple):
+class FileChanges(NamedTuple):
     """The planned files, and those that are planned no more. No path stands twice."""
 
     write: tuple[str, ...]
@@ -32,7 +32,7 @@ class Touched(NamedTuple):
     """They were planned before and are not now."""
 
 
-def touched_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> Touched:
+def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> FileChanges:
     """Which files a change of the plan reaches.
 
     A file is to be written again when its row is new or differs; when a requirement that it implements, or a component of
@@ -40,17 +40,17 @@ def touched_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> T
     also when a file that it tests is written again or when the verify commands change; what implements experiments (else
     the entry script) when those change; what names the packages when those change.
     """
-    old, new = _files(old_plan), _files(new_plan)
-    reached = {path for path, row in new.items() if _differs(old.get(path), row, _FIELDS_OF_FILES)}
-    demands = _changed_requirements(old_plan, new_plan) | _regrouped_requirements(old_plan, new_plan)
+    old, new = _files_of(old_plan), _files_of(new_plan)
+    reached = {path for path, row in new.items() if _differing_fields(old.get(path), row, _FIELDS_OF_FILES)}
+    demands = _diff_requirements(old_plan, new_plan) | _diff_components(old_plan, new_plan)
     reached |= {path for path, row in new.items() if demands.intersection(row.get("implements", ()))}
-    changed = {path for path in {*old, *new} if _interface(old.get(path)) != _interface(new.get(path))}
+    changed = {path for path in {*old, *new} if _interface_of(old.get(path)) != _interface_of(new.get(path))}
     reached |= {path for path, row in new.items() if changed.intersection(row.get("depends_on", ()))}
     reached |= _by_section(old_plan, new_plan)
     tests = {path for path in new if path.startswith(_TESTS)}
     reached |= {path for path in tests if reached.intersection(new[path].get("depends_on", ()))}
     order = list(dict.fromkeys([*(path for path in new_plan["implementation_strategy"] if path in new), *new]))
-    return Touched(
+    return FileChanges(
         tuple(path for path in order if path in reached),
         tuple(path for path in order if path not in reached),
         tuple(path for path in old if path not in new),
@@ -65,8 +65,8 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
             for name in ("title", "core_contribution")
             if old_plan["paper"][name] != new_plan["paper"][name]
         ),
-        *_requirement_lines(_requirements(old_plan), _requirements(new_plan)),
-        *_file_lines(_files(old_plan), _files(new_plan)),
+        *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
+        *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
     if old_plan["implementation_components"] != new_plan["implementation_components"]:
         lines.append("~ implementation_components")
@@ -83,7 +83,7 @@ def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) ->
     before, after = old_plan["implementation_strategy"], new_plan["implementation_strategy"]
     if [path for path in before if path in after] != [path for path in after if path in before]:
         lines.append("~ implementation_strategy: another order")
-    return [_short(line) for line in lines]
+    return [_shorten_line(line) for line in lines]
 
 
 def _todo_lines(old: Sequence[_Row], new: Sequence[_Row]) -> list[str]:
@@ -93,38 +93,38 @@ def _todo_lines(old: Sequence[_Row], new: Sequence[_Row]) -> list[str]:
     return [*(f"- todo {key}: {row['content']}" for key, row in before.items() if key not in after), *told]
 
 
-def _files(plan: Mapping[str, Any]) -> dict[str, _Row]:
+def _files_of(plan: Mapping[str, Any]) -> dict[str, _Row]:
     return {row["path"]: row for row in plan["file_structure"]}
 
 
-def _requirements(plan: Mapping[str, Any]) -> dict[str, _Row]:
+def _requirements_of(plan: Mapping[str, Any]) -> dict[str, _Row]:
     return {row["id"]: row for row in plan["requirements"]}
 
 
-def _differs(before: _Row | None, after: _Row, fields: Iterable[str]) -> list[str]:
+def _differing_fields(before: _Row | None, after: _Row, fields: Iterable[str]) -> list[str]:
     """The fields in which a row is another one; all of them for a new row."""
     if before is None:
         return list(fields)
-    return [name for name in fields if _plain(before.get(name)) != _plain(after.get(name))]
+    return [name for name in fields if _value_key(before.get(name)) != _value_key(after.get(name))]
 
 
-def _plain(value: Any) -> Any:
+def _value_key(value: Any) -> Any:
     """A list that is not there is an empty one, and 1 is neither 1.0 nor true: code shows the difference."""
     return (type(value), value) if value else type(value) if value not in (None, []) else None
 
 
-def _interface(row: _Row | None) -> list[str] | None:
+def _interface_of(row: _Row | None) -> list[str] | None:
     return list(row.get("interface", ())) if row else None
 
 
-def _changed_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
+def _diff_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements that are new, differ or are gone."""
-    old, new = _requirements(old_plan), _requirements(new_plan)
-    differing = {name for name, row in new.items() if _differs(old.get(name), row, _FIELDS_OF_REQUIREMENTS)}
+    old, new = _requirements_of(old_plan), _requirements_of(new_plan)
+    differing = {name for name, row in new.items() if _differing_fields(old.get(name), row, _FIELDS_OF_REQUIREMENTS)}
     return differing | (old.keys() - new.keys())
 
 
-def _regrouped_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
+def _diff_components(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """Ids of requirements in a component that is new, differs or is gone: what a file is told of them is another thing."""
     old, new = (
         [{name: value for name, value in row.items() if value} for row in plan["implementation_components"]]
@@ -137,7 +137,7 @@ def _regrouped_requirements(old_plan: Mapping[str, Any], new_plan: Mapping[str, 
 def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set[str]:
     """The files that a change outside requirements and files reaches."""
     changed = {name for section, name in _SECTIONS if old_plan[section][name] != new_plan[section][name]}
-    files, reached = _files(new_plan), set()
+    files, reached = _files_of(new_plan), set()
     if "verify_commands" in changed:
         reached |= {path for path in files if path.startswith(_TESTS)}
     if "experiments" in changed:
@@ -158,12 +158,12 @@ def _requirement_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iter
     for name, row in new.items():
         if name not in old:
             yield f"+ {name} {row['kind']}: {row['text']}"
-        elif fields := _differs(old[name], row, (*_FIELDS_OF_REQUIREMENTS, "source", "status")):
-            yield f"~ {name} {row['kind']}: {', '.join(_told(field, old[name], row) for field in fields)}"
+        elif fields := _differing_fields(old[name], row, (*_FIELDS_OF_REQUIREMENTS, "source", "status")):
+            yield f"~ {name} {row['kind']}: {', '.join(_describe_field(field, old[name], row) for field in fields)}"
     yield from (f"- {name} {row['kind']}: {row['text']}" for name, row in old.items() if name not in new)
 
 
-def _told(field: str, before: _Row, after: _Row) -> str:
+def _describe_field(field: str, before: _Row, after: _Row) -> str:
     if field == "text":
         return f"text is now: {after['text']}"
     return field if field == "source" else f"{field} {before.get(field)} -> {after.get(field)}"
@@ -173,11 +173,11 @@ def _file_lines(old: Mapping[str, _Row], new: Mapping[str, _Row]) -> Iterator[st
     for path, row in new.items():
         if path not in old:
             yield f"+ {path}: {row['purpose']}"
-        elif fields := _differs(old[path], row, _FIELDS_OF_FILES):
+        elif fields := _differing_fields(old[path], row, _FIELDS_OF_FILES):
             yield f"~ {path}: {', '.join(fields)}"
     yield from (f"- {path}" for path in old if path not in new)
 
 
-def _short(line: str) -> str:
+def _shorten_line(line: str) -> str:
     plain = " ".join(line.split())
     return plain if len(plain) <= _LONGEST_LINE else f"{plain[: _LONGEST_LINE - 1].rstrip()}…"

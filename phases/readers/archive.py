@@ -10,11 +10,10 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from phases.readers.archive_tar import Member, is_tar, tar_members
 from phases.readers.reading import BROKEN, Unreadable
 
 MOST_MEMBERS, LARGEST_FILE, LARGEST_TOTAL = 5_000, 64 << 20, 256 << 20
@@ -43,12 +42,12 @@ class Unpacked:
 def unpack(data: bytes) -> Unpacked:
     """The files in a tar (plain, gz, bz2, xz), a zip, or a gzip of one file; raises Unreadable and nothing else."""
     if data.startswith(_ZIP):
-        return _gathered(_zip_members(data), len(data))
+        return _collect_files(_zip_members(data), len(data))
     plain = data
     if data.startswith((_GZIP, _BZIP2, _XZ)):
-        plain = _decompressed(data)
+        plain = _decompress_stream(data)
     if is_tar(plain):
-        return _gathered(tar_members(plain), len(data))
+        return _collect_files(tar_members(plain), len(data))
     if plain is data:
         raise Unreadable(BROKEN, "it is no archive of a known kind")
     if len(plain) > LARGEST_FILE:
@@ -56,7 +55,7 @@ def unpack(data: bytes) -> Unpacked:
     return Unpacked({ONLY_FILE: plain})
 
 
-def _gathered(members: Iterator[Member], compressed: int) -> Unpacked:
+def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
     files: dict[str, bytes] = {}
     refused: list[str] = []
     twins: set[str] = set()
@@ -67,43 +66,45 @@ def _gathered(members: Iterator[Member], compressed: int) -> Unpacked:
             raise Unreadable(BROKEN, f"the archive has more than {MOST_MEMBERS} members")
         if member.refusal == "folder":
             continue
-        name = _normal(member.name)
-        reason = member.refusal or _fault(member.name, name) or _clash(name.casefold(), twins, folders)
+        name = _normalize_name(member.name)
+        reason = (
+            member.refusal or _why_refused_name(member.name, name) or _why_clashing(name.casefold(), twins, folders)
+        )
         if reason:
             refused.append(f"{member.name[:LONGEST_NAME]!r}: {reason}")
             continue
-        content = member.content(min(LARGEST_FILE, _allowed(compressed) - total))
+        content = member.content(min(LARGEST_FILE, _limit_for_size(compressed) - total))
         total += len(content)
         twins.add(name.casefold())
-        folders.update(_parents(name.casefold()))
+        folders.update(_parent_paths(name.casefold()))
         files[name] = content
     return Unpacked(files, tuple(refused))
 
 
-def _parents(name: str) -> list[str]:
+def _parent_paths(name: str) -> list[str]:
     parts = name.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _clash(name: str, twins: set[str], folders: set[str]) -> str:
+def _why_clashing(name: str, twins: set[str], folders: set[str]) -> str:
     """Why a name cannot stand beside those that were taken; empty if it can."""
     if name in twins:
         return "twin of another name"
-    if name in folders or not twins.isdisjoint(_parents(name)):
+    if name in folders or not twins.isdisjoint(_parent_paths(name)):
         return "a file and a folder of one name"
     return ""
 
 
-def _allowed(compressed: int) -> int:
+def _limit_for_size(compressed: int) -> int:
     """How many bytes an archive of this size may hold in all."""
     return min(LARGEST_TOTAL, max(RATIO_COUNTS_FROM, LARGEST_RATIO * compressed))
 
 
-def _normal(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return "/".join(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
-def _fault(name: str, normal: str) -> str:
+def _why_refused_name(name: str, normal: str) -> str:
     """Why a name is not one that a paper needs; empty for a good one."""
     parts = normal.split("/")
     if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in name):
@@ -118,15 +119,15 @@ def _fault(name: str, normal: str) -> str:
     return "" if normal else "no name"
 
 
-def _decompressed(data: bytes) -> bytes:
+def _decompress_stream(data: bytes) -> bytes:
     """All that a compressed stream holds, read until a cap and not a byte further."""
-    limit = _allowed(len(data))
+    limit = _limit_for_size(len(data))
     try:
         if data.startswith(_XZ):
-            return _capped(_xz_chunks(data), limit)
+            return _read_capped(_xz_chunks(data), limit)
         stream: IO[bytes] = io.BytesIO(data)
         opened = gzip.GzipFile(fileobj=stream) if data.startswith(_GZIP) else bz2.BZ2File(stream)
-        return _capped(iter(lambda: opened.read(_CHUNK), b""), limit)
+        return _read_capped(iter(lambda: opened.read(_CHUNK), b""), limit)
     except _BAD as error:
         raise Unreadable(BROKEN, f"the compressed data is damaged ({error})") from error
     except MemoryError as error:
@@ -144,7 +145,7 @@ def _xz_chunks(data: bytes) -> Iterator[bytes]:
         yield chunk
 
 
-def _capped(chunks: Iterator[bytes], limit: int) -> bytes:
+def _read_capped(chunks: Iterator[bytes], limit: int) -> bytes:
     parts: list[bytes] = []
     total = 0
     for chunk in chunks:
@@ -183,6 +184,116 @@ def _zip_members(data: bytes) -> Iterator[Member]:
 def _zip_content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
     try:
         with archive.open(entry) as stream:
-            return _capped(iter(lambda: stream.read(_CHUNK), b""), limit)
+            return _read_capped(iter(lambda: stream.read(_CHUNK), b""), limit)
     except _BAD_ZIP as error:
         raise Unreadable(BROKEN, f"the zip archive is damaged ({error})") from error
+
+
+_BLOCK = 512
+_LONGEST_HEADER = 1 << 16
+_REGULAR, _FOLDER, _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"0\x007", b"5", b"L", b"K", b"xX", b"g"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One entry of an archive; `content(limit)` gives its bytes or raises Unreadable where they are more."""
+
+    name: str
+    refusal: str
+    """Why it is left out: "folder", a kind that is no file; empty for a regular file."""
+    content: Callable[[int], bytes]
+
+
+def is_tar(data: bytes) -> bool:
+    """Whether the bytes begin with a tar header, or are an empty tar."""
+    header = data[:_BLOCK]
+    return len(header) == _BLOCK and (_has_valid_checksum(header) or not any(data[: 2 * _BLOCK]))
+
+
+def tar_members(data: bytes) -> Iterator[Member]:
+    """Every member in order; also those that nobody should unpack, with the reason."""
+    position, name, size = 0, "", -1
+    while len(header := data[position : position + _BLOCK]) == _BLOCK and any(header):
+        if not _has_valid_checksum(header):
+            raise Unreadable(BROKEN, "the tar archive is damaged")
+        kind, length = header[156:157], _parse_size(header[124:136])
+        start = position + _BLOCK
+        if kind in (_LONG_NAME, _LONG_LINK) or kind in _PAX or kind == _PAX_FOR_ALL:
+            extra = data[start : start + min(length, _LONGEST_HEADER)]
+            if kind == _LONG_NAME:
+                name = _decode_name(extra)
+            elif kind in _PAX:
+                records = _parse_pax(extra)
+                name, size = records.get("path", name), int(records.get("size", str(size)))
+            member = Member("", "folder", lambda limit: b"")  # it counts as one, a flood of them is refused
+        else:
+            length = size if size >= 0 else length
+            member = _read_member(data, header, start, length, name)
+            name, size = "", -1
+        if length > len(data) - start:
+            raise Unreadable(BROKEN, "the tar archive ends too early")
+        yield member
+        position = start + -(-length // _BLOCK) * _BLOCK
+
+
+def _read_member(data: bytes, header: bytes, start: int, length: int, name: str) -> Member:
+    def read(limit: int) -> bytes:
+        if length > limit:
+            raise Unreadable(BROKEN, f"it unpacks to more than {limit >> 20} MiB")
+        return data[start : start + length]
+
+    prefix = _decode_name(header[345:500]) if header[257:263] == b"ustar\x00" else ""
+    own = _decode_name(header[:100])
+    name = name or (f"{prefix}/{own}" if prefix else own)
+    kind = header[156:157]
+    if kind == _FOLDER or (kind in _REGULAR and name.endswith("/")):
+        return Member(name, "folder", read)
+    return Member(name, "" if kind in _REGULAR else "no regular file", read)
+
+
+def _has_valid_checksum(header: bytes) -> bool:
+    """Whether the header's own sum is right."""
+    try:
+        claimed = int(header[148:156].split(b"\x00")[0].strip() or b"x", 8)
+    except ValueError:
+        return False
+    return claimed == sum(header) - sum(header[148:156]) + 8 * 32
+
+
+def _parse_size(field: bytes) -> int:
+    """A size: octal digits, or binary where the first bit is set."""
+    if field[0] & 0x80:
+        return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
+    try:
+        size = int(field.split(b"\x00")[0].strip() or b"0", 8)
+    except ValueError:
+        size = -1
+    if size < 0:
+        raise Unreadable(BROKEN, "the tar archive is damaged")
+    return size
+
+
+def _decode_name(field: bytes) -> str:
+    """A name, up to its first NUL."""
+    raw = field.split(b"\x00", 1)[0]
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _parse_pax(extra: bytes) -> dict[str, str]:
+    """The records `length key=value` of an extended header, as far as they are sound."""
+    records: dict[str, str] = {}
+    position = 0
+    while position < len(extra):
+        space = extra.find(b" ", position, position + 8)
+        digits = extra[position:space] if space > 0 else b""
+        if not digits.isdigit() or int(digits) <= space - position:
+            break
+        key, _, value = extra[space + 1 : position + int(digits) - 1].partition(b"=")
+        text = value.decode("utf-8", "replace")
+        if key == b"path" or (key == b"size" and value.isdigit() and len(value) < 16):
+            records[key.decode()] = text
+        position += int(digits)
+    return records

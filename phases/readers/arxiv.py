@@ -74,18 +74,18 @@ def arxiv_id(text: str) -> ArxivId | None:
         match = spelling.fullmatch(text)
         found = _ID.fullmatch(match.group("id")) if match else None
         if found:
-            return _checked(found)
+            return _validate_id(found)
     return None
 
 
-def _checked(found: re.Match[str]) -> ArxivId | None:
+def _validate_id(found: re.Match[str]) -> ArxivId | None:
     version = int(found["version"]) if found["version"] else None
     if found["month"]:
-        return _new(found["month"], found["number"], version)
-    return _old(found["archive"].lower(), found["old_month"], found["old_number"], version)
+        return _new_style_id(found["month"], found["number"], version)
+    return _old_style_id(found["archive"].lower(), found["old_month"], found["old_number"], version)
 
 
-def _new(month: str, number: str, version: int | None) -> ArxivId | None:
+def _new_style_id(month: str, number: str, version: int | None) -> ArxivId | None:
     when = 200000 + int(month)
     digits = 5 if when >= _FIRST_OF_FIVE else 4
     if when < _FIRST_NEW or not _is_month(when) or len(number) != digits or not int(number):
@@ -93,7 +93,7 @@ def _new(month: str, number: str, version: int | None) -> ArxivId | None:
     return ArxivId(f"{month}.{number}", version)
 
 
-def _old(archive: str, month: str, number: str, version: int | None) -> ArxivId | None:
+def _old_style_id(archive: str, month: str, number: str, version: int | None) -> ArxivId | None:
     when = int(month) + (190000 if month >= "9000" else 200000)
     known = f" {archive} " in _ARCHIVES and _is_month(when) and _FIRST_OLD <= when < _FIRST_NEW
     # The subject class, as in math.GT/0309136, is no part of the name: the number is unique without it.

@@ -46,7 +46,7 @@ UNNUMBERED = (
 )
 
 
-def plain(title: str) -> str:
+def plain_title(title: str) -> str:
     """A title without its number, case, spaces and marks, for comparing."""
     return re.sub(r"[\W_]+", "", NUMBER.sub("", title.strip()).lower())
 

@@ -17,7 +17,7 @@ _SECONDS_TO_CONNECT = 20
 
 
 @dataclass(frozen=True)
-class Limits:
+class IntakeLimits:
     """What a source may take, and where downloads may come from."""
 
     bytes: int
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class Download:
     """Where a download came from in the end, and which arXiv paper it is, with its version if one was asked for."""
 
     url: str
@@ -37,7 +37,7 @@ class Fetched:
     arxiv: str | None
 
 
-def take_in(origin: str, limits: Limits, progress: Callable[[str], None]) -> tuple[Source, Fetched | None]:
+def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download | None]:
     """The paper that `origin` names. What lies on the disk comes first: a file may be called like an arXiv id.
 
     Raises StorageError, DownloadError, or Unreadable for what is no paper.
@@ -47,34 +47,34 @@ def take_in(origin: str, limits: Limits, progress: Callable[[str], None]) -> tup
         if paper:
             return _from_arxiv(paper, limits, progress)
         if "://" in origin:
-            return _download(origin, limits, progress)
+            return _download_source(origin, limits, progress)
     return source_on_disk(origin, limits.bytes), None
 
 
-def _from_arxiv(paper: ArxivId, limits: Limits, progress: Callable[[str], None]) -> tuple[Source, Fetched]:
+def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download]:
     """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
     from pipeline.base.http.fetch import DownloadError
 
     base = limits.arxiv.rstrip("/")
     try:
-        source, fetched = _download(paper.source_url(base), limits, progress, paper.spelling)
+        source, fetched = _download_source(paper.source_url(base), limits, progress, paper.spelling)
         if source.kind in (LATEX, PDF):  # not a page that says why there is no source
             return source, fetched
     except (DownloadError, Unreadable) as error:
         if isinstance(error, DownloadError) and error.transient:
             raise
-    return _download(paper.pdf_url(base), limits, progress, paper.spelling)
+    return _download_source(paper.pdf_url(base), limits, progress, paper.spelling)
 
 
-def _download(
-    url: str, limits: Limits, progress: Callable[[str], None], paper: str | None = None
-) -> tuple[Source, Fetched]:
+def _download_source(
+    url: str, limits: IntakeLimits, progress: Callable[[str], None], paper: str | None = None
+) -> tuple[Source, Download]:
     from pipeline.base.http import fetch  # late: TLS costs 45 ms
 
     progress(f"downloading {url}")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "download")
-        allowed = fetch.Limits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
-        fetched = fetch.fetch(url, path, allowed, private=limits.private)
+        allowed = fetch.DownloadLimits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
+        fetched = fetch.fetch_url(url, path, allowed, private=limits.private)
         content = read_bytes(path, limit=limits.bytes)
-    return source_of(content), Fetched(fetched.url, fetched.content_type, paper)
+    return source_of(content), Download(fetched.url, fetched.content_type, paper)

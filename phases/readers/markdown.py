@@ -18,28 +18,33 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 def paper_document(reading: Reading, source_sha256: str, kind: str) -> Markdown:
     """paper.md from a reading whose verdict is ok. `kind` is what came in: pdf, tex, requirement and so on."""
-    pages = [_unmarked(page) for page in reading.pages]
+    pages = [_escape_page_marks(page) for page in reading.pages]
     body = "".join(f"<!-- page {number} -->\n\n{page}\n\n" for number, page in enumerate(pages, 1))
     front = {
-        "title": _whole(reading.title) if reading.title else None,
-        "authors": [_whole(author) for author in reading.authors],
+        "title": _replace_surrogates(reading.title) if reading.title else None,
+        "authors": [_replace_surrogates(author) for author in reading.authors],
         "kind": kind,
         "reader": reading.reader,
         "pages": len(pages),
         "verdict": reading.verdict,
         "source_sha256": source_sha256,
         "characters": len(body),
-        "links": [{"url": _whole(row.url), "page": row.page, "text": _whole(row.text)} for row in reading.links],
-        "hidden_text": [{"text": _whole(row.text), "page": row.page, "how": row.how} for row in reading.hidden],
+        "links": [
+            {"url": _replace_surrogates(row.url), "page": row.page, "text": _replace_surrogates(row.text)}
+            for row in reading.links
+        ],
+        "hidden_text": [
+            {"text": _replace_surrogates(row.text), "page": row.page, "how": row.how} for row in reading.hidden
+        ],
     }
     return compose_markdown(front, body)
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """The text without halves of characters, which no file can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _unmarked(page: str) -> str:
+def _escape_page_marks(page: str) -> str:
     """A page mark in the source is the author's text, not ours; control characters are nobody's."""
-    return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _whole(page))).strip(_BLANK)
+    return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _replace_surrogates(page))).strip(_BLANK)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from phases.readers.anchors import anchors_of
-from phases.readers.bibliography import references_of
-from phases.readers.headings import ABSTRACT, REFERENCES, number_of, plain, without_number
+from phases.readers.headings import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
-from phases.readers.places import Places
 from pipeline.base.formats import Markdown
 
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
@@ -24,18 +22,18 @@ def outline_of(paper: Markdown) -> dict[str, Any]:
     A section's span is its own text, from its heading to the next heading: sections never overlap.
     """
     text, body_start, title = paper.text, paper.body_start, paper.front["title"]
-    places = Places(text, body_start)
-    sections = _sections(text, body_start, places, title)
+    places = Positions(text, body_start)
+    sections = _build_sections(text, body_start, places, title)
     places.know(sections)
-    block = "\n\n".join(own_text(text, section) for section in sections if plain(section["title"]) in REFERENCES)
+    block = "\n\n".join(own_text(text, section) for section in sections if plain_title(section["title"]) in REFERENCES)
     return {
         "version": 1,
         "title": title,
         "authors": list(paper.front["authors"]),
-        "abstract": _abstract(text, sections),
+        "abstract": _find_abstract(text, sections),
         "sections": sections,
         "references": references_of(PAGE_MARK.sub("", block)),
-        "links": _links(text, body_start, paper.front["links"], places),
+        "links": _collect_links(text, body_start, paper.front["links"], places),
         **anchors_of(text, body_start, places),
         "hidden_text": [dict(row) for row in paper.front["hidden_text"]],
     }
@@ -56,16 +54,16 @@ def pages_of(text: str, section: dict[str, Any]) -> Iterator[tuple[int, str]]:
     yield page, block[position:]
 
 
-def _sections(text: str, body_start: int, places: Places, title: str | None) -> list[dict[str, Any]]:
+def _build_sections(text: str, body_start: int, places: Positions, title: str | None) -> list[dict[str, Any]]:
     found = [
         (match, name)
         for match in _HEADING.finditer(text, body_start)
-        if not places.fence(match.start()) and plain(name := _unclosed(match.group(2)))
+        if not places.fence(match.start()) and plain_title(name := _strip_closing_marks(match.group(2)))
     ]
-    if found and title and plain(found[0][1]) == plain(title):
+    if found and title and plain_title(found[0][1]) == plain_title(title):
         found = found[1:]  # the paper's own title is no section
     ends = [*(match.start() for match, _ in found[1:]), len(text)][: len(found)]
-    numbered = _numbered([name for _, name in found])
+    numbered = _number_headings([name for _, name in found])
     return [
         {
             "id": f"S{index}",
@@ -80,13 +78,13 @@ def _sections(text: str, body_start: int, places: Places, title: str | None) -> 
     ]
 
 
-def _unclosed(heading: str) -> str:
+def _strip_closing_marks(heading: str) -> str:
     """A heading without the marks that may close it; those of C# are its own."""
     bare = heading.rstrip().rstrip("#")
     return bare.rstrip() if bare.endswith(" ") else heading.rstrip()
 
 
-def _numbered(headings: list[str]) -> list[tuple[str | None, str]]:
+def _number_headings(headings: list[str]) -> list[tuple[str | None, str]]:
     """Number and title of each heading. A lone letter is a number behind the references, or where it has subsections."""
     known = [number_of(text) or "" for text in headings]
     divided = {number.partition(".")[0] for number in known if "." in number}
@@ -100,18 +98,18 @@ def _numbered(headings: list[str]) -> list[tuple[str | None, str]]:
             rows.append((letter.group(1), text[letter.end() :].strip()))
         else:
             rows.append((number or None, without_number(text)))
-        behind = behind or plain(text) in REFERENCES
+        behind = behind or plain_title(text) in REFERENCES
     return rows
 
 
-def _abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
+def _find_abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
     for section in sections:
-        if plain(section["title"]) in ABSTRACT:
+        if plain_title(section["title"]) in ABSTRACT:
             return " ".join(PAGE_MARK.sub("", own_text(text, section)).split())[:_LONGEST_ABSTRACT] or None
     return None
 
 
-def _links(text: str, body_start: int, known: list[dict[str, Any]], places: Places) -> list[dict[str, Any]]:
+def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], places: Positions) -> list[dict[str, Any]]:
     """What the reader knows as links, and the addresses that are written out; a line's end may have cut one short."""
     seen: dict[str, dict[str, Any]] = {}
     for row in known[:_MOST_LINKS]:
@@ -125,3 +123,161 @@ def _links(text: str, body_start: int, known: list[dict[str, Any]], places: Plac
             around = " ".join(text[max(body_start, match.start() - 60) : match.start()].split())
             seen[url] = {"url": url, "page": places.page(match.start()), "text": around}
     return list(seen.values())
+
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+
+
+class Positions:
+    """Character position -> page, section and fence. Sections are known once `know` was told of them."""
+
+    def __init__(self, text: str, body_start: int) -> None:
+        marks = list(PAGE_MARK.finditer(text, body_start))
+        self._page_starts = [mark.start() for mark in marks]
+        self._pages = [int(mark.group(1)) for mark in marks]
+        self._fences = list(_find_fences(text, body_start))
+        self._fence_starts = [start for start, _ in self._fences]
+        self._section_starts: list[int] = []
+        self._section_ids: list[str] = []
+
+    def know(self, sections: list[dict[str, Any]]) -> None:
+        """Takes in the sections of outline.json, in their order."""
+        self._section_starts = [section["start"] for section in sections]
+        self._section_ids = [section["id"] for section in sections]
+
+    def page(self, position: int) -> int:
+        """The page, from 1; 0 before the first."""
+        index = bisect_right(self._page_starts, position) - 1
+        return self._pages[index] if index >= 0 else 0
+
+    def section(self, position: int) -> str | None:
+        """The id of the section."""
+        index = bisect_right(self._section_starts, position) - 1
+        return self._section_ids[index] if index >= 0 else None
+
+    def fence(self, position: int) -> tuple[int, int] | None:
+        """Start and end of the fenced block around a position."""
+        index = bisect_right(self._fence_starts, position) - 1
+        return self._fences[index] if index >= 0 and position < self._fences[index][1] else None
+
+
+def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where code stands: from a fence to one of the same sign that is as long, or to the end."""
+    opened, begin, position = "", 0, start
+    for line in text[start:].split("\n"):
+        match = _FENCE.match(line)
+        if match and not opened:
+            opened, begin = match.group(1), position
+        elif match and match.group(1).startswith(opened) and not match.group(2).strip():
+            yield begin, position + len(line)
+            opened = ""
+        position += len(line) + 1
+    if opened:
+        yield begin, len(text)
+
+
+_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
+_TABLE = "Table|TABLE|Tab|Tabelle|表|표"
+_FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
+_CAPTION = (
+    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
+)
+_UNMARKED = r"[ \t]*$"
+_CAPITAL = r"[ \t]+(?=[^\sa-z])"
+_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
+_TAG = re.compile(r"\\tag\{([^{}]*)\}")
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
+)
+_COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
+_LONGEST = 400
+
+
+def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[dict[str, Any]]]:
+    """The anchors of each kind, in the order of the text. Spans count characters of the whole text."""
+    return {
+        "algorithms": _find_captions(text, body_start, places, _ALGORITHM, "A", _CAPITAL),
+        "equations": _find_equations(text, body_start, places),
+        "tables": _find_captions(text, body_start, places, _TABLE, "T", _UNMARKED),
+        "figures": _find_captions(text, body_start, places, _FIGURE, "F", _UNMARKED),
+    }
+
+
+def _find_captions(
+    text: str, start: int, places: Positions, words: str, letter: str, loose: str
+) -> list[dict[str, Any]]:
+    """What stands under or over a float. `loose` is what may stand between label and text where no mark does."""
+    found: dict[str, dict[str, Any]] = {}
+    for match in re.compile(_CAPTION.format(words=words, loose=loose), re.MULTILINE).finditer(text, start):
+        label = " ".join(match.group(1).split())
+        if label.lower() not in found:
+            caption = " ".join(match.group(2).replace("|", " ").split()).strip("* _")[:_LONGEST]
+            # An algorithm stands in a fence of its own: its span is all of its steps.
+            span = places.fence(match.start()) or match.span() if letter == "A" else match.span()
+            found[label.lower()] = _build_anchor(f"{letter}{len(found) + 1}", label, caption, span, places)
+    return list(found.values())
+
+
+def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, Any]]:
+    """Displayed equations; in a text without such marks, lines that end in a number of their own."""
+    anchors: list[dict[str, Any]] = []
+    for match in _DISPLAY.finditer(text, start):
+        tag = _TAG.search(match.group(1))
+        if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
+            continue  # marks with no formula between them
+        content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST]
+        label = f"({tag.group(1)})" if tag else ""
+        anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))
+    for match in _COUNTED.finditer(text, start) if not anchors else ():
+        content = " ".join(match.group(1).split())
+        anchors.append(_build_anchor(f"E{len(anchors) + 1}", match.group(2), content, match.span(), places))
+    return anchors
+
+
+def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int], places: Positions) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "label": label,
+        "text": text,
+        "page": places.page(span[0]),
+        "section": places.section(span[0]),
+        "start": span[0],
+        "end": span[1],
+    }
+
+
+_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
+_COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
+_YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
+_ASIDE = ("|", ">", "[^")
+_SHORTEST = 40
+_FEWEST = 3
+
+
+def references_of(block: str) -> list[dict[str, str]]:
+    """The references in the text of their section, one for each paragraph; a list by hand has one for each label."""
+    raws = [raw for paragraph in re.split(r"\n[ \t]*\n", block) for raw in _split_at_labels(paragraph)]
+    counted = _starts_of_numbers(block)
+    if len(counted) > len(raws):
+        raws = [block[start:end] for start, end in zip(counted, [*counted[1:], len(block)], strict=True)]
+    cleaned = [" ".join(raw.lstrip(" -*").split()) for raw in raws if not raw.lstrip().startswith(_ASIDE)]
+    kept = [raw for raw in cleaned if _YEAR.search(raw) or len(raw) > _SHORTEST]
+    return [{"id": f"B{index}", "raw": raw} for index, raw in enumerate(kept, 1)]
+
+
+def _split_at_labels(paragraph: str) -> list[str]:
+    """The pieces of a paragraph whose lines begin with labels."""
+    starts = [match.start() for match in _START.finditer(paragraph)]
+    if len(starts) < 2:
+        return [paragraph]
+    starts[0] = 0
+    return [paragraph[start:end] for start, end in zip(starts, [*starts[1:], len(paragraph)], strict=True)]
+
+
+def _starts_of_numbers(block: str) -> list[int]:
+    """Where [1], [2], [3] … begin, also within a line; nothing where the list is not counted so."""
+    starts: list[int] = []
+    for match in _COUNTED_REFERENCE.finditer(block):
+        if int(match.group(1)) == len(starts) + 1:
+            starts.append(match.start())
+    return starts if len(starts) >= _FEWEST else []

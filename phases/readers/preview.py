@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby, pairwise
 
 from phases.readers.markdown import PAGE_MARK
-from phases.readers.reader_subprocess import run_apart
+from phases.readers.reader_subprocess import run_worker
 from phases.readers.reading import Hidden
 from pipeline.base.formats import Markdown
 
@@ -41,10 +41,10 @@ _RULE = re.compile(r"\|[-:| ]+\|?\s*$")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-def pictures_of(path: str, password: str | None, environment: Mapping[str, str]) -> dict[int, bytes]:
+def draw_pages(path: str, password: str | None, environment: Mapping[str, str]) -> dict[int, bytes]:
     """The pages of a PDF as PNG, by their numbers; those that cannot be drawn are left out."""
     with tempfile.TemporaryDirectory() as folder:
-        run_apart("phases.readers.pdf.pictures", [path, folder], (password or "").encode(), environment)
+        run_worker("phases.readers.pdf.pictures", [path, folder], (password or "").encode(), environment)
         found = {}
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), "rb") as file:
@@ -52,14 +52,14 @@ def pictures_of(path: str, password: str | None, environment: Mapping[str, str])
         return found
 
 
-def preview_of(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
+def render_preview(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
     """The page, as HTML."""
     front = paper.front
     title = escape(front["title"] or "untitled")
-    hidden = "".join(f"<li>{_hidden(Hidden(**row))}</li>" for row in front["hidden_text"])
+    hidden = "".join(f"<li>{_render_hidden(Hidden(**row))}</li>" for row in front["hidden_text"])
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
     pages = [
-        _page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures)
+        _render_page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures)
         for mark, after in pairwise(marks)
         if mark
     ]
@@ -75,36 +75,36 @@ def preview_of(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
     )
 
 
-def _hidden(row: Hidden) -> str:
+def _render_hidden(row: Hidden) -> str:
     return f"page {row.page}, {row.how.replace('_', ' ')}: {escape(row.text)}"
 
 
-def _page(number: int, text: str, pictures: Mapping[int, bytes]) -> str:
+def _render_page(number: int, text: str, pictures: Mapping[int, bytes]) -> str:
     if number in pictures:
         picture = base64.b64encode(pictures[number]).decode("ascii")
         left = f'<img alt="page {number}" src="data:image/png;base64,{picture}">'
     else:
         left = f"<div class=none>page {number}</div>"
-    return f"<section class=page><div>{left}</div><div class=text>{_blocks(text)}</div></section>\n"
+    return f"<section class=page><div>{left}</div><div class=text>{_render_blocks(text)}</div></section>\n"
 
 
-def _blocks(text: str) -> str:
+def _render_blocks(text: str) -> str:
     """The lines of a page as HTML; lines of one kind, one below the other, are one block."""
     shown: list[str] = []
-    for kind, group in groupby(_kinds(text), key=lambda row: row[0]):
+    for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
         lines = [line for _, line in group]
         if kind[0] == "fence":
             shown.append(f"<pre>{escape(chr(10).join(lines))}</pre>")
         elif kind[0] == "table":
-            shown.append(_table(lines))
+            shown.append(_render_table(lines))
         elif kind[0] == "text":
             shown.append(f"<p>{escape(chr(10).join(lines))}</p>")
         else:
-            shown += [_single(kind[0], line) for line in lines]
+            shown += [_render_line(kind[0], line) for line in lines]
     return "\n".join(shown)
 
 
-def _kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
+def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
     """Each line with its kind, and a number that tells one block from the next of that kind; the lines of fences are left out."""
     fence, block = "", 0
     for line in text.split("\n"):
@@ -123,7 +123,7 @@ def _kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
             yield (next((kind for kind, start in _STARTS if start.match(line)), "text"), block), line
 
 
-def _single(kind: str, line: str) -> str:
+def _render_line(kind: str, line: str) -> str:
     if kind == "heading":
         marks, _, words = line.partition(" ")
         return f"<h{len(marks)}>{escape(words)}</h{len(marks)}>"
@@ -134,7 +134,7 @@ def _single(kind: str, line: str) -> str:
     return f"<{tag}{attribute}>{escape(words)}</{tag}>"
 
 
-def _table(lines: Sequence[str]) -> str:
+def _render_table(lines: Sequence[str]) -> str:
     rows = [_CELL.split(line.strip().removeprefix("|").removesuffix("|")) for line in lines if not _RULE.match(line)]
     cells = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in rows)
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -22,39 +22,39 @@ SECONDS = 18
 """The most processor time that a paper may take. A long book takes two."""
 
 
-def read_apart(
+def read_in_subprocess(
     kind: str, path: str, password: str | None = None, address: str = "", environment: Mapping[str, str] = _NOTHING
 ) -> Reading:
     """The reading of a file, or of a folder of LaTeX source; `address` is where it was downloaded from.
 
     `environment` is the user's, of which little is passed on. Never raises for what is in the file: the verdict says it.
     """
-    began = _spent()
-    attempt = partial(_attempt, path=path, password=password, environment=environment)
+    began = _cpu_seconds_of_children()
+    attempt = partial(_try_reading, path=path, password=password, environment=environment)
     reading, crashed = attempt(kind, seconds=SECONDS, address=address)
-    if crashed and kind == PDF and (left := SECONDS - (_spent() - began)) > SECONDS / 2:
+    if crashed and kind == PDF and (left := SECONDS - (_cpu_seconds_of_children() - began)) > SECONDS / 2:
         again, _ = attempt(PLAIN_PDF, seconds=int(left))
         return again if again.verdict == OK else reading
     return reading
 
 
-def _attempt(
+def _try_reading(
     kind: str, *, path: str, password: str | None, environment: Mapping[str, str], seconds: int, address: str = ""
 ) -> tuple[Reading, bool]:
     """The reading, and whether the child crashed over it."""
     words = [kind, path, address]
-    code, output = run_apart("phases.readers.reader_worker", words, (password or "").encode(), environment, seconds)
+    code, output = run_worker("phases.readers.reader_worker", words, (password or "").encode(), environment, seconds)
     if code is None:
         return Reading(BROKEN, "none", detail=f"reading it took more than {seconds * PATIENCE} s"), False
     if code == -signal.SIGXCPU:
         return Reading(BROKEN, "none", detail=f"reading it took more than {seconds} s of processor time"), False
     try:
-        return _reading(json.loads(output)), False
+        return _parse_reading(json.loads(output)), False
     except (ValueError, KeyError, TypeError):
-        return Reading(BROKEN, "none", detail=_why(code)), code < 0
+        return Reading(BROKEN, "none", detail=_why_failed(code)), code < 0
 
 
-def run_apart(
+def run_worker(
     module: str,
     arguments: list[str],
     told: bytes = b"",
@@ -81,19 +81,19 @@ def run_apart(
         return child.returncode, output.read()
 
 
-def _spent() -> float:
+def _cpu_seconds_of_children() -> float:
     """The processor time of all children so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _why(code: int) -> str:
+def _why_failed(code: int) -> str:
     if code > 0:
         return "the reader has a fault that this file brings out, please report it"
     return f"reading it ended with signal {-code}, as damage or a trap in a file makes it end"
 
 
-def _reading(found: dict[str, Any]) -> Reading:
+def _parse_reading(found: dict[str, Any]) -> Reading:
     return Reading(
         verdict=found["verdict"],
         reader=found["reader"],

@@ -21,7 +21,7 @@ def main() -> None:
     set_limits(int(seconds))
     password = sys.stdin.read()
     try:
-        reading = _read(kind, path, address, password or None)
+        reading = _read_source(kind, path, address, password or None)
     except Unreadable as error:
         wrong = password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
@@ -32,20 +32,20 @@ def main() -> None:
     json.dump(asdict(reading), sys.stdout)
 
 
-def _read(kind: str, path: str, address: str, password: str | None) -> Reading:
+def _read_source(kind: str, path: str, address: str, password: str | None) -> Reading:
     if kind == PDF:
         from phases.readers.pdf.reader import read_pdf
 
         return read_pdf(path, password)
     if kind == PLAIN_PDF:
-        from phases.readers.pdf.plain_engine import read_plainly
+        from phases.readers.pdf.engine import read_plainly
         from phases.readers.pdf.reader import read_pdf
 
         return read_pdf(path, password, read_plainly)
     if kind == LATEX:
         from phases.readers.latex.reader import read_latex
 
-        return read_latex(_files(path))
+        return read_latex(_load_files(path))
     with open(path, "rb") as file:
         content = file.read()
     if kind == HTML:
@@ -63,7 +63,7 @@ def _read(kind: str, path: str, address: str, password: str | None) -> Reading:
     return read_text(content, markdown=kind == MARKDOWN)
 
 
-def _files(folder: str) -> dict[str, bytes]:
+def _load_files(folder: str) -> dict[str, bytes]:
     """All files of a folder, by their paths in it."""
     found: dict[str, bytes] = {}
     for base, _, names in os.walk(folder):

@@ -70,15 +70,15 @@ class SeveralPapers(Unreadable):
     """A folder of papers, of which a task takes one. `names` are their paths in it."""
 
     def __init__(self, names: list[str]) -> None:
-        super().__init__(BROKEN, f"holds several papers ({_listed(names)}); name one of them")
+        super().__init__(BROKEN, f"holds several papers ({_join_names(names)}); name one of them")
         self.names = names
 
 
-def _listed(names: list[str], most: int = 4) -> str:
+def _join_names(names: list[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def cure(reading: Reading, name: str) -> str:
+def explain_verdict(reading: Reading, name: str) -> str:
     """What is wrong with a paper whose verdict is not ok, and what to type."""
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
     key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from phases.readers.headings import plain
+from phases.readers.headings import plain_title
 
 LONGEST = 8000
 RELEVANCE = {
@@ -55,16 +55,16 @@ def segments_of(text: str, outline: dict[str, Any]) -> tuple[dict[str, Any], dic
     """document_index.json without its `files`, and the text of each segment file by path."""
     rows: list[dict[str, Any]] = []
     texts: dict[str, str] = {}
-    for section, start, end in _stretches(text, outline["sections"]):
-        for piece_start, piece_end in _pieces(text, start, end):
+    for section, start, end in _section_spans(text, outline["sections"]):
+        for piece_start, piece_end in _split_span(text, start, end):
             number = f"{len(rows) + 1:04}"
             path = f"document_segments/segment_{number}.md"
-            rows.append(_row(number, path, section, piece_start, piece_end))
+            rows.append(_build_row(number, path, section, piece_start, piece_end))
             texts[path] = text[piece_start:piece_end]
     return {"version": 1, "characters": len(text), "segments": rows}, texts
 
 
-def _stretches(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int, int]]:
+def _section_spans(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int, int]]:
     first = sections[0]["start"] if sections else len(text)
     front = {"id": None, "title": "", "number": None, "page": 1, "kind": "front"}
     stretches = [(front, 0, first)] if first else []
@@ -72,7 +72,8 @@ def _stretches(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict[str
     for section in sections:
         lettered = bool(re.match(r"[A-Z](\.|$)", section["number"] or ""))
         kind = kind_of_title(
-            section["title"], in_appendix=lettered or (references_seen and plain(section["title"]) != "references")
+            section["title"],
+            in_appendix=lettered or (references_seen and plain_title(section["title"]) != "references"),
         )
         if section["level"] == 1:
             top_kind = kind
@@ -83,7 +84,7 @@ def _stretches(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict[str
     return stretches
 
 
-def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _split_span(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Cuts a long stretch at the last empty line, else the last line end, before the limit."""
     pieces = []
     while end - start > LONGEST:
@@ -96,7 +97,7 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [*pieces, (start, end)] if end > start else pieces
 
 
-def _row(number: str, path: str, section: dict[str, Any], start: int, end: int) -> dict[str, Any]:
+def _build_row(number: str, path: str, section: dict[str, Any], start: int, end: int) -> dict[str, Any]:
     return {
         "id": number,
         "path": path,

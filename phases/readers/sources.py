@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phases.readers.archive import unpack
-from phases.readers.folders import latex_papers, papers_beside
-from phases.readers.kinds import ARCHIVE, DOCX, ENDINGS, LATEX, PDF, READ, kind_of
+from phases.readers.kinds import ARCHIVE, DOCX, ENDINGS, HTML, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
 from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
 from pipeline.base.errors import StorageError
-from pipeline.base.files import read_bytes, sha256
+from pipeline.base.files import read_bytes, sha256, storage_error
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
 _MAIN = (".tex", ".ltx", ".latex")
@@ -45,18 +44,18 @@ def source_on_disk(path: str, limit: int) -> Source:
     """The paper in a file or a folder. Raises StorageError, or Unreadable for what is no paper."""
     real = os.path.realpath(path)
     if os.path.isdir(real):
-        files, left = _walked(real, limit)
+        files, left = _walk_directory(real, limit)
         if len(several := latex_papers(files)) > 1:
             raise SeveralPapers(several)
-        if not files and (papers := papers_beside(real)):
+        if not files and (papers := papers_in_directory(real)):
             if len(papers) > 1:
                 raise SeveralPapers(papers)
             return source_of(read_bytes(os.path.join(real, papers[0]), limit=limit))
-        return _latex(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
+        return _build_latex_source(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
     content = read_bytes(real, limit=limit)
     if kind_of(content).name == LATEX:
-        files, left = _reachable(real, content, limit)
-        return _latex(files, left, nothing=f"holds no LaTeX source; give {READ}")
+        files, left = _follow_includes(real, content, limit)
+        return _build_latex_source(files, left, nothing=f"holds no LaTeX source; give {READ}")
     return source_of(content)
 
 
@@ -76,7 +75,9 @@ def source_of(content: bytes) -> Source:
         return source_of(opened.files[papers[0]])
     if len(papers) > 1 and not latex:
         raise Unreadable(BROKEN, f"is an archive of {len(papers)} papers; unpack it, and give one of them")
-    return _latex(opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}")
+    return _build_latex_source(
+        opened.files, list(opened.refused), nothing=f"is an archive without LaTeX source in it; give {READ}"
+    )
 
 
 def digest_of(source: Source) -> str:
@@ -87,7 +88,7 @@ def digest_of(source: Source) -> str:
     return sha256("".join(f"{sha256(data)} {name}\0" for name, data in sorted(source.files.items())).encode())
 
 
-def _latex(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
+def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
     """LaTeX source out of these files: its texts. Pictures and the like are left out, and told."""
     texts: dict[str, bytes] = {}
     found = False
@@ -104,13 +105,13 @@ def _latex(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Sour
     return Source(LATEX, texts, tuple(left[:_MOST_REFUSED]))
 
 
-def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
+def _walk_directory(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
     """The files of a folder by their paths in it, and what is left out. Links and hidden folders are not followed."""
     found: dict[str, bytes] = {}
     left: list[str] = []
     total = visited = 0
     for base, folders, names in os.walk(
-        folder, onerror=lambda error: left.append(f"{_told(error.filename)}: {error.strerror}")
+        folder, onerror=lambda error: left.append(f"{_printable_name(error.filename)}: {error.strerror}")
     ):
         visited += len(names) + len(folders)
         if visited > _MOST_VISITED:
@@ -118,15 +119,15 @@ def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
         inside = os.path.relpath(base, folder)
         depth = 0 if inside == "." else inside.count(os.sep) + 1
         if depth >= _DEEPEST and folders:
-            left.append(f"{_told(inside)}: folders deeper than {_DEEPEST}")
+            left.append(f"{_printable_name(inside)}: folders deeper than {_DEEPEST}")
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST else []
         for name in sorted(names):
             path = os.path.join(base, name)
             inner = posixpath.normpath(os.path.relpath(path, folder).replace(os.sep, "/"))
             if not name.lower().endswith(LATEX_FILES):
                 continue
-            if os.path.islink(path) or _told(inner) != inner:
-                left.append(f"{_told(inner)}: a link, or a name that is no text")
+            if os.path.islink(path) or _printable_name(inner) != inner:
+                left.append(f"{_printable_name(inner)}: a link, or a name that is no text")
                 continue
             content = read_bytes(path, limit=limit)
             total += len(content)
@@ -136,23 +137,23 @@ def _walked(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
     return found, left
 
 
-def _told(name: str) -> str:
+def _printable_name(name: str) -> str:
     """A name that can be written down, whatever its bytes."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _reachable(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
+def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
     """A .tex file and what it names, directly or not, in its own folder and below it; and what is left out."""
     folder, name = os.path.split(path)
     main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
-    main = main if _told(main) == main else "main.tex"
+    main = main if _printable_name(main) == main else "main.tex"
     found = {main: content}
     left: list[str] = []
-    total, todo = len(content), list(_named_in(content, main))
+    total, todo = len(content), list(_names_included_in(content, main))
     seen = {main, *todo}
     while todo:
         name = todo.pop()
-        real = _inside(folder, name)
+        real = _path_inside(folder, name)
         if real is None:
             continue
         if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
@@ -162,22 +163,22 @@ def _reachable(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes],
         except StorageError as error:
             if "over the limit" in str(error):
                 raise
-            left.append(f"{_told(name)}: {_told(str(error))}")
+            left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
             continue
         total += len(found[name])
-        fresh = [other for other in _named_in(found[name], name) if other not in seen]
+        fresh = [other for other in _names_included_in(found[name], name) if other not in seen]
         seen.update(fresh)
         todo += dict.fromkeys(fresh)
     return found, left
 
 
-def _inside(folder: str, name: str) -> str | None:
+def _path_inside(folder: str, name: str) -> str | None:
     """The path of a file in a folder; None for none, and for a name that leads out, by dots or by links."""
     real = os.path.realpath(os.path.join(folder, name)) if "\0" not in name else ""
     return real if real.startswith(folder.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
 
 
-def _named_in(content: bytes, name: str) -> Iterator[str]:
+def _names_included_in(content: bytes, name: str) -> Iterator[str]:
     """What a file may mean by the names in it: relative to the main file, and to its own folder."""
     text = content.decode("utf-8", "replace")
     yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
@@ -194,3 +195,39 @@ def _named_in(content: bytes, name: str) -> Iterator[str]:
             for ending in ("", ".tex", ".bib", ".sty", ".cls"):
                 if not inner.startswith(("/", "..")) and f"{inner}{ending}".lower().endswith(LATEX_FILES):
                     yield f"{inner}{ending}"
+
+
+_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
+_STARTS = 1 << 16
+_MOST = 1000
+_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
+_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
+_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
+
+
+def papers_in_directory(folder: str) -> list[str]:
+    """The names of the files in a folder that are papers by their content. Of text, what reads like one."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_ENDINGS))[:_MOST]
+        return [name for name in names if not name.startswith(".") and _is_paper(os.path.join(folder, name))]
+    except OSError as error:
+        raise storage_error("look into", folder, error) from error
+
+
+def latex_papers(files: Mapping[str, bytes]) -> list[str]:
+    """The sub-folders with a LaTeX document of their own, where nothing above them is one: several papers if several."""
+    mains = [name for name, content in files.items() if _CLASS.search(content) and _BEGIN.search(content)]
+    if any("/" not in name for name in mains):
+        return []  # one paper, with what belongs to it
+    return sorted({name.partition("/")[0] for name in mains})
+
+
+def _is_paper(path: str) -> bool:
+    if not os.path.isfile(path) or os.path.islink(path):
+        return False
+    with open(path, "rb") as file:
+        start = file.read(_STARTS)
+    if start.startswith(b"PK\x03\x04"):
+        return path.lower().endswith(".docx")
+    kind = kind_of(start).name
+    return kind in (PDF, DOCX) or (kind in (HTML, MARKDOWN, TEXT) and bool(_READS_LIKE_ONE.search(start)))

@@ -38,7 +38,7 @@ class Box(NamedTuple):
     limits: Limits = Limits()
 
 
-class Finished(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended."""
 
     exit_code: int | None
@@ -57,7 +57,7 @@ class Probe(NamedTuple):
     kind: str = NONE
 
 
-def size(number: int) -> str:
+def format_bytes(number: int) -> str:
     """A number of bytes for people."""
     for unit, name in ((_GIB, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if number >= unit:

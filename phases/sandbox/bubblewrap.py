@@ -18,24 +18,24 @@ CONFINE = f"{INSIDE}/confine.py"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def wrapped(box: Box, python: Sequence[str], command: Iterable[str], *, network: bool = False) -> list[str]:
+def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, network: bool = False) -> list[str]:
     """The command in bubblewrap. `python` is its interpreter, and after it the folders that it needs.
 
     Its environment is the one that bubblewrap is started with: on a command line, everybody could read it.
     """
-    argv = [program() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
+    argv = [find_bubblewrap() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     argv += ["--hostname", "sandbox", "--cap-drop", "ALL"]
     argv += ["--share-net"] if network else []
-    argv += ["--disable-userns"] if "--disable-userns" in _known() else []
+    argv += ["--disable-userns"] if "--disable-userns" in _known_options() else []
     for path in SYSTEM:
         if os.path.islink(path):
             argv += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             argv += ["--ro-bind", path, path]
-    argv += ["--proc", "/proc", "--dev", "/dev", *_sized(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
-    argv += _sized(box.limits.scratch, TMP)
+    argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
+    argv += _tmpfs_options(box.limits.scratch, TMP)
     for path in (*python[1:], *box.readable):
-        if not _in_the_system(path):
+        if not _is_in_system(path):
             argv += ["--ro-bind", path, path]
     for name in ("python", "python3"):
         argv += ["--symlink", python[0], f"{BIN}/{name}"]
@@ -44,34 +44,34 @@ def wrapped(box: Box, python: Sequence[str], command: Iterable[str], *, network:
     return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
 
 
-def search_path(box: Box, fallback: str) -> str:
+def build_search_path(box: Box, fallback: str) -> str:
     """Where programs are looked for: the python that was asked for first."""
     first = os.path.join(box.python, "bin") if box.python else fallback
     return f"{first}:{fallback}:/usr/local/bin:/usr/bin:/bin"
 
 
-def program() -> str | None:
+def find_bubblewrap() -> str | None:
     """Where bubblewrap is, found as the user's shell would."""
     found = shutil.which("bwrap")
     return os.path.abspath(found) if found else None
 
 
-def version() -> str:
+def bubblewrap_version() -> str:
     """What bubblewrap calls itself. Raises OSError where there is none."""
     told = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=20, check=False)
     return told.stdout.strip() or "bubblewrap"
 
 
-def _sized(most: int, path: str) -> list[str]:
-    return [*(("--size", str(most)) if "--size" in _known() else ()), "--tmpfs", path]
+def _tmpfs_options(most: int, path: str) -> list[str]:
+    return [*(("--size", str(most)) if "--size" in _known_options() else ()), "--tmpfs", path]
 
 
 @cache
-def _known() -> frozenset[str]:
+def _known_options() -> frozenset[str]:
     """The options of the bubblewrap of this machine."""
     told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, timeout=20, check=False)
     return frozenset((told.stdout + told.stderr).split())
 
 
-def _in_the_system(path: str) -> bool:
+def _is_in_system(path: str) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in ("/usr", "/bin", "/lib", "/lib64"))

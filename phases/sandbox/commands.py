@@ -7,28 +7,23 @@ Not covered: a bug of the kernel; that a file exists, where Landlock alone holds
 
 from __future__ import annotations
 
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box, Finished, Limits, Probe
-from phases.sandbox.launch import started
-from phases.sandbox.output import LARGEST_OUTPUT
-from phases.sandbox.probing import probe, probe_of
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult
+from phases.sandbox.launch import launch_command
+from phases.sandbox.probe import probe_best
 
-__all__ = [
-    "BUBBLEWRAP", "LANDLOCK", "LARGEST_OUTPUT", "NONE", "OFF", "SECONDS", "Box", "Finished", "Limits", "Probe",
-    "kind_of_sandbox", "probe", "probe_of", "run_in",
-]  # fmt: skip
 SECONDS = 300
 
 
 def kind_of_sandbox(setting: str) -> str:
     """What commands will run in, under the user's setting: a kind of sandbox, off, or none (they do not run)."""
-    return OFF if setting == "off" else probe().kind
+    return OFF if setting == "off" else probe_best().kind
 
 
-def run_in(box: Box, command: str, *, seconds: float = SECONDS) -> Finished:
+def run_command(box: Box, command: str, *, seconds: float = SECONDS) -> CommandResult:
     """Runs a shell command with the workspace as its folder. Every process of it is gone when this returns."""
     if box.kind in (BUBBLEWRAP, LANDLOCK, OFF):
-        return started(box, command, seconds)
-    return Finished(
+        return launch_command(box, command, seconds)
+    return CommandResult(
         None,
-        f"not run: {probe().detail}; install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed",
+        f"not run: {probe_best().detail}; install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed",
     )

@@ -39,22 +39,22 @@ def main(words: list[str]) -> int:
     """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs."""
     end = words.index("--")
     try:
-        confine([_order(word) for word in words[:end]])
+        confine_process([_parse_order(word) for word in words[:end]])
         os.execvp(words[end + 1], words[end + 1 :])  # noqa: S606 - to become the command is what this is for
     except (OSError, ValueError) as error:
         os.write(2, f"not run: the sandbox could not be closed: {error}\n".encode("utf-8", "replace"))
     return REFUSED
 
 
-def confine(orders: list[_Order]) -> None:
+def confine_process(orders: list[_Order]) -> None:
     """Does what is ordered, in the one order in which it can be done. Raises OSError."""
     kernel = ctypes.CDLL(None, use_errno=True)
     os.closerange(3, 65536)
-    for folder in _all(orders, "cd"):
+    for folder in _values_of(orders, "cd"):
         os.chdir(folder)
-    for steps in _all(orders, "nice"):
+    for steps in _values_of(orders, "nice"):
         os.nice(int(steps))
-    for order in _all(orders, "limit"):
+    for order in _values_of(orders, "limit"):
         number, most = (int(part) for part in order.split(":"))
         hard = resource.getrlimit(number)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -62,11 +62,11 @@ def confine(orders: list[_Order]) -> None:
     if "drop" in dict(orders):
         _drop_capabilities(kernel)
     if "fs" in dict(orders) or "seccomp" in dict(orders):
-        _check(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+        _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if "fs" in dict(orders):
-        _landlock(kernel, orders)
-    for program in _all(orders, "seccomp"):
-        _seccomp(kernel, bytes.fromhex(program))
+        _apply_landlock(kernel, orders)
+    for program in _values_of(orders, "seccomp"):
+        _load_seccomp(kernel, bytes.fromhex(program))
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
         signal.signal(number, signal.SIG_DFL)
 
@@ -75,8 +75,8 @@ def hold_signals_in() -> bool:
     """From here on this process and its children can signal each other, and nobody else. False: the kernel cannot."""
     kernel = ctypes.CDLL(None, use_errno=True)
     try:
-        _check(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-        _landlock(kernel, [("scope", str(_SIGNALS))])
+        _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+        _apply_landlock(kernel, [("scope", str(_SIGNALS))])
     except OSError:
         return False
     return True
@@ -87,15 +87,15 @@ def _drop_capabilities(kernel: ctypes.CDLL) -> None:
     for capability in range(_MOST_CAPABILITIES):
         kernel.prctl(_DROP_BOUND, capability, 0, 0, 0)  # fails for an ordinary user, who has none to drop
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES_V3, 0)
-    _check(kernel.capset(header, (ctypes.c_uint32 * 6)()))
+    _check_result(kernel.capset(header, (ctypes.c_uint32 * 6)()))
 
 
-def _landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
+def _apply_landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
     handled = [int(dict(orders).get(name, "0")) for name in ("fs", "net", "scope")]
     rules = _Rules(*handled)
     length = 24 if handled[2] else 16 if handled[1] else 8  # an older kernel knows a shorter structure
-    ruleset = _check(kernel.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(length), 0))
-    for order in _all(orders, "rule"):
+    ruleset = _check_result(kernel.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(length), 0))
+    for order in _values_of(orders, "rule"):
         rights, _, path = order.partition(":")
         try:
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -103,30 +103,30 @@ def _landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
             continue  # not on this machine: then nobody can be allowed to use it
         only = -1 if stat.S_ISDIR(os.fstat(folder).st_mode) else _FILE_RIGHTS
         beneath = _Beneath(int(rights) & only, folder)
-        _check(kernel.syscall(_ADD_RULE, ruleset, 1, ctypes.byref(beneath), 0))
+        _check_result(kernel.syscall(_ADD_RULE, ruleset, 1, ctypes.byref(beneath), 0))
         os.close(folder)
-    _check(kernel.syscall(_RESTRICT_SELF, ruleset, 0))
+    _check_result(kernel.syscall(_RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)
 
 
-def _seccomp(kernel: ctypes.CDLL, program: bytes) -> None:
+def _load_seccomp(kernel: ctypes.CDLL, program: bytes) -> None:
     loaded = _Program(len(program) // 8, program)
-    _check(kernel.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(loaded), 0, 0))
+    _check_result(kernel.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(loaded), 0, 0))
 
 
-def _check(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
 
 
-def _order(word: str) -> _Order:
+def _parse_order(word: str) -> _Order:
     name, _, value = word.partition(":")
     return name, value
 
 
-def _all(orders: list[_Order], name: str) -> list[str]:
+def _values_of(orders: list[_Order], name: str) -> list[str]:
     return [value for given, value in orders if given == name]
 
 

@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Sequence
 from functools import cache
 
-from phases.sandbox.box import BUBBLEWRAP, OFF, Box, Finished, Limits
+from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
 from phases.sandbox.installs import NETWORK_FILES
-from phases.sandbox.launch import started
-from phases.sandbox.probing import probe
+from phases.sandbox.launch import launch_command
+from phases.sandbox.probe import probe_best
 
 OLDEST_FOR_THE_NETWORK = (2, 37)
 """From here on git connects to the address that it is told, and not to what a name means by now."""
@@ -50,23 +50,23 @@ _SETTINGS = (
 
 def git_box_kind() -> str:
     """Where git runs here: in bubblewrap, or with the user's own rights (Landlock cannot open the network for git alone)."""
-    return BUBBLEWRAP if probe().kind == BUBBLEWRAP else OFF
+    return BUBBLEWRAP if probe_best().kind == BUBBLEWRAP else OFF
 
 
 def run_git(
     script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
-) -> Finished:
+) -> CommandResult:
     """Runs a shell script of git's commands in a folder, the one place that it may fill, with at most so many bytes.
 
     `network` opens the network, for https alone; what no fetch needs should not ask for it.
     """
-    if fault := _fault(network=network):
-        return Finished(None, f"not run: {fault}\n")
+    if fault := _why_unusable(network=network):
+        return CommandResult(None, f"not run: {fault}\n")
     kind = git_box_kind()
     files = [path for path in NETWORK_FILES if os.path.exists(path)] if network and kind == BUBBLEWRAP else []
     limits = Limits(memory=_MEMORY, processes=32, disk=most_bytes, file=most_bytes)
     box = Box(folder, kind, readable=(*files, *readable), limits=limits)
-    return started(box, script, seconds, variables=_variables(), network=network and kind == BUBBLEWRAP)
+    return launch_command(box, script, seconds, variables=_git_variables(), network=network and kind == BUBBLEWRAP)
 
 
 @cache
@@ -74,7 +74,7 @@ def git_version() -> tuple[int, ...]:
     """The numbers of git's version; none where there is no git."""
     try:
         told = subprocess.run(
-            ["git", "version"], cwd="/", env={"PATH": os.defpath, **_variables()}, capture_output=True, text=True,
+            ["git", "version"], cwd="/", env={"PATH": os.defpath, **_git_variables()}, capture_output=True, text=True,
             timeout=20, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
@@ -83,7 +83,7 @@ def git_version() -> tuple[int, ...]:
     return tuple(int(number) for number in found.group().split(".")) if found else ()
 
 
-def _fault(*, network: bool) -> str | None:
+def _why_unusable(*, network: bool) -> str | None:
     version = git_version()
     if not version:
         return "git is not installed; apt-get install git"
@@ -93,7 +93,7 @@ def _fault(*, network: bool) -> str | None:
     return None
 
 
-def _variables() -> dict[str, str]:
+def _git_variables() -> dict[str, str]:
     """Settings as variables stand over those of any repository, and need no quoting."""
     found = {
         "GIT_ALLOW_PROTOCOL": "https",

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from phases.sandbox.box import BUBBLEWRAP, OFF, Box, Limits
-from phases.sandbox.launch import started
+from phases.sandbox.launch import launch_command
 from pipeline.base.errors import PipelineError, StorageError
-from pipeline.base.files import failure, make_folder, read_bytes, sha256, write_durable
+from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
 
 SECONDS = 1800
 MOST_PACKAGES = 100
@@ -38,7 +38,7 @@ _ELSEWHERE = re.compile(
 """Settings of pip that would install something else, or to another place."""
 
 
-class Installed(NamedTuple):
+class InstallResult(NamedTuple):
     """What came of an installation."""
 
     ok: bool
@@ -53,16 +53,16 @@ def environment_in(folder: str) -> str:
     return os.path.join(folder, "environment", "venv")
 
 
-def requirement_fault(text: str) -> str | None:
+def why_not_installable(text: str) -> str | None:
     """Why a line of a plan is not a package that will be installed, or None: a name, extras, bounds on the version."""
     if _REQUIREMENT.fullmatch(text):
         return None
     return f"{text[:100]!r} is not installed: give a name with bounds on its version, like numpy>=1.26,<3"
 
 
-def install(
+def install_wheels(
     packages: Sequence[str], folder: str, *, kind: str, environment: Mapping[str, str], seconds: float = SECONDS
-) -> Installed:
+) -> InstallResult:
     """Makes an environment with these packages in it; one that is there already is left as it is.
 
     Nothing is built, so nothing of a package runs; pip may write nowhere else. `environment` is the user's: pip's own
@@ -72,20 +72,20 @@ def install(
     asked = sorted({" ".join(package.split()) for package in packages})
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
     record = os.path.join(folder, "installed.json")
-    if (known := _recorded(record, digest)) is not None and os.path.exists(f"{environment_in(folder)}/bin/python"):
-        return Installed(True, known, "")
+    if (known := _read_record(record, digest)) is not None and os.path.exists(f"{environment_in(folder)}/bin/python"):
+        return InstallResult(True, known, "")
     home = os.path.dirname(environment_in(folder))
-    _empty(folder, home, record)
-    box = Box(home, kind, readable=tuple(_readable(environment)), limits=_LIMITS)
-    variables = {**_settings_of_pip(environment), "TMPDIR": os.path.join(home, "tmp")}
-    finished = started(box, _script(asked), seconds, variables=variables, network=kind == BUBBLEWRAP)
+    _remove_leftovers(folder, home, record)
+    box = Box(home, kind, readable=tuple(_readable_paths(environment)), limits=_LIMITS)
+    variables = {**_pip_variables(environment), "TMPDIR": os.path.join(home, "tmp")}
+    finished = launch_command(box, _install_script(asked), seconds, variables=variables, network=kind == BUBBLEWRAP)
     shutil.rmtree(os.path.join(home, "tmp"), ignore_errors=True)
     if finished.exit_code != 0:
-        return Installed(False, (), finished.output)
-    found = _distributions(environment_in(folder))
+        return InstallResult(False, (), finished.output)
+    found = _list_distributions(environment_in(folder))
     row = {"version": 1, "asked": asked, "asked_sha256": digest, "packages": found}
     write_durable(record, json.dumps(row, indent=1).encode())
-    return Installed(True, found, finished.output)
+    return InstallResult(True, found, finished.output)
 
 
 def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
@@ -97,18 +97,18 @@ def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
     if len(packages) > MOST_PACKAGES:
         raise PipelineError(f"the plan names {len(packages)} packages, and at most {MOST_PACKAGES} are installed")
     for package in packages:
-        if fault := requirement_fault(package):
+        if fault := why_not_installable(package):
             raise PipelineError(f"initial_plan.txt at environment_setup.packages: {fault}")
 
 
-def _script(asked: Sequence[str]) -> str:
+def _install_script(asked: Sequence[str]) -> str:
     pip = "venv/bin/python -I -m pip install --only-binary :all: --no-input --no-cache-dir --no-compile --no-color"
     line = f"{pip} --disable-pip-version-check --progress-bar off -- {' '.join(map(shlex.quote, asked))}"
     python = shlex.quote(os.path.realpath(sys.executable))  # a name of the sandbox alone would lead nowhere outside it
     return f"mkdir tmp && {python} -I -m venv venv{f' && {line}' if asked else ''}"
 
 
-def _recorded(record: str, digest: str) -> tuple[Mapping[str, str], ...] | None:
+def _read_record(record: str, digest: str) -> tuple[Mapping[str, str], ...] | None:
     try:
         row = json.loads(read_bytes(record, limit=2**20))
         return tuple(row["packages"]) if row["asked_sha256"] == digest else None
@@ -116,35 +116,35 @@ def _recorded(record: str, digest: str) -> tuple[Mapping[str, str], ...] | None:
         return None
 
 
-def _empty(folder: str, home: str, record: str) -> None:
+def _remove_leftovers(folder: str, home: str, record: str) -> None:
     """Takes away what an installation that was cut off left, its record first."""
-    make_folder(folder)
+    make_directory(folder)
     try:
         if os.path.lexists(record):
             os.unlink(record)
         if os.path.lexists(home):
             shutil.rmtree(home)
     except OSError as error:
-        raise failure("empty", folder, error) from error
-    make_folder(home)
+        raise storage_error("empty", folder, error) from error
+    make_directory(home)
 
 
-def _settings_of_pip(environment: Mapping[str, str]) -> dict[str, str]:
+def _pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """What pip finds in its environment."""
     names = [name for name in environment if name.startswith("PIP_") and not _ELSEWHERE.fullmatch(name)]
     names += [name for name in environment if name.lower() in _PROXIES or name in ("HOME", "XDG_CONFIG_HOME")]
     return {name: environment[name] for name in names}
 
 
-def _readable(environment: Mapping[str, str]) -> list[str]:
+def _readable_paths(environment: Mapping[str, str]) -> list[str]:
     """The files that pip must be able to read: how to reach the network, its settings, the folders that these name."""
     home = environment.get("HOME", "/nonexistent")
     files = ["/etc/pip.conf", "/etc/xdg/pip/pip.conf", os.path.join(home, ".pip", "pip.conf")]
     files.append(os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip", "pip.conf"))
     files += [environment["PIP_CONFIG_FILE"]] if environment.get("PIP_CONFIG_FILE") else []
     settings = [path for path in files if os.path.isfile(path)]
-    values = [value for path in settings for value in _values(path)]
-    values += _settings_of_pip(environment).values()
+    values = [value for path in settings for value in _configured_values(path)]
+    values += _pip_variables(environment).values()
     words = [word for value in values for word in value.split()]
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
     # The files of an index lie beside it, and its pages lead there.
@@ -158,7 +158,7 @@ def _can_be_shown(path: str, home: str) -> bool:
     return os.path.exists(path) and not f"{os.path.realpath(home)}/".startswith(f"{os.path.realpath(path)}/")
 
 
-def _values(path: str) -> Iterable[str]:
+def _configured_values(path: str) -> Iterable[str]:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read(path, encoding="utf-8")
@@ -167,7 +167,7 @@ def _values(path: str) -> Iterable[str]:
     return [value for section in parser.sections() for _, value in parser.items(section) if value]
 
 
-def _distributions(venv: str) -> tuple[Mapping[str, str], ...]:
+def _list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
     """Name and version of what is installed, from the names of its folders alone."""
     library = os.path.join(venv, "lib")
     folders = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]

@@ -37,7 +37,7 @@ _TERMINALS = ("/dev/pts", "/dev/ptmx", "/dev/tty")
 
 
 @cache
-def abi() -> int:
+def landlock_abi() -> int:
     """Which Landlock the kernel has; 0 is none."""
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return 0
@@ -46,7 +46,7 @@ def abi() -> int:
 
 def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
     """The orders that make confine.py apply Landlock; none where the kernel has none."""
-    version = abi()
+    version = landlock_abi()
     if not version:
         return []
     everything = max((since, rights) for since, rights in _FILES.items() if since <= version)[1]

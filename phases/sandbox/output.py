@@ -14,7 +14,7 @@ _UNSEEN = re.compile(
 _CONTINUES = range(0x80, 0xC0)
 
 
-class Kept:
+class OutputBuffer:
     """Takes in any number of bytes and holds at most 20,000 and one piece more of them."""
 
     def __init__(self) -> None:
@@ -34,19 +34,19 @@ class Kept:
         """What is kept, with what is left out said in between."""
         left_out = self.taken - len(self._head) - len(self._tail)
         if not left_out:
-            return visible((self._head + self._tail).decode("utf-8", "replace"))
-        head, tail = _whole_end(self._head), _whole_start(bytes(self._tail))
+            return escape_unseen((self._head + self._tail).decode("utf-8", "replace"))
+        head, tail = _drop_cut_end(self._head), _drop_cut_start(bytes(self._tail))
         left_out = self.taken - len(head) - len(tail)
-        first, last = (visible(part.decode("utf-8", "replace")) for part in (head, tail))
+        first, last = (escape_unseen(part.decode("utf-8", "replace")) for part in (head, tail))
         return f"{first}\n… {left_out:,} bytes here are left out …\n{last}"
 
 
-def visible(text: str) -> str:
+def escape_unseen(text: str) -> str:
     """The text with everything spelled out that would change a terminal, or be hidden from a reader."""
     return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text.replace("\r\n", "\n"))
 
 
-def _whole_end(data: bytes) -> bytes:
+def _drop_cut_end(data: bytes) -> bytes:
     """Without a character at the end that is not all there."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
@@ -57,7 +57,7 @@ def _whole_end(data: bytes) -> bytes:
     return data
 
 
-def _whole_start(data: bytes) -> bytes:
+def _drop_cut_start(data: bytes) -> bytes:
     """Without the rest of a character whose start is not there."""
     start = 0
     while start < min(3, len(data)) and data[start] in _CONTINUES:

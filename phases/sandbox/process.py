@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from phases.sandbox.box import Finished, Limits, size
-from phases.sandbox.output import Kept
-from phases.sandbox.watch import Watch
+from phases.sandbox.box import CommandResult, Limits, format_bytes
+from phases.sandbox.output import OutputBuffer
+from phases.sandbox.watch import LimitWatch
 
 _TICK = 0.05
 _TIME = "time"
@@ -24,7 +24,7 @@ _LARGEST_REMAINDER = 2**20
 """What may still be in the pipe when the command has ended."""
 
 
-class Launch(NamedTuple):
+class ProcessSpec(NamedTuple):
     """A command line, ready to start."""
 
     argv: Sequence[str]
@@ -35,17 +35,19 @@ class Launch(NamedTuple):
     """It is bubblewrap: it tells who is the first process inside, and nothing inside outlives that one."""
 
 
-def run(launch: Launch, limits: Limits, seconds: float) -> Finished:
+def run_to_end(launch: ProcessSpec, limits: Limits, seconds: float) -> CommandResult:
     """Starts it, waits, and returns when no process of it is left."""
     started = time.monotonic()
     try:
-        running = _Running(launch)
+        running = _SandboxedProcess(launch)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte or half a surrogate pair in the command
-        return Finished(None, f"not run: {error}\n")
-    kept = Kept()
+        return CommandResult(None, f"not run: {error}\n")
+    kept = OutputBuffer()
     try:
         running.find_first()
-        limit = _follow(running, kept, Watch(running.process.pid, launch.counted, limits), (limits, started + seconds))
+        limit = _follow_process(
+            running, kept, LimitWatch(running.process.pid, launch.counted, limits), (limits, started + seconds)
+        )
     finally:
         running.end()
         running.take_rest(kept)
@@ -53,13 +55,15 @@ def run(launch: Launch, limits: Limits, seconds: float) -> Finished:
     if limit == _TIME:
         limit = f"time: {seconds:g} s"
     if limit is None and running.process.returncode in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
-        limit = f"file: {size(limits.file)} each"
+        limit = f"file: {format_bytes(limits.file)} each"
     if limit:
-        return Finished(None, f"stopped at a limit ({limit})\n{kept.text()}", limit)
-    return Finished(running.process.returncode, kept.text())
+        return CommandResult(None, f"stopped at a limit ({limit})\n{kept.text()}", limit)
+    return CommandResult(running.process.returncode, kept.text())
 
 
-def _follow(running: _Running, kept: Kept, watch: Watch, bounds: tuple[Limits, float]) -> str | None:
+def _follow_process(
+    running: _SandboxedProcess, kept: OutputBuffer, watch: LimitWatch, bounds: tuple[Limits, float]
+) -> str | None:
     """Reads and watches until the command has ended, or has to be: then the limit that it broke."""
     limits, deadline = bounds
     while not running.has_ended():
@@ -68,49 +72,49 @@ def _follow(running: _Running, kept: Kept, watch: Watch, bounds: tuple[Limits, f
             return _TIME
         running.take(kept, min(_TICK, left))
         if kept.taken > limits.output:
-            return f"output: {size(limits.output)}"
+            return f"output: {format_bytes(limits.output)}"
         if broken := watch.breach():
             return broken
     return None
 
 
-class _Running:
+class _SandboxedProcess:
     """The started process, the pipe of its output, and the way to end all that came of it."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: ProcessSpec) -> None:
         self._namespaced = launch.namespaced
         self._first: int | None = None
-        self.process, self._told = _launched(launch)
+        self.process, self._told = _start_process(launch)
         self._output = self.process.stdout.fileno() if self.process.stdout else -1
         os.set_blocking(self._output, False)
         self._waiting = select.poll()
         self._waiting.register(self._output, select.POLLIN)
-        self._handle = _handle(self.process.pid)
+        self._handle = _open_handle(self.process.pid)
         if self._handle is not None:
             self._waiting.register(self._handle, select.POLLIN)
 
     def find_first(self) -> None:
         """Waits until bubblewrap has told of the first process inside."""
         if self._told is not None:
-            self._first = _first_inside(self._told)
+            self._first = _handle_of_first(self._told)
 
     def has_ended(self) -> bool:
         """Whether the command itself has; its children may go on."""
         return self.process.poll() is not None
 
-    def take(self, kept: Kept, seconds: float) -> None:
+    def take(self, kept: OutputBuffer, seconds: float) -> None:
         """Takes in what was printed, or waits for some until then."""
         for descriptor, _ in self._waiting.poll(seconds * 1000):
             if descriptor == self._output and self._read(kept) == 0:
                 self._waiting.unregister(self._output)  # closed; the command may go on without
 
-    def take_rest(self, kept: Kept) -> None:
+    def take_rest(self, kept: OutputBuffer) -> None:
         """Takes in what is still in the pipe."""
         for _ in range(_LARGEST_REMAINDER // _PIECE):
             if not self._read(kept):
                 return
 
-    def _read(self, kept: Kept) -> int | None:
+    def _read(self, kept: OutputBuffer) -> int | None:
         try:
             piece = os.read(self._output, _PIECE)
         except BlockingIOError:
@@ -145,7 +149,7 @@ class _Running:
             self.process.stdout.close()
 
 
-def _launched(launch: Launch) -> tuple[subprocess.Popen[bytes], int | None]:
+def _start_process(launch: ProcessSpec) -> tuple[subprocess.Popen[bytes], int | None]:
     """The process, and for bubblewrap the pipe in which it tells of the first process inside."""
     told, tells = os.pipe() if launch.namespaced else (None, None)
     argv = list(launch.argv)
@@ -172,7 +176,7 @@ def _launched(launch: Launch) -> tuple[subprocess.Popen[bytes], int | None]:
     return process, told
 
 
-def _first_inside(told: int) -> int | None:
+def _handle_of_first(told: int) -> int | None:
     """A handle on the first process of the namespace; None when bubblewrap ended before there was one."""
     text = b""
     while not text.rstrip().endswith(b"}"):
@@ -180,12 +184,12 @@ def _first_inside(told: int) -> int | None:
             return None
         text += piece
     try:
-        return _handle(int(json.loads(text)["child-pid"]))
+        return _open_handle(int(json.loads(text)["child-pid"]))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _handle(pid: int) -> int | None:
+def _open_handle(pid: int) -> int | None:
     """What tells of the end of a process; None where the kernel has no such thing."""
     try:
         return os.pidfd_open(pid)

@@ -19,10 +19,10 @@ class Process(NamedTuple):
     resident: int
 
 
-def kin_of(root: int) -> list[Process]:
+def descendants_of(root: int) -> list[Process]:
     """Children, grandchildren and so on of a process, without itself. Empty where there is no /proc."""
     children: dict[int, list[Process]] = {}
-    for process in _all_processes():
+    for process in _list_processes():
         children.setdefault(process.parent, []).append(process)
     found = list(children.pop(root, ()))
     for process in found:
@@ -30,10 +30,10 @@ def kin_of(root: int) -> list[Process]:
     return found
 
 
-def tasks_of_this_user() -> int:
+def count_threads_of_user() -> int:
     """How many threads the user has, all processes together; 0 where there is no /proc."""
     user, threads = os.getuid(), 0
-    for process in _all_processes():
+    for process in _list_processes():
         try:
             threads += process.threads if os.stat(f"/proc/{process.pid}").st_uid == user else 0
         except OSError:
@@ -41,15 +41,15 @@ def tasks_of_this_user() -> int:
     return threads
 
 
-def _all_processes() -> list[Process]:
+def _list_processes() -> list[Process]:
     try:
         names = os.listdir("/proc")
     except OSError:
         return []
-    return [process for name in names if name.isdigit() and (process := _process(name))]
+    return [process for name in names if name.isdigit() and (process := _read_process(name))]
 
 
-def _process(name: str) -> Process | None:
+def _read_process(name: str) -> Process | None:
     try:
         descriptor = os.open(f"/proc/{name}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:

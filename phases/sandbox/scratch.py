@@ -14,10 +14,10 @@ _PREFIX = "pipeline-sandbox-"
 
 
 @contextmanager
-def scratch_folder() -> Iterator[str]:
+def scratch_directory() -> Iterator[str]:
     """An empty folder of this process, gone when the block ends. Raises OSError."""
-    _sweep()
-    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{_namespace()}-{os.getpid()}-")
+    _remove_stale()
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{_pid_namespace()}-{os.getpid()}-")
     try:
         yield folder
     finally:
@@ -25,7 +25,7 @@ def scratch_folder() -> Iterator[str]:
 
 
 @cache
-def _namespace() -> int:
+def _pid_namespace() -> int:
     """Stands for the set of processes that a process number is one of: a folder may be shared with another set."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
@@ -34,19 +34,19 @@ def _namespace() -> int:
 
 
 @cache
-def _sweep() -> None:
+def _remove_stale() -> None:
     """Removes folders of this user whose process is gone; once a process."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
         words = name.removeprefix(_PREFIX).split("-")
-        if not name.startswith(f"{_PREFIX}{_namespace()}-") or len(words) < 3 or not words[1].isdigit():
+        if not name.startswith(f"{_PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
             continue
         path = os.path.join(parent, name)
-        if not _alive(int(words[1])) and _ours(path):
+        if not _is_alive(int(words[1])) and _is_ours(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -56,7 +56,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _ours(path: str) -> bool:
+def _is_ours(path: str) -> bool:
     try:
         status = os.lstat(path)
     except OSError:

@@ -9,8 +9,6 @@ import struct
 from collections.abc import Iterable
 from functools import cache
 
-from phases.sandbox.syscalls import ARCHITECTURES, numbers
-
 _Step = tuple[int, int, int, int]
 """Operation, how many steps to jump if so, if not, operand."""
 _LOAD, _AND, _EQUAL, _AT_LEAST, _ANSWER = 0x20, 0x54, 0x15, 0x35, 0x06
@@ -69,17 +67,17 @@ def seccomp_words(*, alone: bool, signals: bool = False) -> tuple[str, ...]:
     """
     if platform.machine() not in ARCHITECTURES:
         return ()
-    return (f"seccomp:{assembled(platform.machine(), alone=alone, signals=signals).hex()}",)
+    return (f"seccomp:{assemble_filter(platform.machine(), alone=alone, signals=signals).hex()}",)
 
 
-def assembled(machine: str, *, alone: bool, signals: bool) -> bytes:
+def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
     """The program, as the kernel takes it."""
-    known = numbers(machine)
+    known = syscall_numbers(machine)
     steps: list[_Step] = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, ARCHITECTURES[machine])]
     steps += [(_ANSWER, 0, 0, _END_THE_PROCESS), (_LOAD, 0, 0, _NUMBER_AT)]
     if machine == "x86_64":
-        steps += [(_AT_LEAST, 0, 1, _OTHER_TABLE), _refusal(errno.ENOSYS)]
-    for names, body in _refusals(alone=alone, signals=signals):
+        steps += [(_AT_LEAST, 0, 1, _OTHER_TABLE), _refuse_with(errno.ENOSYS)]
+    for names, body in _list_refusals(alone=alone, signals=signals):
         for name in names:
             if name in known:
                 steps += [(_EQUAL, 0, len(body), known[name]), *body]
@@ -87,66 +85,209 @@ def assembled(machine: str, *, alone: bool, signals: bool) -> bytes:
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
-def _refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], list[_Step]]]:
+def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], list[_Step]]]:
     """Which calls, and what is done with them. A body ends with an answer, whatever way is taken through it."""
-    no = [_refusal(errno.EPERM)]
+    no = [_refuse_with(errno.EPERM)]
     yield _NEVER, no
     yield _UNCOUNTED_MEMORY, no
-    yield ("clone",), [_argument(0), (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), *no, (_ANSWER, 0, 0, _ALLOW)]
-    yield ("clone3",), [_refusal(errno.ENOSYS)]  # its flags cannot be seen here; the C library then takes clone
-    yield ("ioctl",), [_argument(1), *_none_of((_TIOCSTI, _TIOCLINUX))]
-    yield ("openat2",), [_refusal(errno.ENOSYS)]  # its mode cannot be seen here; who asks for it then takes openat
+    yield ("clone",), [_load_argument(0), (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), *no, (_ANSWER, 0, 0, _ALLOW)]
+    yield ("clone3",), [_refuse_with(errno.ENOSYS)]  # its flags cannot be seen here; the C library then takes clone
+    yield ("ioctl",), [_load_argument(1), *_refuse_values((_TIOCSTI, _TIOCLINUX))]
+    yield ("openat2",), [_refuse_with(errno.ENOSYS)]  # its mode cannot be seen here; who asks for it then takes openat
     for name, place in _MODES.items():
-        yield (name,), _plain_mode(place, _refusal(0) if alone else (_ANSWER, 0, 0, _ALLOW))
+        yield (name,), _plain_mode(place, _refuse_with(0) if alone else (_ANSWER, 0, 0, _ALLOW))
     for name, place in _MADE.items():
         yield (name,), _plain_mode(place, (_ANSWER, 0, 0, _ALLOW))
     for name, place in _OPENED.items():
-        made = [_argument(place), (_AND, 0, 0, _MAKES), (_EQUAL, 0, 1, 0), (_ANSWER, 0, 0, _ALLOW)]
+        made = [_load_argument(place), (_AND, 0, 0, _MAKES), (_EQUAL, 0, 1, 0), (_ANSWER, 0, 0, _ALLOW)]
         yield (name,), [*made, *_plain_mode(place + 1, (_ANSWER, 0, 0, _ALLOW))]
-    pair = [_argument(0), (_EQUAL, 0, 4, _AF_UNIX), _argument(1), (_AND, 0, 0, _TYPE)]
+    pair = [_load_argument(0), (_EQUAL, 0, 4, _AF_UNIX), _load_argument(1), (_AND, 0, 0, _TYPE)]
     if not alone:
-        plain = [*_only((_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK))]
-        yield ("socket",), [_argument(0), *plain]
+        plain = [*_allow_values((_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK))]
+        yield ("socket",), [_load_argument(0), *plain]
         return
     yield _SOCKETS, no
     # A pair of streams has no address and gets none; a datagram could still be sent to any socket of the host.
     yield ("socketpair",), [*pair, (_EQUAL, 0, 1, _SOCK_STREAM), (_ANSWER, 0, 0, _ALLOW), *no]
     yield _OWNERS, no
-    yield _IGNORED, [_refusal(0)]
-    yield ("utimensat",), [*_zero(1, (_ANSWER, 0, 0, _ALLOW)), _refusal(0)]
-    yield _ONESELF_ALONE, [*_zero(0, (_ANSWER, 0, 0, _ALLOW)), *no]
-    yield _ONESELF_SECOND, [*_zero(1, (_ANSWER, 0, 0, _ALLOW)), *no]
-    yield ("fcntl",), [_argument(1), *_none_of((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX))]
+    yield _IGNORED, [_refuse_with(0)]
+    yield ("utimensat",), [*_answer_if_zero(1, (_ANSWER, 0, 0, _ALLOW)), _refuse_with(0)]
+    yield _ONESELF_ALONE, [*_answer_if_zero(0, (_ANSWER, 0, 0, _ALLOW)), *no]
+    yield _ONESELF_SECOND, [*_answer_if_zero(1, (_ANSWER, 0, 0, _ALLOW)), *no]
+    yield ("fcntl",), [_load_argument(1), *_refuse_values((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX))]
     if signals:
         yield _SIGNALS, no
 
 
-def _refusal(code: int) -> _Step:
+def _refuse_with(code: int) -> _Step:
     return (_ANSWER, 0, 0, _REFUSE | code)
 
 
-def _argument(number: int) -> _Step:
+def _load_argument(number: int) -> _Step:
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * number)
 
 
 def _plain_mode(number: int, answer: _Step) -> list[_Step]:
     """Refuses a mode that lends the rights of the file's owner or group, and answers to every other."""
-    return [_argument(number), (_AND, 0, 0, _SETUID_OR_SETGID), (_EQUAL, 1, 0, 0), _refusal(errno.EPERM), answer]
+    return [
+        _load_argument(number),
+        (_AND, 0, 0, _SETUID_OR_SETGID),
+        (_EQUAL, 1, 0, 0),
+        _refuse_with(errno.EPERM),
+        answer,
+    ]
 
 
-def _zero(number: int, answer: _Step) -> list[_Step]:
+def _answer_if_zero(number: int, answer: _Step) -> list[_Step]:
     """Answers if all 64 bits of an argument are 0; goes on if not."""
     high = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * number + 4)
-    return [_argument(number), (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0), answer]
+    return [_load_argument(number), (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0), answer]
 
 
-def _none_of(values: tuple[int, ...]) -> list[_Step]:
+def _refuse_values(values: tuple[int, ...]) -> list[_Step]:
     """Refuses these values of what was loaded, and allows every other."""
-    steps = [step for value in values for step in ((_EQUAL, 0, 1, value), _refusal(errno.EPERM))]
+    steps = [step for value in values for step in ((_EQUAL, 0, 1, value), _refuse_with(errno.EPERM))]
     return [*steps, (_ANSWER, 0, 0, _ALLOW)]
 
 
-def _only(values: tuple[int, ...]) -> list[_Step]:
+def _allow_values(values: tuple[int, ...]) -> list[_Step]:
     """Allows these values of what was loaded, and refuses every other."""
     steps = [step for value in values for step in ((_EQUAL, 0, 1, value), (_ANSWER, 0, 0, _ALLOW))]
-    return [*steps, _refusal(errno.EPERM)]
+    return [*steps, _refuse_with(errno.EPERM)]
+
+
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""By what platform.machine() says: how the kernel names it in a filter."""
+_ORDER = ("x86_64", "aarch64")
+_TABLE = """
+ptrace 101 117
+process_vm_readv 310 270
+process_vm_writev 311 271
+process_madvise 440 440
+process_mrelease 448 448
+kcmp 312 272
+pidfd_getfd 438 438
+keyctl 250 219
+add_key 248 217
+request_key 249 218
+io_uring_setup 425 425
+io_uring_enter 426 426
+io_uring_register 427 427
+bpf 321 280
+perf_event_open 298 241
+unshare 272 97
+setns 308 268
+mount 165 40
+umount2 166 39
+pivot_root 155 41
+chroot 161 51
+open_tree 428 428
+open_tree_attr 467 467
+move_mount 429 429
+fsopen 430 430
+fsconfig 431 431
+fsmount 432 432
+fspick 433 433
+mount_setattr 442 442
+quotactl 179 60
+quotactl_fd 443 443
+swapon 167 224
+swapoff 168 225
+kexec_load 246 104
+kexec_file_load 320 294
+reboot 169 142
+userfaultfd 323 282
+init_module 175 105
+finit_module 313 273
+delete_module 176 106
+syslog 103 116
+acct 163 89
+settimeofday 164 170
+clock_settime 227 112
+sethostname 170 161
+setdomainname 171 162
+iopl 172 -
+ioperm 173 -
+modify_ldt 154 -
+lookup_dcookie 212 18
+name_to_handle_at 303 264
+open_by_handle_at 304 265
+fanotify_init 300 262
+fanotify_mark 301 263
+vhangup 153 58
+nfsservctl 180 42
+memfd_create 319 279
+memfd_secret 447 447
+shmget 29 194
+shmat 30 196
+shmctl 31 195
+msgget 68 186
+msgsnd 69 189
+msgrcv 70 188
+msgctl 71 187
+semget 64 190
+semop 65 193
+semctl 66 191
+semtimedop 220 192
+mq_open 240 180
+mq_unlink 241 181
+migrate_pages 256 238
+move_pages 279 239
+socket 41 198
+socketpair 53 199
+connect 42 203
+bind 49 200
+clone 56 220
+clone3 435 435
+ioctl 16 29
+fcntl 72 25
+kill 62 129
+tkill 200 130
+tgkill 234 131
+rt_sigqueueinfo 129 138
+rt_tgsigqueueinfo 297 240
+pidfd_send_signal 424 424
+prlimit64 302 261
+setpriority 141 140
+ioprio_set 251 30
+sched_setscheduler 144 119
+sched_setparam 142 118
+sched_setattr 314 274
+sched_setaffinity 203 122
+chmod 90 -
+fchmod 91 52
+fchmodat 268 53
+fchmodat2 452 452
+open 2 -
+openat 257 56
+openat2 437 437
+creat 85 -
+mkdir 83 -
+mkdirat 258 34
+mknod 133 -
+mknodat 259 33
+chown 92 -
+fchown 93 55
+lchown 94 -
+fchownat 260 54
+setxattr 188 5
+lsetxattr 189 6
+fsetxattr 190 7
+removexattr 197 14
+lremovexattr 198 15
+fremovexattr 199 16
+setxattrat 463 463
+removexattrat 466 466
+file_setattr 469 469
+utime 132 -
+utimes 235 -
+futimesat 261 -
+utimensat 280 88
+"""
+
+
+def syscall_numbers(machine: str) -> dict[str, int]:
+    """The number of each call by its name; a call that this machine never had is not in it."""
+    column = 1 + _ORDER.index(machine)
+    rows = (line.split() for line in _TABLE.split("\n") if line)
+    return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

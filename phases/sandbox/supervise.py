@@ -15,7 +15,7 @@ import time
 
 from phases.sandbox.confine import hold_signals_in
 from phases.sandbox.confine import main as confine
-from phases.sandbox.process_tree import kin_of
+from phases.sandbox.process_tree import descendants_of
 
 _SUBREAPER, _DIE_WITH_PARENT = 36, 1
 START = (
@@ -41,10 +41,10 @@ def main(scratch: str, words: list[str]) -> int:
     if not child:
         return _become_the_command(words)
     _let_go_of_the_output()
-    code = _wait(child, ended)
-    end_all(child, alone=alone)
+    code = _wait_for_end(child, ended)
+    end_descendants(child, alone=alone)
     if code is None:
-        _remove(scratch)
+        _remove_scratch(scratch)
     return 0 if code is None else code
 
 
@@ -66,7 +66,7 @@ def _let_go_of_the_output() -> None:
         os.dup2(nothing, descriptor)
 
 
-def _wait(child: int, ended: int) -> int | None:
+def _wait_for_end(child: int, ended: int) -> int | None:
     """The exit code of the command; None when the runner wants no more of it, or is gone."""
     waiting = select.poll()
     waiting.register(0, select.POLLIN)
@@ -77,13 +77,13 @@ def _wait(child: int, ended: int) -> int | None:
             return None
         with contextlib.suppress(BlockingIOError):
             os.read(ended, 4096)
-        statuses = dict(reaped())
+        statuses = dict(reap_children())
         if child in statuses:
             code = os.waitstatus_to_exitcode(statuses[child])
             return code if code >= 0 else 128 - code
 
 
-def reaped() -> list[tuple[int, int]]:
+def reap_children() -> list[tuple[int, int]]:
     found = []
     with contextlib.suppress(ChildProcessError):
         while (dead := os.waitpid(-1, os.WNOHANG))[0]:
@@ -91,7 +91,7 @@ def reaped() -> list[tuple[int, int]]:
     return found
 
 
-def end_all(child: int, *, alone: bool) -> None:
+def end_descendants(child: int, *, alone: bool) -> None:
     """Until the kernel says that there is no child left: orphans become children of this process.
 
     `alone`: nobody but its children can be reached by a signal of this process, so one call ends them all at once.
@@ -100,12 +100,12 @@ def end_all(child: int, *, alone: bool) -> None:
         os.killpg(child, signal.SIGKILL)
     while True:
         if alone:
-            _send(-1, signal.SIGKILL)
+            _send_signal(-1, signal.SIGKILL)
         else:
             for number in (signal.SIGSTOP, signal.SIGKILL):  # what is stopped makes no more of its kind
-                for process in kin_of(os.getpid()):
-                    _send(process.pid, number)
-        reaped()
+                for process in descendants_of(os.getpid()):
+                    _send_signal(process.pid, number)
+        reap_children()
         try:
             os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -113,12 +113,12 @@ def end_all(child: int, *, alone: bool) -> None:
         time.sleep(0.001)
 
 
-def _send(pid: int, number: int) -> None:
+def _send_signal(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
 
-def _remove(scratch: str) -> None:
+def _remove_scratch(scratch: str) -> None:
     """The runner does this, too, if it still lives."""
     import shutil  # its start costs as much as that of all the rest here
 

@@ -7,8 +7,8 @@ import stat
 import time
 from collections.abc import Sequence
 
-from phases.sandbox.box import Limits, size
-from phases.sandbox.process_tree import Process, kin_of
+from phases.sandbox.box import Limits, format_bytes
+from phases.sandbox.process_tree import Process, descendants_of
 
 _BLOCK = 512
 _NAME = 4096
@@ -21,13 +21,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDLESS = 2**62
 
 
-class Watch:
+class LimitWatch:
     """Looks at a process and all that it brings forth, and at the folders that they may fill."""
 
     def __init__(self, root: int, folders: Sequence[str], limits: Limits) -> None:
         self._root, self._folders, self._limits = root, folders, limits
-        self._disk = max(limits.disk, sum(disk_use(folder) for folder in folders))
-        self._floor = min([_LEAST_FREE, *(_free(folder) // 2 for folder in folders)])
+        self._disk = max(limits.disk, sum(measure_disk_use(folder) for folder in folders))
+        self._floor = min([_LEAST_FREE, *(_free_bytes(folder) // 2 for folder in folders)])
         self._devices = {os.stat(folder).st_dev for folder in folders}
         self._look_again = self._walk_again = 0.0
 
@@ -36,7 +36,7 @@ class Watch:
         started = time.monotonic()
         if started < self._look_again:
             return None
-        kin = kin_of(self._root)
+        kin = descendants_of(self._root)
         broken = self._processes(kin) or self._memory(kin)
         if not broken and started >= self._walk_again:
             broken = self._disk_breach(kin)
@@ -56,16 +56,16 @@ class Watch:
     def _memory(self, kin: Sequence[Process]) -> str | None:
         """Shared pages count once; that costs more to find out, and is asked only where the sum of all is too much."""
         most = self._limits.memory
-        if sum(process.resident for process in kin) > most and sum(map(_share, kin)) > most:
-            return f"memory: {size(most)}"
+        if sum(process.resident for process in kin) > most and sum(map(_share_of_memory, kin)) > most:
+            return f"memory: {format_bytes(most)}"
         return None
 
     def _disk_breach(self, kin: Sequence[Process]) -> str | None:
-        used = sum(disk_use(folder) for folder in self._folders) + self._nameless(kin)
+        used = sum(measure_disk_use(folder) for folder in self._folders) + self._nameless(kin)
         if used > self._disk:
-            return f"disk: {size(self._limits.disk)} in the workspace"
-        if any(_free(folder) < self._floor for folder in self._folders):
-            return f"disk: less than {size(self._floor)} is free"
+            return f"disk: {format_bytes(self._limits.disk)} in the workspace"
+        if any(_free_bytes(folder) < self._floor for folder in self._folders):
+            return f"disk: less than {format_bytes(self._floor)} is free"
         return None
 
     def _nameless(self, kin: Sequence[Process]) -> int:
@@ -86,16 +86,16 @@ class Watch:
         return sum(found.values())
 
 
-def disk_use(folder: str) -> int:
+def measure_disk_use(folder: str) -> int:
     """The bytes that a folder takes up on the disk, at least 4 KiB a name. One that is nested for ever has no end."""
     try:
         descriptor = os.open(folder, _FOLDER)
     except OSError:
         return 0
-    return _use_beneath(descriptor, 0, set())
+    return _measure_beneath(descriptor, 0, set())
 
 
-def _use_beneath(folder: int, depth: int, seen: set[tuple[int, int]]) -> int:
+def _measure_beneath(folder: int, depth: int, seen: set[tuple[int, int]]) -> int:
     """Closes the folder that it is given."""
     if depth > _DEEPEST:
         os.close(folder)
@@ -119,7 +119,7 @@ def _use_beneath(folder: int, depth: int, seen: set[tuple[int, int]]) -> int:
                 descriptor = os.open(name, _FOLDER, dir_fd=folder)
             except OSError:
                 continue
-            used += _use_beneath(descriptor, depth + 1, seen)
+            used += _measure_beneath(descriptor, depth + 1, seen)
     except OSError:
         return used
     finally:
@@ -127,7 +127,7 @@ def _use_beneath(folder: int, depth: int, seen: set[tuple[int, int]]) -> int:
     return used
 
 
-def _free(folder: str) -> int:
+def _free_bytes(folder: str) -> int:
     try:
         status = os.statvfs(folder)
     except OSError:
@@ -135,7 +135,7 @@ def _free(folder: str) -> int:
     return status.f_bavail * status.f_frsize
 
 
-def _share(process: Process) -> int:
+def _share_of_memory(process: Process) -> int:
     """The memory of a process, with what it shares counted in parts."""
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:

@@ -9,11 +9,11 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phases.supervision.bounded import one_more, put, with_more, without
-from phases.supervision.config import Branch
-from phases.supervision.facts import Action, Call, Result
+from phases.supervision.bounded_map import add_keys, count_one_more, put_bounded, without_keys
+from phases.supervision.config import BranchLimits
+from phases.supervision.enums import ToolClass
+from phases.supervision.facts import Action, Call, CallResult
 from phases.supervision.signatures import command_key, error_key
-from phases.supervision.words import ToolClass
 
 _MOST_CHECKS, _LONGEST_QUOTE = 20, 120
 
@@ -44,7 +44,7 @@ class BranchBudget:
         return len(self.in_debt)
 
 
-def refusal(budget: BranchBudget, call: Call, config: Branch, *, enabled: bool, turn: int = 0) -> str:
+def why_refused(budget: BranchBudget, call: Call, config: BranchLimits, *, enabled: bool, turn: int = 0) -> str:
     """Why a call must not be executed; empty where it may. Writing a file that is not there is always allowed.
 
     `turn`: the round, from 1. An edit goes on in the round in which it was let through; 0: every call is a round of its own.
@@ -65,78 +65,84 @@ def refusal(budget: BranchBudget, call: Call, config: Branch, *, enabled: bool, 
     )
 
 
-def blocked(budget: BranchBudget, call: Call, config: Branch, turn: int = 0) -> tuple[BranchBudget, bool]:
+def note_refusal(budget: BranchBudget, call: Call, config: BranchLimits, turn: int = 0) -> tuple[BranchBudget, bool]:
     """The budget after a refused attempt, and whether it was one over a limit: a recover trigger. Debt comes once a key."""
     key = _spent_key(budget, call, config, turn)
     if not key or key in budget.bypasses:
         return budget, False
-    return replace(budget, in_debt=with_more(budget.in_debt, key), triggers=budget.triggers + 1), True
+    return replace(budget, in_debt=add_keys(budget.in_debt, key), triggers=budget.triggers + 1), True
 
 
-def record(budget: BranchBudget, action: Action, config: Branch, *, enabled: bool, turn: int = 0) -> BranchBudget:
+def count_call(
+    budget: BranchBudget, action: Action, config: BranchLimits, *, enabled: bool, turn: int = 0
+) -> BranchBudget:
     """The budget after an executed call. What is not enabled counts nothing new, but a success settles all the same."""
     call, result = action.call, action.result
     if not result.executed or call.tool_class is ToolClass.NEUTRAL:
         return budget
     if action.verified:
-        return passed_verification(budget)
-    if call.tool_class is ToolClass.READ and not result.failed and _worn(budget, call, config):
+        return settle_all(budget)
+    if call.tool_class is ToolClass.READ and not result.failed and _is_worn(budget, call, config):
         # else a file that is wrong could never be mended, once it was edited too often
-        return grant(budget, _key_of(call))
+        return grant_bypass(budget, _key_of(call))
     key = _spent_key(budget, call, config, turn) if enabled else ""
     budget = replace(budget, bypasses=tuple(one for one in budget.bypasses if one != key))
     if result.changed:
-        budget = _changed(budget, _key_of(call))
+        budget = _settle_commands(budget, _key_of(call))
     elif action.may_have_changed:
-        budget = _may_have_changed(budget, _key_of(call), config)
+        budget = _grant_other_commands(budget, _key_of(call), config)
     if result.failed:
-        return triggered_by_errors(_failed(budget, call, result, enabled=enabled), config)[0]
+        return find_error_debt(_count_failure(budget, call, result, enabled=enabled), config)[0]
     if result.background:
         return budget
-    budget = _succeeded(budget, call)
-    return _edited(budget, call, result, turn) if enabled else budget
+    budget = _count_success(budget, call)
+    return _count_edits(budget, call, result, turn) if enabled else budget
 
 
-def triggered_by_errors(budget: BranchBudget, config: Branch) -> tuple[BranchBudget, bool]:
+def find_error_debt(budget: BranchBudget, config: BranchLimits) -> tuple[BranchBudget, bool]:
     """The budget with the debt of errors over their limit, and whether there is a new one: a recover trigger."""
     over = [f"error:{error}" for error, count in budget.error_counts.items() if count > config.error_repeat_max]
     new = tuple(key for key in over if key not in budget.in_debt)
     if not new:
         return budget, False
-    return replace(budget, in_debt=with_more(budget.in_debt, *new), triggers=budget.triggers + len(new)), True
+    return replace(budget, in_debt=add_keys(budget.in_debt, *new), triggers=budget.triggers + len(new)), True
 
 
-def passed_verification(budget: BranchBudget) -> BranchBudget:
+def settle_all(budget: BranchBudget) -> BranchBudget:
     """The budget after every check has passed: all is settled."""
     return BranchBudget(triggers=budget.triggers)
 
 
-def branch_switched(budget: BranchBudget) -> BranchBudget:
+def settle_switch(budget: BranchBudget) -> BranchBudget:
     """The budget on another branch: debt is settled, commands and errors begin anew; edits of a file stay counted."""
     return replace(budget, command_failures={}, error_counts={}, error_sources={}, in_debt=())
 
 
-def shrunk(budget: BranchBudget, check: str, failures: tuple[str, ...]) -> BranchBudget:
+def update_failures(budget: BranchBudget, check: str, failures: tuple[str, ...]) -> BranchBudget:
     """The budget after a check that left these failures: fewer of the same than before are progress, and reset edits."""
     before, now = set(budget.failing.get(check, ())), set(failures)
-    kept = put(budget.failing, check, failures, _MOST_CHECKS) if failures else without(budget.failing, {check})
+    kept = (
+        put_bounded(budget.failing, check, failures, _MOST_CHECKS)
+        if failures
+        else without_keys(budget.failing, {check})
+    )
     budget = replace(budget, failing=kept)
-    return _edits_settled(budget) if now < before else budget
+    return _settle_edits(budget) if now < before else budget
 
 
-def grant(budget: BranchBudget, key: str) -> BranchBudget:
+def grant_bypass(budget: BranchBudget, key: str) -> BranchBudget:
     """The budget with leave for one call over the limit of this path or command."""
-    return replace(budget, bypasses=with_more(budget.bypasses, key))
+    return replace(budget, bypasses=add_keys(budget.bypasses, key))
 
 
-def granted(budget: BranchBudget, config: Branch) -> BranchBudget:
+def grant_bypasses(budget: BranchBudget, config: BranchLimits) -> BranchBudget:
     """The budget with leave for one call over each limit that was reached: a recovery may need just that edit."""
     files = [f"file:{path}" for path, count in budget.file_edits.items() if count >= config.file_edit_max]
     commands = [f"command:{key}" for key, count in budget.command_failures.items() if count >= config.command_retry_max]
-    return replace(budget, bypasses=with_more(budget.bypasses, *budget.in_debt, *files, *commands))
+    return replace(budget, bypasses=add_keys(budget.bypasses, *budget.in_debt, *files, *commands))
 
 
-def _spent_key(budget: BranchBudget, call: Call, config: Branch, turn: int) -> str:
+def _spent_key(budget: BranchBudget, call: Call, config: BranchLimits, turn: int) -> str:
     """The key of a call whose limit is reached; empty where it is not."""
     key = _key_of(call)
     if call.tool_class is ToolClass.WRITE and call.path and not call.new_file:
@@ -147,64 +153,67 @@ def _spent_key(budget: BranchBudget, call: Call, config: Branch, turn: int) -> s
     return key if call.tool_class is ToolClass.EXEC and failures >= config.command_retry_max else ""
 
 
-def _changed(budget: BranchBudget, by: str) -> BranchBudget:
+def _settle_commands(budget: BranchBudget, by: str) -> BranchBudget:
     """After a change, to run a command again is no retry; but what a command itself leaves behind is no change for it."""
     own = {by.partition(":")[2]} if by.startswith("command:") else set()
     return replace(
         budget,
-        command_failures=without(budget.command_failures, budget.command_failures.keys() - own),
+        command_failures=without_keys(budget.command_failures, budget.command_failures.keys() - own),
         in_debt=tuple(key for key in budget.in_debt if key == by or not key.startswith("command:")),
         bypasses=tuple(key for key in budget.bypasses if key == by or not key.startswith("command:")),
     )
 
 
-def _may_have_changed(budget: BranchBudget, by: str, config: Branch) -> BranchBudget:
+def _grant_other_commands(budget: BranchBudget, by: str, config: BranchLimits) -> BranchBudget:
     """A command that ended well may have mended what another one lacked: each that is over its limit may run once more."""
     for command, failures in budget.command_failures.items():
         if failures >= config.command_retry_max and by != f"command:{command}":
-            budget = grant(budget, f"command:{command}")
+            budget = grant_bypass(budget, f"command:{command}")
     return budget
 
 
-def _failed(budget: BranchBudget, call: Call, result: Result, *, enabled: bool) -> BranchBudget:
+def _count_failure(budget: BranchBudget, call: Call, result: CallResult, *, enabled: bool) -> BranchBudget:
     told = error_key(" ".join(result.failures) or result.error)
     if call.verify:
-        budget = shrunk(budget, command_key(call.command), result.failures or (told or "failed",))
+        budget = update_failures(budget, command_key(call.command), result.failures or (told or "failed",))
     if not enabled:
         return budget
     if call.tool_class is ToolClass.EXEC:
-        budget = replace(budget, command_failures=one_more(budget.command_failures, command_key(call.command)))
+        budget = replace(budget, command_failures=count_one_more(budget.command_failures, command_key(call.command)))
     if told:
-        counts, sources = one_more(budget.error_counts, told), put(budget.error_sources, told, _key_of(call))
+        counts, sources = (
+            count_one_more(budget.error_counts, told),
+            put_bounded(budget.error_sources, told, _key_of(call)),
+        )
         budget = replace(budget, error_counts=counts, error_sources=sources)
     return budget
 
 
-def _succeeded(budget: BranchBudget, call: Call) -> BranchBudget:
-    budget = _settled(budget, call)
+def _count_success(budget: BranchBudget, call: Call) -> BranchBudget:
+    budget = _settle_call(budget, call)
     if call.verify:
-        return shrunk(budget, command_key(call.command), ())
-    return _edits_settled(budget) if call.like_check else budget
+        return update_failures(budget, command_key(call.command), ())
+    return _settle_edits(budget) if call.like_check else budget
 
 
-def _edited(budget: BranchBudget, call: Call, result: Result, turn: int) -> BranchBudget:
+def _count_edits(budget: BranchBudget, call: Call, result: CallResult, turn: int) -> BranchBudget:
     """The budget with one more round for each file that was written, however often it was in this round."""
     if call.tool_class is not ToolClass.WRITE or call.new_file:
         return budget
     for path in map(_path_key, (call.path,) if call.path else result.changed):
         if turn and budget.file_rounds.get(path) == turn:
             continue
-        edits, rounds = one_more(budget.file_edits, path), put(budget.file_rounds, path, turn)
+        edits, rounds = count_one_more(budget.file_edits, path), put_bounded(budget.file_rounds, path, turn)
         budget = replace(budget, file_edits=edits, file_rounds=rounds)
     return budget
 
 
-def _edits_settled(budget: BranchBudget) -> BranchBudget:
+def _settle_edits(budget: BranchBudget) -> BranchBudget:
     debt = tuple(key for key in budget.in_debt if not key.startswith("file:"))
     return replace(budget, file_edits={}, file_rounds={}, in_debt=debt)
 
 
-def _settled(budget: BranchBudget, call: Call) -> BranchBudget:
+def _settle_call(budget: BranchBudget, call: Call) -> BranchBudget:
     """Without what was counted against this call. Edits of a file are settled by checks alone."""
     key = _key_of(call)
     commands = {command_key(call.command)} if call.tool_class is ToolClass.EXEC else set()
@@ -214,14 +223,14 @@ def _settled(budget: BranchBudget, call: Call) -> BranchBudget:
     gone = {f"error:{error}" for error in errors} | {f"command:{command}" for command in commands}
     return replace(
         budget,
-        command_failures=without(budget.command_failures, commands),
-        error_counts=without(budget.error_counts, errors),
-        error_sources=without(budget.error_sources, errors),
+        command_failures=without_keys(budget.command_failures, commands),
+        error_counts=without_keys(budget.error_counts, errors),
+        error_sources=without_keys(budget.error_sources, errors),
         in_debt=tuple(one for one in budget.in_debt if one not in gone),
     )
 
 
-def _worn(budget: BranchBudget, call: Call, config: Branch) -> bool:
+def _is_worn(budget: BranchBudget, call: Call, config: BranchLimits) -> bool:
     return _key_of(call) in budget.in_debt or budget.file_edits.get(_path_key(call.path), 0) >= config.file_edit_max
 
 

@@ -7,18 +7,16 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from phases.supervision import observer
-from phases.supervision.facts import Action, Call, GateVerdict, Result, Round
-from phases.supervision.gate import GateDecision, skipped_text
-from phases.supervision.gating import context_of, gated, recorded
-from phases.supervision.leading import led
-from phases.supervision.mode import ModeState, submit
-from phases.supervision.outbox import PINS, Outbox
-from phases.supervision.phases import PhaseState, Signal
-from phases.supervision.rounds import begun, closed
+from phases.supervision.effects import PINS, Effects, TimelineEntry, failure_entry
+from phases.supervision.enums import FAULTS, GateAction, ModeSignal, TimelineEvent
+from phases.supervision.execution_mode import ModeState, submit_signals
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
+from phases.supervision.gate import GateDecision, context_of, gate_call, record_result, refusal_text
+from phases.supervision.l2_phases import PhaseState, Signal
+from phases.supervision.l2_step import step_l2
+from phases.supervision.round import end_round, start_round
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.timeline import Entry, failure
-from phases.supervision.words import FAULTS, GateAction, ModeSignal, TimelineEvent
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.workspace_snapshot import DiskFacts
 
 T = TypeVar("T")
 
@@ -31,7 +29,7 @@ class SupervisorBridge:
         self.setting, self._disk = setting, disk
         self.state = KernelState()
         self._actions: list[Action] = []
-        self._out = Outbox()
+        self._out = Effects()
         self._context: str | None = None
         self._lines: list[dict[str, Any]] = []
         self._seq = 0
@@ -45,8 +43,8 @@ class SupervisorBridge:
         """Decides on the mode of the next round, once, and says what the model is told for that round alone."""
         if self._context is None:
             self._context = ""
-            out = Outbox()
-            self._step(lambda: begun(self.state, self.setting, out))
+            out = Effects()
+            self._step(lambda: start_round(self.state, self.setting, out))
             self._note(out)
             self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
         return self._context
@@ -54,49 +52,49 @@ class SupervisorBridge:
     def gate(self, call: Call) -> str:
         """Why a call must not be executed, as its result; empty where it may. What else there is to say comes with the end."""
         let = self.state, GateDecision(GateAction.EXECUTE)
-        self.state, decision = self._guarded(lambda: gated(self.state, self.setting, call, self._out), let)
+        self.state, decision = self._guarded(lambda: gate_call(self.state, self.setting, call, self._out), let)
         self._note(self._out)
-        return "" if decision.action is GateAction.EXECUTE else skipped_text(decision.reason)
+        return "" if decision.action is GateAction.EXECUTE else refusal_text(decision.reason)
 
-    def record(self, call: Call, result: Result) -> None:
+    def record(self, call: Call, result: CallResult) -> None:
         """Takes in what came of a call, also of one that was kept back."""
         unseen = self.state, Action(call, result)
-        self.state, action = self._guarded(lambda: recorded(self.state, self.setting, call, result), unseen)
+        self.state, action = self._guarded(lambda: record_result(self.state, self.setting, call, result), unseen)
         self._actions.append(action)
 
-    def end(self, turn: Round, verdict: GateVerdict | None = None) -> Outbox:
+    def end(self, turn: Round, verdict: GateVerdict | None = None) -> Effects:
         """Ends a round; `turn` brings what is not of single calls. Says what is to be told to the model, and whether to stop."""
         out, turn = self._out, replace(turn, number=self.state.round, actions=tuple(self._actions))
-        self._out, self._actions, self._context = Outbox(), [], None
+        self._out, self._actions, self._context = Effects(), [], None
         nothing: tuple[KernelState, tuple[Signal, ...]] = self.state, ()
-        self.state, signals = self._guarded(lambda: closed(self.state, self.setting, turn, out, verdict), nothing)
+        self.state, signals = self._guarded(lambda: end_round(self.state, self.setting, turn, out, verdict), nothing)
         self._note(out)
         if not out.stop and not (verdict and verdict.passed):  # nobody leads work that is done
-            lead = Outbox()
-            if self._step(lambda: led(self.state, self.setting, turn, signals, self._disk, lead)):
+            lead = Effects()
+            if self._step(lambda: step_l2(self.state, self.setting, turn, signals, self._disk, lead)):
                 out.add(lead)
         if out.stop:
             self.state = replace(self.state, stopped=out.stop.reason)
         self._note(out)
         return out
 
-    def resumed(self) -> Outbox:
+    def resumed(self) -> Effects:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
-        out, state = Outbox(), self.state
+        out, state = Effects(), self.state
         if state.stopped:  # a person looked at it: everything that counted against the work begins anew
             allowed = state.rollback_asked
             state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
             out.unpinned += PINS
-        mode = submit(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
+        mode = submit_signals(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
         self._context = None
         self.state = replace(state, resumed=self.on, mode=mode, observer=observer.without_signals(state.observer))
-        self._entry(failure("checkpoint_resumed"))
+        self._entry(failure_entry("checkpoint_resumed"))
         return out
 
-    def set_to(self, setting: Setting) -> Outbox:
+    def set_to(self, setting: Setting) -> Effects:
         """Goes on with other settings: what is counted stays, what was decided is decided anew."""
         self.setting, self.state, self._context = setting, self._anew(), None
-        return Outbox(unpinned=list(PINS))
+        return Effects(unpinned=list(PINS))
 
     def _anew(self) -> KernelState:
         """The state with the history of the run, and without what it was supervised for."""
@@ -126,7 +124,7 @@ class SupervisorBridge:
 
     def timed_out(self, which: str) -> None:
         """The run has used up its time."""
-        self._entry(Entry(TimelineEvent.TIMEOUT, which))
+        self._entry(TimelineEntry(TimelineEvent.TIMEOUT, which))
 
     def lines(self) -> list[dict[str, Any]]:
         """The lines for the event log since this was asked last."""
@@ -143,22 +141,22 @@ class SupervisorBridge:
         try:
             return step()
         except FAULTS as error:
-            self._entry(failure("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
+            self._entry(failure_entry("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
             return instead
 
-    def _note(self, out: Outbox) -> None:
+    def _note(self, out: Effects) -> None:
         for entry in out.entries:
             self._entry(entry)
         out.entries.clear()
 
-    def _entry(self, entry: Entry) -> None:
+    def _entry(self, entry: TimelineEntry) -> None:
         if not self.on or not self.setting.config.event_timeline.enabled:
             return
         self._seq += 1
-        self._lines.append({**_line(entry, self.state, self.setting), "seq": self._seq})
+        self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
 
 
-def _line(entry: Entry, state: KernelState, setting: Setting) -> dict[str, Any]:
+def _event_line(entry: TimelineEntry, state: KernelState, setting: Setting) -> dict[str, Any]:
     payload: Mapping[str, Any] = entry.payload
     return {
         "round": state.round,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from phases.supervision.graph import TaskGraph
-from phases.supervision.graph_snapshot import GraphSnapshot, snapshot_of, with_snapshot
-from phases.supervision.ledger import PASSED
-from phases.supervision.records import from_json, to_json
-from phases.supervision.state import KernelState
+from phases.supervision.enums import GraphStatus, NodeStatus, SupervisorPhase
+from phases.supervision.graph import Branch, BranchRecord, Cursor, Node, NodeRecord, TaskGraph
+from phases.supervision.graph_cursor import MOST_BRANCH_RECORDS, trim_records
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.work_ledger import PASSED
 
 VERSION = 1
 _MOST_SIGNALS = 8
 
 
-def checkpoint(
+def build_checkpoint(
     state: KernelState, *, task: str, turn: int, trigger: str, tail: tuple[Mapping[str, Any], ...]
 ) -> dict[str, Any]:
     """kernel/checkpoint.json. `tail`: the last lines of the event log."""
@@ -37,18 +38,150 @@ def checkpoint(
             {"source": signal.kind.value, "message": signal.detail, "at": signal.round, "consumed": False}
             for signal in state.observer.live[-_MOST_SIGNALS:]
         ],
-        "taskGraph": to_json(snapshot_of(graph)) if graph else None,
+        "taskGraph": to_json(snapshot_graph(graph)) if graph else None,
         "timelineTail": [dict(line) for line in tail],
         "supervisorState": to_json(bare),
     }
 
 
-def restored(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
+def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
     """The state that a checkpoint and task-graph.json hold; None for another version. Raises ValueError for what does not fit."""
     if data.get("runtimeVersion") != VERSION:
         return None
     state = from_json(KernelState, data.get("supervisorState", {}))
     if not data.get("taskGraph") or graph is None:
         return state
-    whole = with_snapshot(from_json(TaskGraph, graph), from_json(GraphSnapshot, data["taskGraph"]))
+    whole = apply_snapshot(from_json(TaskGraph, graph), from_json(GraphSnapshot, data["taskGraph"]))
     return replace(state, graph=replace(state.graph, graph=whole))
+
+
+GRAPH_VERSION = 1
+
+
+@dataclass(frozen=True)
+class NodeSnapshot:
+    """How a step stands."""
+
+    status: NodeStatus
+    retry_count: int = 0
+    error: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+
+
+@dataclass(frozen=True)
+class GraphSnapshot:
+    """A graph without titles and edges: those are the template's."""
+
+    version: int
+    graph_id: str
+    status: GraphStatus
+    progress: int
+    nodes: Mapping[str, NodeSnapshot]
+    cursor: Cursor
+    created_at: int = 0
+    updated_at: int = 0
+    fallback_branches: tuple[Branch, ...] = ()
+    node_history: tuple[NodeRecord, ...] = ()
+    branch_history: tuple[BranchRecord, ...] = ()
+
+
+def compact_graph(graph: TaskGraph) -> TaskGraph:
+    """The graph with the last of its history, and all its failures."""
+    return replace(
+        graph,
+        node_history=trim_records(graph.node_history),
+        branch_history=graph.branch_history[-MOST_BRANCH_RECORDS:],
+    )
+
+
+def snapshot_graph(graph: TaskGraph) -> GraphSnapshot:
+    """How a graph stands."""
+    graph = compact_graph(graph)
+    return GraphSnapshot(
+        version=GRAPH_VERSION,
+        graph_id=graph.graph_id,
+        status=graph.status,
+        progress=graph.progress,
+        nodes={step: _node_snapshot(node) for step, node in graph.nodes.items()},
+        cursor=graph.cursor,
+        created_at=graph.created_at,
+        updated_at=graph.updated_at,
+        fallback_branches=graph.fallback_branches,
+        node_history=graph.node_history,
+        branch_history=graph.branch_history,
+    )
+
+
+def apply_snapshot(graph: TaskGraph, snapshot: GraphSnapshot) -> TaskGraph | None:
+    """A graph of the same template, standing as the snapshot says; none where the two do not belong together."""
+    if (snapshot.version, snapshot.graph_id) != (
+        GRAPH_VERSION,
+        graph.graph_id,
+    ) or snapshot.nodes.keys() != graph.nodes.keys():
+        return None
+    ways = {branch.id: branch.node_ids for branch in (graph.main_branch, *snapshot.fallback_branches)}
+    at, index = ways.get(snapshot.cursor.branch_id, ()), snapshot.cursor.node_index
+    if at[index : index + 1] != (snapshot.cursor.node_id,):
+        return None
+    return replace(
+        graph,
+        nodes={step: _apply_node(node, snapshot.nodes[step]) for step, node in graph.nodes.items()},
+        status=snapshot.status,
+        progress=snapshot.progress,
+        cursor=snapshot.cursor,
+        created_at=snapshot.created_at,
+        updated_at=snapshot.updated_at,
+        fallback_branches=snapshot.fallback_branches,
+        node_history=snapshot.node_history,
+        branch_history=snapshot.branch_history,
+    )
+
+
+def _node_snapshot(node: Node) -> NodeSnapshot:
+    return NodeSnapshot(node.status, node.retry_count, node.error, node.started_at, node.ended_at)
+
+
+def _apply_node(node: Node, kept: NodeSnapshot) -> Node:
+    return replace(
+        node,
+        status=kept.status,
+        retry_count=kept.retry_count,
+        error=kept.error,
+        started_at=kept.started_at,
+        ended_at=kept.ended_at,
+    )
+
+
+def kernel_report(
+    state: KernelState, setting: Setting, *, stop_reason: str | None, detail: str, warning: str
+) -> dict[str, Any]:
+    """The report, so far. `stop_reason` is None while the run goes on."""
+    counts, recovery = state.counts, state.recovery
+    return {
+        "version": 1,
+        "mode": setting.policy.mode.value,
+        "shadow": setting.policy.shadow,
+        "stopReason": stop_reason,
+        "detail": detail,
+        "rounds": state.round,
+        "modeRounds": {"free": counts.free_rounds, "forced": counts.forced_rounds},
+        "modeSwitches": counts.mode_switches,
+        "phaseRounds": {phase.value: counts.phase_rounds.get(phase.value, 0) for phase in SupervisorPhase},
+        "takeovers": state.phase.takeovers,
+        "handoffs": state.phase.handoffs,
+        "interventions": {"hints": counts.hints, "blocks": counts.blocks, "takeovers": state.phase.takeovers},
+        "budgets": {
+            "corrections": state.corrections.used + sum(state.corrections.by_node.values()),
+            "recovery": {
+                "rounds": recovery.rounds,
+                "effectiveRounds": recovery.effective_rounds,
+                "retries": max(recovery.retries.values(), default=0),
+                "peakTokenRatio": round(recovery.peak_token_ratio, 4),
+                "extended": recovery.extended,
+            },
+            "branchDebt": state.budget.debt,
+            "branchTriggers": state.budget.triggers,
+        },
+        "warning": warning or None,
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from phases.supervision.words import DeviationSignal, SupervisorMode
+from phases.supervision.enums import DeviationSignal, SupervisorMode
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class AdaptiveFree:
 
 
 @dataclass(frozen=True)
-class Recovery:
+class RecoveryLimits:
     """The budget of one takeover, and how it ends."""
 
     max_recovery_rounds: int = 6
@@ -26,7 +26,7 @@ class Recovery:
 
 
 @dataclass(frozen=True)
-class Strict(Recovery):
+class Strict(RecoveryLimits):
     """Of these, this version goes by `first_round_graph` alone: a supervisor leads in adaptive mode only (section 3)."""
 
     max_recovery_rounds: int = 5
@@ -74,13 +74,13 @@ class SnapshotConfidence:
 
 
 @dataclass(frozen=True)
-class Corrections:
+class CorrectionLimits:
     free_segment_max_per_task: int = 1
     strict_max_per_node: int = 1
 
 
 @dataclass(frozen=True)
-class Mode:
+class ModeLimits:
     """When forced mode is entered and left."""
 
     pending_steps_enter_threshold: int = 2
@@ -92,7 +92,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Branch:
+class BranchLimits:
     file_edit_max: int = 3
     command_retry_max: int = 2
     error_repeat_max: int = 3
@@ -123,11 +123,17 @@ class Config:
     shadow: bool = False
     layers: Layers = field(default_factory=Layers)
     adaptive_free: AdaptiveFree = field(default_factory=AdaptiveFree)
-    adaptive_takeover: Recovery = field(default_factory=Recovery)
+    adaptive_takeover: RecoveryLimits = field(default_factory=RecoveryLimits)
     strict: Strict = field(default_factory=Strict)
     triggers: Triggers = field(default_factory=Triggers)
     snapshot_confidence: SnapshotConfidence = field(default_factory=SnapshotConfidence)
-    correction_budget: Corrections = field(default_factory=Corrections)
-    execution_mode: Mode = field(default_factory=Mode)
-    branch_budget: Branch = field(default_factory=Branch)
+    correction_budget: CorrectionLimits = field(default_factory=CorrectionLimits)
+    execution_mode: ModeLimits = field(default_factory=ModeLimits)
+    branch_budget: BranchLimits = field(default_factory=BranchLimits)
     event_timeline: EventTimeline = field(default_factory=EventTimeline)
+
+
+FIRST = 1
+"""Of runs whose journal names none."""
+RULES = 2
+"""Today's. A change of what is decided or said takes the next number, and leaves what the ones before it decide."""

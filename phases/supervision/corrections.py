@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phases.supervision.config import Corrections
-from phases.supervision.timeline import Entry, failure, recover
-from phases.supervision.words import CorrectionKind, CorrectionSource, ExecutionMode, SupervisorPhase
+from phases.supervision.config import CorrectionLimits
+from phases.supervision.effects import TimelineEntry, failure_entry, recovery_entry
+from phases.supervision.enums import CorrectionKind, CorrectionSource, ExecutionMode, SupervisorPhase
 
 _COUNTED = (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
 _STRATEGIC = (CorrectionKind.TAKEOVER, CorrectionKind.RECOVERY)
@@ -16,7 +16,7 @@ _MOST_NODES = 200
 
 
 @dataclass(frozen=True)
-class Block:
+class Correction:
     """A text for the model."""
 
     kind: CorrectionKind
@@ -24,7 +24,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Where:
+class Speaker:
     """Who speaks, and when."""
 
     phase: SupervisorPhase
@@ -45,16 +45,16 @@ class CorrectionBudget:
 
 
 @dataclass(frozen=True)
-class Injected:
+class CorrectionOutcome:
     """What became of a correction. `block` is to be shown to the model; it is None where nothing may be said."""
 
     state: CorrectionBudget
     accepted: bool
-    entries: tuple[Entry, ...] = ()
-    block: Block | None = None
+    entries: tuple[TimelineEntry, ...] = ()
+    block: Correction | None = None
 
 
-def boundary(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> str:
+def why_out_of_bounds(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> str:
     """Why this may not be said by this one in this phase; empty where it may."""
     ours = source is CorrectionSource.SUPERVISOR
     if kind is CorrectionKind.TAKEOVER and not ours:
@@ -68,45 +68,55 @@ def boundary(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPh
     return ""
 
 
-def countable(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
+def is_countable(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
     """Whether it is paid from the budget."""
     return phase is SupervisorPhase.FREE and source is CorrectionSource.SUPERVISOR and kind in _COUNTED
 
 
-def inject(state: CorrectionBudget, block: Block, where: Where, config: Corrections) -> Injected:
+def inject_correction(
+    state: CorrectionBudget, block: Correction, where: Speaker, config: CorrectionLimits
+) -> CorrectionOutcome:
     """The port: boundary first, then the budget. A refusal says nothing to the model, and is logged."""
-    if rejected := boundary(block.kind, where.source, where.phase):
-        return Injected(state, False, (failure(f"recovery_boundary_rejected:{rejected}", kind=block.kind.value),))
-    if not countable(block.kind, where.source, where.phase):
-        return Injected(state, True, block=block)
-    if _spent(state, where, config):
-        return Injected(state, False, (failure(f"correction_budget_exhausted:{block.kind}", nodeId=where.node_id),))
-    return Injected(_paid(state, where), True, block=block)
+    if rejected := why_out_of_bounds(block.kind, where.source, where.phase):
+        return CorrectionOutcome(
+            state, False, (failure_entry(f"recovery_boundary_rejected:{rejected}", kind=block.kind.value),)
+        )
+    if not is_countable(block.kind, where.source, where.phase):
+        return CorrectionOutcome(state, True, block=block)
+    if _is_spent(state, where, config):
+        return CorrectionOutcome(
+            state, False, (failure_entry(f"correction_budget_exhausted:{block.kind}", nodeId=where.node_id),)
+        )
+    return CorrectionOutcome(_pay_budget(state, where), True, block=block)
 
 
 def compose_graph_hint(
-    state: CorrectionBudget, hint: tuple[str, str], execution_mode: ExecutionMode, where: Where, config: Corrections
-) -> Injected:
+    state: CorrectionBudget,
+    hint: tuple[str, str],
+    execution_mode: ExecutionMode,
+    where: Speaker,
+    config: CorrectionLimits,
+) -> CorrectionOutcome:
     """A hint of the graph: dropped in free mode, through the port in forced mode.
 
     It comes with a tag: evaluate_round, forced_step_warn or forced_step_block.
     """
     text, tag = hint
     if execution_mode is ExecutionMode.FREE:
-        return Injected(state, False, (failure(f"graph_hint_dropped:{tag}", nodeId=where.node_id),))
-    injected = inject(state, Block(CorrectionKind.GRAPH_HINT, text), where, config)
+        return CorrectionOutcome(state, False, (failure_entry(f"graph_hint_dropped:{tag}", nodeId=where.node_id),))
+    injected = inject_correction(state, Correction(CorrectionKind.GRAPH_HINT, text), where, config)
     if not injected.accepted:
         return injected
-    return replace(injected, entries=(recover(f"graph_hint:{tag}", nodeId=where.node_id),))
+    return replace(injected, entries=(recovery_entry(f"graph_hint:{tag}", nodeId=where.node_id),))
 
 
-def _spent(state: CorrectionBudget, where: Where, config: Corrections) -> bool:
+def _is_spent(state: CorrectionBudget, where: Speaker, config: CorrectionLimits) -> bool:
     if where.strict:
         return state.by_node.get(where.node_id, 0) >= config.strict_max_per_node
     return state.used >= config.free_segment_max_per_task
 
 
-def _paid(state: CorrectionBudget, where: Where) -> CorrectionBudget:
+def _pay_budget(state: CorrectionBudget, where: Speaker) -> CorrectionBudget:
     if not where.strict:
         return replace(state, used=state.used + 1)
     before = {node: count for node, count in state.by_node.items() if node != where.node_id}

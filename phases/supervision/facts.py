@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from phases.supervision.words import TaskIntent, ToolClass
+from phases.supervision.enums import ProgressClass, TaskIntent, ToolClass
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Call:
         return self.verify or self.like_check
 
 
-def like_check(call: Call) -> Call:
+def without_verdict(call: Call) -> Call:
     """A check of which nobody knows how it ended: a command that holds one, and no more."""
     made = Call(call.id, call.tool, call.tool_class, call.signature, call.path, call.command, call.new_file)
     return replace(made, rollback=call.rollback, like_check=True)
 
 
 @dataclass(frozen=True)
-class Result:
+class CallResult:
     """What came of one call."""
 
     executed: bool
@@ -96,7 +96,7 @@ class Action:
     """A call with its result. `verified`: with it, every check of the plan has passed since the last write."""
 
     call: Call
-    result: Result
+    result: CallResult
     verified: bool = False
 
     @property
@@ -133,3 +133,33 @@ class GateVerdict:
     passed: bool
     failures: tuple[str, ...] = ()
     """What fails, sorted, without times and places."""
+
+
+def classify_round(turn: Round) -> ProgressClass:
+    """A command that ended well is progress, and so is a write that changed a file.
+
+    A check that fails is how work goes, and no failed round. Notes that were taken change nothing.
+    """
+    if not turn.actions:
+        return ProgressClass.NO_TOOL
+    counted = [action for action in turn.actions if not is_note(action)]
+    done = [action for action in counted if action.ok]
+    if any(action.result.changed or _is_finished(action) for action in done):
+        return ProgressClass.MEANINGFUL_PROGRESS
+    if done or all(is_run_of_check(action) for action in counted):
+        return ProgressClass.NON_PROGRESS_SUCCESS
+    return ProgressClass.ALL_FAILED_OR_BLOCKED
+
+
+def is_note(action: Action) -> bool:
+    """A call that touched nothing but what the model keeps for itself."""
+    return action.call.tool_class is ToolClass.NEUTRAL and action.result.executed
+
+
+def is_run_of_check(action: Action) -> bool:
+    """A check that was run, whatever it said."""
+    return action.call.checks and action.result.executed
+
+
+def _is_finished(action: Action) -> bool:
+    return action.call.tool_class is ToolClass.EXEC and not action.result.background

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from phases.supervision.words import (
+from phases.supervision.effects import TimelineEntry
+from phases.supervision.enums import (
+    EvaluationMode,
     FallbackReason,
     GraphStatus,
+    ModeSignal,
     NodeStatus,
     NodeType,
+    OutputSignal,
     TaskIntent,
     TaskPhase,
     ToolClass,
@@ -149,7 +153,7 @@ CLOSED = (NodeStatus.DONE, NodeStatus.SKIPPED)
 OPEN = (NodeStatus.PENDING, NodeStatus.RUNNING)
 
 
-def progress_of(graph: TaskGraph) -> int:
+def percent_done(graph: TaskGraph) -> int:
     """How much of the main branch is done or skipped, in percent."""
     return percent_closed(graph.nodes, graph.main_branch)
 
@@ -160,7 +164,7 @@ def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
     return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
 
 
-def breaches(graph: TaskGraph) -> list[str]:
+def find_breaches(graph: TaskGraph) -> list[str]:
     """Which invariants of section 6.1 do not hold; empty for a sound graph."""
     branches = (graph.main_branch, *graph.fallback_branches)
     named = {step for branch in branches for step in branch.node_ids}
@@ -183,8 +187,95 @@ def breaches(graph: TaskGraph) -> list[str]:
             found.append(f"{status} twice: {kept}")
         if set(kept) != {step for step, node in graph.nodes.items() if node.status is status}:
             found.append(f"the cursor's list of {status} steps differs from the steps")
-    if graph.progress != progress_of(graph):
-        found.append(f"progress {graph.progress} is not {progress_of(graph)}")
+    if graph.progress != percent_done(graph):
+        found.append(f"progress {graph.progress} is not {percent_done(graph)}")
     if (graph.status is GraphStatus.DONE) != (graph.closed == len(graph.main_branch.node_ids)):
         found.append(f"{graph.status} with {graph.closed} of {len(graph.main_branch.node_ids)} steps closed")
     return found
+
+
+@dataclass(frozen=True)
+class StepUse:
+    """What was done on the cursor's step since it was started."""
+
+    rounds: int = 0
+    """Rounds that ended with the step still open."""
+    idle_rounds: int = 0
+    """In a row, without a call that succeeded."""
+    failed_rounds: int = 0
+    """In a row, in which calls were executed and all failed."""
+    away_rounds: int = 0
+    """In a row, without a call of the class that the step is for."""
+    calls: int = 0
+    reads: int = 0
+    """Successful READ and SEARCH calls."""
+    reads_since_write: int = 0
+    signals: tuple[OutputSignal, ...] = ()
+    last_signature: str = ""
+    same_calls: int = 0
+    """How often that call was made in a row."""
+    round_calls: tuple[ToolClass, ...] = ()
+    """Executed in this round; bounded by what a round holds."""
+    round_ok: int = 0
+    round_checks: int = 0
+    """Calls of this round that say if the work is right: they belong to every step."""
+    check_failed: str = ""
+    """Why a check failed in this round."""
+
+
+@dataclass(frozen=True)
+class Escalation:
+    """How far a model has strayed from its step (section 6.7). Level 0: it has not."""
+
+    level: int = 0
+    counter: int = 0
+    hints: int = 0
+    blocks: int = 0
+    blocking: bool = False
+    """Classes that are not the step's are blocked, whatever its contract tolerates."""
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """The graph with all that steers it. Without a graph, nothing does."""
+
+    graph: TaskGraph | None = None
+    evaluation: EvaluationMode = EvaluationMode.FULL
+    task_phase: TaskPhase = TaskPhase.INTENT
+    use: StepUse = field(default_factory=StepUse)
+    escalation: Escalation = field(default_factory=Escalation)
+    in_takeover: bool = False
+    round: int = 0
+    """The one that is going on."""
+    planned_files: int = 0
+    open_files: int = 0
+    """As of the last round: planned files that are not there, or not sound."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """How often a call failed in one way, since the branch was entered."""
+    command_passed: bool = False
+    """A command ended well since the last write: where the plan has no checks, that is one."""
+    mark: str = ""
+    """Where the cursor stood at the end of the last round, to see that it moved."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a round, a verdict or a switch did to a graph."""
+
+    run: GraphRun
+    hint: str = ""
+    """For the model; empty where nothing is to be said."""
+    tag: str = ""
+    signals: tuple[ModeSignal, ...] = ()
+    graph_failed: bool = False
+    """It failed just now."""
+    exhausted: bool = False
+    """A fallback was wanted, and none is left."""
+    moved: bool = False
+    """A step became done, or the cursor moved."""
+    entries: tuple[TimelineEntry, ...] = ()
+
+
+def mark_of(graph: TaskGraph) -> str:
+    """Stands for where a graph is."""
+    return f"{graph.cursor.branch_id} {graph.cursor.node_id} {len(graph.cursor.completed_node_ids)}"

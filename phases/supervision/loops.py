@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from phases.supervision.config import Triggers
-from phases.supervision.facts import Action, GateVerdict, Round
-from phases.supervision.ledger import about
-from phases.supervision.phases import Signal
-from phases.supervision.plateaus import Plateau, after_actions, after_verdict, escalated
-from phases.supervision.rules import RULES
-from phases.supervision.texts import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
-from phases.supervision.words import DeviationSignal
+from phases.supervision.config import RULES, Triggers
+from phases.supervision.enums import DeviationSignal
+from phases.supervision.facts import Action, CallResult, GateVerdict, Round
+from phases.supervision.l2_phases import Signal
+from phases.supervision.signatures import command_key
+from phases.supervision.wording import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
+from phases.supervision.work_ledger import describe_call
 
 _WINDOW, _LONGEST_PERIOD = 25, 5
 _MOST_CYCLES = 5
@@ -58,7 +57,7 @@ class LoopState:
 
 
 @dataclass(frozen=True)
-class Watched:
+class LoopFindings:
     """What the detectors say after a round."""
 
     state: LoopState
@@ -72,31 +71,31 @@ class Watched:
     """L1 must know (LOOP_DETECTED): only forced mode keeps calls back."""
 
 
-def watch(state: LoopState, turn: Round, triggers: Triggers, *, rules: int = RULES) -> Watched:
+def watch_round(state: LoopState, turn: Round, triggers: Triggers, *, rules: int = RULES) -> LoopFindings:
     """The detectors after a round: at most one step up for each loop, as the model has to read a hint before it can heed it."""
     for action in turn.actions:
-        state = _marked(state, action)
+        state = _mark_call(state, action)
     plateaus, grown = after_actions(state.plateaus, turn.actions)
     state = replace(state, plateaus=plateaus)
-    state, cycle = _cycled(state, triggers)
-    return _watched(state, cycle, grown, turn.number, triggers, rules)
+    state, cycle = _find_cycle(state, triggers)
+    return _collect_findings(state, cycle, grown, turn.number, triggers, rules)
 
 
-def gate_failed(
+def watch_verdict(
     state: LoopState, verdict: GateVerdict, turn: int, triggers: Triggers, *, rules: int = RULES
-) -> Watched:
+) -> LoopFindings:
     """The detectors after the completion gate's word: its failures are those of one more verify command."""
     plateaus, grown = after_verdict(state.plateaus, verdict)
-    return _watched(replace(state, plateaus=plateaus), None, grown, turn, triggers, rules)
+    return _collect_findings(replace(state, plateaus=plateaus), None, grown, turn, triggers, rules)
 
 
-def _marked(state: LoopState, action: Action) -> LoopState:
+def _mark_call(state: LoopState, action: Action) -> LoopState:
     call = action.call
     digest = action.result.digest
     if not action.result.executed:
         # What is kept back has the result that it had: to ask again is to repeat.
         digest = next((mark.digest for mark in reversed(state.marks) if mark.signature == call.signature), "")
-    label = " ".join(f"{call.tool} {about(call)}".split())
+    label = " ".join(f"{call.tool} {describe_call(call)}".split())
     marks = (*state.marks, Mark(call.signature, digest, label))[-_WINDOW:]
     recent = {mark.signature for mark in marks}
     cycles = tuple(
@@ -111,9 +110,9 @@ def _marked(state: LoopState, action: Action) -> LoopState:
     return replace(state, marks=marks, calls=state.calls + 1, cycles=cycles)
 
 
-def _cycled(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle | None]:
+def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle | None]:
     """The cycle that the last calls make, where it is new or went on for a whole period."""
-    period, repeats = _repeated(state.marks, max(2, triggers.cycle_repeats))
+    period, repeats = _find_period(state.marks, max(2, triggers.cycle_repeats))
     if not period or DeviationSignal.CYCLE in triggers.disabled:
         return state, None
     signatures = tuple(sorted({mark.signature for mark in state.marks[-period:]}))
@@ -129,7 +128,7 @@ def _cycled(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle | No
     return replace(state, cycles=(*others, cycle)[-_MOST_CYCLES:]), cycle
 
 
-def _repeated(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
+def _find_period(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
     """The shortest period of the last calls, with its repeats; zeros where there is none."""
     calls = [(mark.signature, mark.digest) for mark in reversed(marks)]
     for period in range(1, _LONGEST_PERIOD + 1):
@@ -141,10 +140,10 @@ def _repeated(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _watched(
+def _collect_findings(
     state: LoopState, cycle: Cycle | None, grown: tuple[str, ...], turn: int, triggers: Triggers, rules: int
-) -> Watched:
-    plateaus, stepped = escalated(state.plateaus, grown, triggers)
+) -> LoopFindings:
+    plateaus, stepped = escalate_plateaus(state.plateaus, grown, triggers)
     state = replace(state, plateaus=plateaus)
     hints, signals, stages = [], [], [plateaus[command].stage for command in stepped]
     if cycle:
@@ -160,12 +159,12 @@ def _watched(
             hints.append(plateau_hint(command, plateau.failures, plateau.count, rules=rules))
         if plateau.stage == TOLD:
             signals.append(Signal(DeviationSignal.ERROR_PLATEAU, plateau.count, turn, command))
-    return Watched(
-        state, "\n\n".join(hints), _blocked(state), tuple(signals), any(stage >= BLOCKED for stage in stages)
+    return LoopFindings(
+        state, "\n\n".join(hints), _calls_to_block(state), tuple(signals), any(stage >= BLOCKED for stage in stages)
     )
 
 
-def _blocked(state: LoopState) -> dict[str, str]:
+def _calls_to_block(state: LoopState) -> dict[str, str]:
     reasons = {
         signature: plateau_refusal(plateau.count)
         for plateau in state.plateaus.values()
@@ -176,3 +175,94 @@ def _blocked(state: LoopState) -> dict[str, str]:
         if cycle.stage >= BLOCKED and not cycle.lifted:
             reasons.update(dict.fromkeys(cycle.signatures, cycle_refusal(cycle.repeats)))
     return reasons
+
+
+GATE = "the completion gate"
+_MOST_COMMANDS, _MOST_FAILURES, _MOST_SIGNATURES = 20, 50, 5
+_LAST_STAGE = 3
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """One verify command that fails."""
+
+    failures: tuple[str, ...]
+    """What fails, sorted."""
+    count: int = 1
+    """Runs that failed in just that way, with a file changed before each but the first."""
+    written: bool = False
+    """A file changed since its last run."""
+    lifted: bool = False
+    """A command ended well since its last run, and may have changed what nobody looks at. It lifts the block, and no more."""
+    stage: int = 0
+    signatures: tuple[str, ...] = ()
+    """Of the calls that ran it."""
+
+
+def failures_of(result: CallResult) -> tuple[str, ...]:
+    """What fails, sorted; nothing where it passed."""
+    return (result.failures or (result.error or result.digest,)) if result.failed else ()
+
+
+def after_actions(
+    plateaus: Mapping[str, Plateau], actions: Iterable[Action]
+) -> tuple[dict[str, Plateau], tuple[str, ...]]:
+    """The plateaus after calls, and the commands that failed once more in the same way."""
+    now, grown = dict(plateaus), set[str]()
+    for action in actions:
+        call, result = action.call, action.result
+        if not call.verify:
+            if result.changed and call.new_file:
+                now = {}
+            elif result.changed:
+                now = {command: replace(plateau, written=True) for command, plateau in now.items()}
+            elif action.may_have_changed:
+                now = {command: replace(plateau, lifted=True) for command, plateau in now.items()}
+            continue
+        if not result.executed or result.background:
+            continue
+        command = command_key(call.command)
+        now, more = _after_run(now, command, failures_of(result), call.signature)
+        grown = grown | {command} if more else grown - {command}
+    return now, tuple(sorted(grown))
+
+
+def after_verdict(plateaus: Mapping[str, Plateau], verdict: GateVerdict) -> tuple[dict[str, Plateau], tuple[str, ...]]:
+    """The same, after the completion gate has looked at the whole work."""
+    failures = () if verdict.passed else verdict.failures or ("",)
+    now, more = _after_run(dict(plateaus), GATE, failures, "")
+    return now, (GATE,) if more else ()
+
+
+def escalate_plateaus(
+    plateaus: Mapping[str, Plateau], grown: Iterable[str], triggers: Triggers
+) -> tuple[dict[str, Plateau], tuple[str, ...]]:
+    """Those that grew are a step further where they were seen often enough; with the names of these."""
+    now, stepped = dict(plateaus), []
+    for command in grown:
+        plateau = now[command]
+        if plateau.count >= triggers.plateau_repeats and DeviationSignal.ERROR_PLATEAU not in triggers.disabled:
+            now[command] = replace(plateau, stage=min(plateau.stage + 1, _LAST_STAGE))
+            stepped.append(command)
+    return now, tuple(stepped)
+
+
+def _after_run(
+    plateaus: dict[str, Plateau], command: str, failures: tuple[str, ...], signature: str
+) -> tuple[dict[str, Plateau], bool]:
+    """Fewer failures, other failures and none are progress; the same ones count where a file changed in between."""
+    others = {name: plateau for name, plateau in plateaus.items() if name != command}
+    if not failures:
+        return others, False
+    failures = tuple(sorted(set(failures)))[:_MOST_FAILURES]
+    known = plateaus.get(command)
+    before = known.signatures if known else ()
+    signatures = tuple(name for name in dict.fromkeys((*before, signature)) if name)[-_MOST_SIGNATURES:]
+    if known is None or known.failures != failures:
+        plateau = Plateau(failures, signatures=signatures)
+    else:
+        count = known.count + known.written
+        plateau = replace(known, count=count, written=False, lifted=False, signatures=signatures)
+    while len(others) >= _MOST_COMMANDS:
+        del others[next(iter(others))]
+    return {**others, command: plateau}, known is not None and plateau.count > known.count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from phases.supervision.config import Config
-from phases.supervision.words import ExecutionMode, SupervisorMode, TaskIntent
+from phases.supervision.enums import ExecutionMode, SupervisorMode, TaskIntent
 
 _SHADOW = {"1": True, "true": True, "0": False, "false": False}
 _LONG_GOAL = 80

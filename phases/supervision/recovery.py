@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from phases.supervision import timeline
-from phases.supervision.confidence import Confidence, Evidence, confidence, strangers
-from phases.supervision.config import SnapshotConfidence
+from phases.supervision.config import SnapshotConfidence, Weights
+from phases.supervision.effects import TimelineEntry, failure_entry
+from phases.supervision.effects import recovery_entry as timeline_recover
+from phases.supervision.enums import FAULTS, GraphStatus, NodeStatus, NodeType, RecoveryTier, TimelineEvent
 from phases.supervision.facts import Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.ledger import WorkLedger
-from phases.supervision.retrospective import Retrospective, retrospective
-from phases.supervision.safety import BROKEN, MISSING, UNFINISHED, UNMERGED, Safety, check
-from phases.supervision.texts import quoted, recovery_text
-from phases.supervision.timeline import Entry
-from phases.supervision.words import RecoveryTier, TimelineEvent
-from phases.supervision.workspace import OK, DiskFacts, WorkspaceSnapshot, few, snapshot_of
+from phases.supervision.graph import Cursor, Node, NodeRecord, TaskGraph, percent_done
+from phases.supervision.templates import build_graph
+from phases.supervision.wording import quote_text, recovery_text
+from phases.supervision.work_ledger import FAILED, PASSED, WorkLedger
+from phases.supervision.workspace_snapshot import ERROR, OK, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 
 LOW_CONFIDENCE, UNSAFE, BUILDER_FAILED, NO_EXECUTOR = "low_confidence", "unsafe", "builder_failed", "no_executor"
 _WHY = {
@@ -26,6 +26,8 @@ _WHY = {
     BUILDER_FAILED: "no plan of steps fits the task",
     NO_EXECUTOR: "plans of steps are switched off",
 }
+
+MISSING, UNMERGED, UNFINISHED, BROKEN = "missing_files", "unmerged", "unfinished_merge", "broken_baseline"
 _FIRST = {
     MISSING: "write the missing files again.",
     UNMERGED: "take the marks of the merge out of these files; keep the code that is right, and no line of marks.",
@@ -57,7 +59,7 @@ class RecoveryContext:
 
 
 @dataclass(frozen=True)
-class Recovered:
+class RecoveryPlan:
     """How the takeover leads. In shadow mode there is neither graph nor text: nothing is to be changed."""
 
     tier: RecoveryTier
@@ -68,11 +70,11 @@ class Recovered:
     confidence: Confidence
     text: str = ""
     """Of the strong hint, for the model."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[TimelineEntry, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _Findings:
     """What M5 to M8 found."""
 
     snapshot: WorkspaceSnapshot
@@ -81,36 +83,36 @@ class _Looked:
     built: Retrospective = field(default_factory=lambda: Retrospective(ok=False))
 
 
-def recover(context: RecoveryContext) -> Recovered:
+def plan_recovery(context: RecoveryContext) -> RecoveryPlan:
     """Looks, weighs, checks, builds; the first of these that fails makes it a hint, and the second hint in a row a stop."""
     snapshot = snapshot_of(context.disk, context.ledger, context.round)
-    evidence = Evidence(context.disk, context.ledger, context.round)
-    trust = confidence(snapshot, evidence, context.config.weights)
-    safety = check(snapshot, context.disk, context.ledger, context.task.planned_files)
-    looked = _Looked(snapshot, trust, safety)
-    why = _refusal(context, looked)
+    evidence = SnapshotEvidence(context.disk, context.ledger, context.round)
+    trust = weigh_snapshot(snapshot, evidence, context.config.weights)
+    safety = check_safety(snapshot, context.disk, context.ledger, context.task.planned_files)
+    looked = _Findings(snapshot, trust, safety)
+    why = _why_no_graph(context, looked)
     if not why:
-        built = retrospective(context.task, snapshot, context.ledger, graph_id=context.graph_id, at=context.round)
-        looked, why = _Looked(snapshot, trust, safety, built), "" if built.ok else BUILDER_FAILED
-    tier = _tier(context, why)
-    told = _entry(context, looked, tier, why)
+        built = build_retrospective(context.task, snapshot, context.ledger, graph_id=context.graph_id, at=context.round)
+        looked, why = _Findings(snapshot, trust, safety, built), "" if built.ok else BUILDER_FAILED
+    tier = _choose_tier(context, why)
+    told = _recovery_entry(context, looked, tier, why)
     live = not context.shadow
     graph = looked.built.graph if live and tier is RecoveryTier.TEMPLATE_GRAPH else None
-    text = _hint(context, looked, why) if live and tier is RecoveryTier.STRONG_HINT else ""
-    return Recovered(tier, graph, why, snapshot, trust, text, (told,))
+    text = _hint_text(context, looked, why) if live and tier is RecoveryTier.STRONG_HINT else ""
+    return RecoveryPlan(tier, graph, why, snapshot, trust, text, (told,))
 
 
-def _hint(context: RecoveryContext, looked: _Looked, why: str) -> str:
+def _hint_text(context: RecoveryContext, looked: _Findings, why: str) -> str:
     """The one message of a strong hint, with the step that this very workspace wants first."""
     there = set(context.disk.present)
     absent = [path for path in context.task.planned_files if path not in there]
-    unknown = strangers(context.disk, context.ledger) if why == LOW_CONFIDENCE else ()
+    unknown = unexpected_files(context.disk, context.ledger) if why == LOW_CONFIDENCE else ()
     evidence = (
         looked.safety.human_reason,
-        f"changed by no call of yours: {few(unknown)}" if unknown else "",
+        f"changed by no call of yours: {name_few(unknown)}" if unknown else "",
         f"the last check failed: {context.ledger.build_output}" if context.ledger.build_output else "",
         looked.snapshot.build_summary if looked.snapshot.build_summary not in (None, OK) else "",
-        f"planned and not there: {few(absent)}" if absent else "",
+        f"planned and not there: {name_few(absent)}" if absent else "",
         f"the files, against the beginning: {looked.snapshot.git_summary}",
     )
     told = recovery_text(_WHY[why.partition(":")[0]], context.task.goal, [line for line in evidence if line])
@@ -119,7 +121,7 @@ def _hint(context: RecoveryContext, looked: _Looked, why: str) -> str:
     return f"{told}\nBefore that: {first[0]}" if first else told
 
 
-def _refusal(context: RecoveryContext, looked: _Looked) -> str:
+def _why_no_graph(context: RecoveryContext, looked: _Findings) -> str:
     """Why no graph may lead, before one is built; empty where one may."""
     # Written this way round, a gate that is no number lets nothing through.
     if not looked.confidence.value >= context.config.template_graph_min:
@@ -129,28 +131,28 @@ def _refusal(context: RecoveryContext, looked: _Looked) -> str:
     return "" if context.has_executor else NO_EXECUTOR
 
 
-def _tier(context: RecoveryContext, why: str) -> RecoveryTier:
+def _choose_tier(context: RecoveryContext, why: str) -> RecoveryTier:
     if not why:
         return RecoveryTier.TEMPLATE_GRAPH
     return RecoveryTier.MANUAL_CHECKPOINT if context.tier_failed_before else RecoveryTier.STRONG_HINT
 
 
-def _entry(context: RecoveryContext, looked: _Looked, tier: RecoveryTier, why: str) -> Entry:
+def _recovery_entry(context: RecoveryContext, looked: _Findings, tier: RecoveryTier, why: str) -> TimelineEntry:
     """The line of the event log. In shadow mode it says what would have been done."""
-    payload = _payload(context, looked)
+    payload = _entry_payload(context, looked)
     if tier is RecoveryTier.MANUAL_CHECKPOINT:
         stopped = {**payload, "tier": tier.value, "why": why}
         if context.shadow:
-            return Entry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_fail:checkpoint", stopped)
-        return timeline.failure("checkpoint", **stopped)
+            return TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_fail:checkpoint", stopped)
+        return failure_entry("checkpoint", **stopped)
     graph = tier is RecoveryTier.TEMPLATE_GRAPH
     reason = f"{tier}:{looked.built.marked}/{looked.built.total}" if graph else f"{tier}:{why}"
     if context.shadow:
-        return Entry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_recover:{reason}", payload)
-    return timeline.recover(reason, **payload)
+        return TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, f"would_recover:{reason}", payload)
+    return timeline_recover(reason, **payload)
 
 
-def _payload(context: RecoveryContext, looked: _Looked) -> Mapping[str, Any]:
+def _entry_payload(context: RecoveryContext, looked: _Findings) -> Mapping[str, Any]:
     graph = looked.built.graph
     more = {"markedDone": list(graph.cursor.completed_node_ids)} if graph else {"builder": looked.built.reason}
     return {
@@ -158,6 +160,189 @@ def _payload(context: RecoveryContext, looked: _Looked) -> Mapping[str, Any]:
         "confidence": looked.confidence.value,
         "factors": dict(looked.confidence.factors),
         "domain": str(context.domain),
-        "takeover": quoted(context.reason),
+        "takeover": quote_text(context.reason),
         **{key: value for key, value in more.items() if value != ""},
     }
+
+
+UNKNOWN = 0.5
+"""Stands for a factor that nothing is known of."""
+_FRESH_ROUNDS, _OLD_ROUNDS = 1, 5
+
+
+@dataclass(frozen=True)
+class SnapshotEvidence:
+    """What a snapshot is held against."""
+
+    disk: DiskFacts
+    ledger: WorkLedger
+    round: int
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Between 0 and 1. `factors` go by the names of the specification."""
+
+    value: float
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+
+def weigh_snapshot(snapshot: WorkspaceSnapshot, evidence: SnapshotEvidence, weights: Weights) -> Confidence:
+    """The weighted mean of five factors. Weights that do not add up to anything leave it unknown."""
+    weighted = {
+        "gitClean": (weights.git_clean, _clean_factor(evidence.disk, evidence.ledger)),
+        "snapshotAge": (weights.snapshot_age, _age_factor(evidence.round - snapshot.at)),
+        "verifyPassed": (weights.verify_passed, _verify_factor(snapshot, evidence.ledger)),
+        "repoContextMatch": (weights.repo_context_match, _match_factor(evidence.disk, evidence.ledger)),
+        "buildSignal": (weights.build_signal, _build_factor(snapshot)),
+    }
+    total = sum(weight for weight, _ in weighted.values())
+    value = sum(weight * factor for weight, factor in weighted.values()) / total if total else UNKNOWN
+    bounded = min(1.0, max(0.0, value)) if math.isfinite(value) else UNKNOWN
+    # Rounded, so that a sum of decimal weights that comes to the gate is not held to be below it.
+    return Confidence(round(bounded, 6), {name: round(factor, 6) for name, (_, factor) in weighted.items()})
+
+
+def unexpected_files(disk: DiskFacts, ledger: WorkLedger) -> tuple[str, ...]:
+    """Changed files that no call of this work is known to have changed."""
+    return tuple(path for path in disk.dirty if path not in ledger.files)
+
+
+def _clean_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
+    """The share of changed files that are of our own making: how many there are says nothing."""
+    count = len(disk.dirty) + disk.left_out
+    if not count:
+        return 1.0 if ledger.files else UNKNOWN
+    return 1.0 - (len(unexpected_files(disk, ledger)) + disk.left_out) / count
+
+
+def _age_factor(age: int) -> float:
+    return min(1.0, max(0.0, (_OLD_ROUNDS - age) / (_OLD_ROUNDS - _FRESH_ROUNDS)))
+
+
+def _verify_factor(snapshot: WorkspaceSnapshot, ledger: WorkLedger) -> float:
+    """Whether it is KNOWN how the checks end: that they fail is knowledge too."""
+    if snapshot.test_summary not in (PASSED, FAILED):
+        return UNKNOWN
+    if snapshot.test_summary != ledger.test_summary or ledger.last_write_round > ledger.last_verify_round:
+        return 0.25
+    return 1.0 if snapshot.test_summary == PASSED else 0.8
+
+
+def _match_factor(disk: DiskFacts, ledger: WorkLedger) -> float:
+    """The share of files we wrote that show as changed, and are there still."""
+    if not ledger.files:
+        return UNKNOWN
+    there = {*disk.added, *disk.modified}
+    return sum(path in there for path in ledger.files) / len(ledger.files)
+
+
+def _build_factor(snapshot: WorkspaceSnapshot) -> float:
+    """A test that fails says nothing of what was built; code that does not parse does."""
+    summary = (snapshot.build_summary or "").casefold()
+    if summary.startswith((ERROR, "fail")):
+        return 0.0
+    if snapshot.test_summary == FAILED:
+        return UNKNOWN
+    if summary.startswith((OK, "pass")):
+        return 1.0
+    return 0.9 if snapshot.test_summary == PASSED else UNKNOWN
+
+
+# As words of their own: tests/test_crash.py and crash.py are names, and say nothing of how a build ended.
+_BROKEN = re.compile(
+    r"(?<![\w./-])(?:fatal|crash(?:ed)?|panic(?:ked)?|segfault|segmentation fault)(?![\w/-]|\.\w)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Safety:
+    """`reasons` are short words for the event log; `human_reason` says the same to a reader."""
+
+    recoverable: bool
+    reasons: tuple[str, ...] = ()
+    missing_files: tuple[str, ...] = ()
+    human_reason: str = ""
+
+
+def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedger, planned: Sequence[str]) -> Safety:
+    """All must hold: what was written is there, nothing is half merged, and no build died."""
+    there = set(disk.present)
+    missing = tuple(path for path in planned if path in ledger.files and path not in there)
+    died = next((text for text in (ledger.build_output, snapshot.build_summary or "") if _BROKEN.search(text)), "")
+    found = {
+        MISSING: f"written and gone: {name_few(missing)}" if missing else "",
+        UNMERGED: f"marks of a merge in {name_few(disk.unmerged)}" if disk.unmerged else "",
+        UNFINISHED: quote_text(disk.head_broken),
+        BROKEN: f"the last check died: {quote_text(died)}" if died else "",
+    }
+    reasons = tuple(reason for reason, told in found.items() if told)
+    return Safety(not reasons, reasons, missing, "; ".join(found[reason] for reason in reasons))
+
+
+EMPTY_TEMPLATE, BUILD_THREW = "empty_template", "build_threw"
+_LOOKING = (NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE)
+
+
+@dataclass(frozen=True)
+class Retrospective:
+    """The graph, or why there is none."""
+
+    ok: bool
+    graph: TaskGraph | None = None
+    marked: int = 0
+    total: int = 0
+    reason: str = ""
+
+
+def build_retrospective(
+    task: Task, snapshot: WorkspaceSnapshot, ledger: WorkLedger, *, graph_id: str, at: int
+) -> Retrospective:
+    """Never raises: a builder that does is a reason."""
+    try:
+        graph = build_graph(task, graph_id=graph_id, at=at)
+    except ValueError:
+        return Retrospective(ok=False, reason=EMPTY_TEMPLATE)
+    except FAULTS:
+        return Retrospective(ok=False, reason=BUILD_THREW)
+    try:
+        done = _steps_standing(graph, snapshot, ledger)
+        total = len(graph.main_branch.node_ids)
+        if not total:
+            return Retrospective(ok=False, reason=EMPTY_TEMPLATE)
+        return Retrospective(True, _mark_done(graph, done, at), len(done), total)
+    except FAULTS:  # a graph that does not hold together is a fault of its builder
+        return Retrospective(ok=False, reason=BUILD_THREW)
+
+
+def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot, ledger: WorkLedger) -> tuple[str, ...]:
+    """The pending steps that the workspace shows to be done. That files are there does not make an edit complete, and
+    nobody has summed up anything yet: those two stay open.
+    """
+    passed = snapshot.test_summary == PASSED == ledger.test_summary
+    verified = passed and ledger.last_write_round <= ledger.last_verify_round
+    kinds = {*(_LOOKING if snapshot.changed else ()), *((NodeType.VERIFY,) if verified else ())}
+    nodes = (graph.nodes[name] for name in graph.main_branch.node_ids)
+    return tuple(node.id for node in nodes if node.status is NodeStatus.PENDING and node.type in kinds)
+
+
+def _mark_done(graph: TaskGraph, done: tuple[str, ...], at: int) -> TaskGraph:
+    order = graph.main_branch.node_ids
+    index = next((place for place, name in enumerate(order) if name not in done), None)
+    nodes = {name: _end_node(node, at) if name in done else node for name, node in graph.nodes.items()}
+    if index is not None:
+        nodes[order[index]] = replace(nodes[order[index]], status=NodeStatus.RUNNING, started_at=at)
+    place = len(order) - 1 if index is None else index
+    marked = replace(
+        graph,
+        nodes=nodes,
+        cursor=Cursor(graph.main_branch.id, order[place], place, completed_node_ids=done),
+        status=GraphStatus.DONE if index is None else GraphStatus.RUNNING,
+        updated_at=at,
+        node_history=(*graph.node_history, *(NodeRecord(name, NodeStatus.DONE, at, at, 0) for name in done)),
+    )
+    return replace(marked, progress=percent_done(marked))
+
+
+def _end_node(node: Node, at: int) -> Node:
+    return replace(node, status=NodeStatus.DONE, started_at=at, ended_at=at)

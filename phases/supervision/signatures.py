@@ -33,7 +33,7 @@ _FAILS = re.compile(r"fail|error|exception|assert|panic|not ok|✗|✘|×")
 _NUMBERS = b"0123456789.:"
 
 
-class Told(NamedTuple):
+class ResultSummary(NamedTuple):
     """What a result says, to be compared with others."""
 
     digest: str
@@ -49,19 +49,19 @@ def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return _short_digest(text)
 
 
-def told_of(text: str, *, failed: bool, check: bool) -> Told:
+def summarize_result(text: str, *, failed: bool, check: bool) -> ResultSummary:
     """What a result says. Of a long one that failed, only both ends are read for words; the rest goes into its digest."""
     if not failed:
-        return Told(_short_digest(_without_stamps(text)))
-    said = normalised(_telling(text))
-    failures = _failing(said)
+        return ResultSummary(_short_digest(_without_stamps(text)))
+    said = normalize_text(_telling_lines(text))
+    failures = _failures_of_text(said)
     error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
-    return Told(_digest_of_failed(text, said, failures), error, failures[:_MOST_FAILURES] if check else ())
+    return ResultSummary(_digest_of_failed(text, said, failures), error, failures[:_MOST_FAILURES] if check else ())
 
 
 def digest_of_result(text: str, *, failed: bool = True) -> str:
     """Two results that say the same have one. What did not fail says another thing where a duration or a place differs."""
-    return told_of(text, failed=failed, check=False).digest
+    return summarize_result(text, failed=failed, check=False).digest
 
 
 def command_key(command: str) -> str:
@@ -71,10 +71,10 @@ def command_key(command: str) -> str:
 
 def error_key(error: str) -> str:
     """An error without its time and place; empty where there is none."""
-    return " ".join(normalised(error).split())[:_LONGEST_KEY]
+    return " ".join(normalize_text(error).split())[:_LONGEST_KEY]
 
 
-def normalised(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without times, durations, addresses and line numbers."""
     text = _without_stamps(text)
     if _IN_CLOCK.search(text):
@@ -89,12 +89,12 @@ def failures_in(output: str) -> tuple[str, ...]:
 
     An output that says nothing of the kind gives its last line that is not empty.
     """
-    return _failing(normalised(output))[:_MOST_FAILURES]
+    return _failures_of_text(normalize_text(output))[:_MOST_FAILURES]
 
 
 def failing_lines(output: str) -> tuple[str, ...]:
     """The same, with the ends of a long output alone, and in no bound."""
-    return _failing(normalised(_telling(output)))
+    return _failures_of_text(normalize_text(_telling_lines(output)))
 
 
 def digest_of_text(text: str) -> str:
@@ -109,7 +109,7 @@ def _without_stamps(text: str) -> str:
     return _ADDRESS[0].sub(_ADDRESS[1], text) if "0x" in text else text
 
 
-def _telling(text: str) -> str:
+def _telling_lines(text: str) -> str:
     """Of a long text the lines at both ends that say what fails, with the very last ones.
 
     A line that is cut is left out: where it is cut differs from run to run.
@@ -122,7 +122,7 @@ def _telling(text: str) -> str:
     return "\n".join(line for at, line in enumerate(lines) if at >= least or _FAILS.search(line.lower()))
 
 
-def _failing(said: str) -> tuple[str, ...]:
+def _failures_of_text(said: str) -> tuple[str, ...]:
     lines = [line for line in _COUNT.sub("<n> ", said).splitlines() if line]
     told = {_in_short(line) for line in lines if _FAILS.search(line.lower())}
     last = next((line for line in map(_in_short, reversed(lines)) if line), "")
@@ -144,3 +144,89 @@ def _digest_of_failed(text: str, said: str, failures: tuple[str, ...]) -> str:
 
 def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+_MOST_NAMED, _LONGEST_NAME = 50, 160
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_NAMED = re.compile(
+    r"^(?:(?:FAILED|ERROR) (?P<test>\S*::.*?)(?: - .*)?"  # pytest's summary: the reason is no part of the name
+    r"|ERROR (?P<file>\S+\.py(?: - .*)?)"  # a file that cannot be collected: no test of it has run, the reason is all there is
+    r"|(?P<before>\S+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?"  # pytest -v, where its summary is cut off
+    r"|(?:FAIL|ERROR): (?P<case>\S+ \([^()]+\)(?: [\[(].*)?))[ \t]*$",  # unittest, a sub-test with its values
+    re.MULTILINE,
+)
+_FAILURE_COUNT = re.compile(r"(?<![\w.:#])(\d+) (?:failed|failures?|errors?)(?=[,;)]| in |[ =]*$)", re.MULTILINE)
+_KEYED = re.compile(r"\b(?:failures|failed|errors) ?[=:] ?(\d+)", re.IGNORECASE)
+_PASSED = re.compile(
+    r"(?<![\w.])[1-9]\d* (?:passed|passing)\b|^OK(?: \(.*\))?[ \t]*$|\btest result: ok\b", re.MULTILINE
+)
+_BROKE = re.compile(
+    r"^Traceback \(most recent call last\)|^[ >E]*[\w.]*(?:Error|Exception)\b(?::|$)|\bFAIL(?:ED|URE)?\b|^error\b|\bpanicked\b",
+    re.MULTILINE,
+)
+_VARIES = (
+    (re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s'\"`,;:)\]]*"), "<temporary>"),
+    (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "<id>"),
+    (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b"), "<id>"),
+)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,_]*(?:[eE][-+]?\d+)?(?!\w)")
+
+
+def summarize_check(text: str) -> ResultSummary:
+    """What a check that failed says: that the same tests fail is the same result, whatever else it prints."""
+    failures = failures_of_check(text)
+    return ResultSummary(digest_of_text("\n".join(failures)), failures[0] if failures else "", failures)
+
+
+def failures_of_check(text: str) -> tuple[str, ...]:
+    """What fails, sorted, each once: the tests that are named and, where more fail than are named, how many. An output that
+    names none is read line by line.
+    """
+    text = _COLOUR.sub("", text)
+    named = set(map(_name_in, _NAMED.finditer(text)))
+    count = _count_in(text)
+    more = {f"{count} fail"} if count > len(named) else set()
+    return _bound_failures(sorted((named or {_of_any_run(line) for line in failing_lines(text)} - {""}) | more))
+
+
+def has_passed(text: str) -> bool | None:
+    """Whether a check passed, as its output says it; None where it does not: what a filter left over may be anything."""
+    text = _COLOUR.sub("", text)
+    if _count_in(text) or _NAMED.search(text):
+        return False
+    if _PASSED.search(text):
+        return True
+    return False if _BROKE.search(text) else None
+
+
+def _name_in(found: re.Match[str]) -> str:
+    """What is named; the digits of a test belong to its name."""
+    if found["file"]:
+        return _of_any_run(found["file"])
+    return _without_varying(found["test"] or found["before"] or found["case"])[:_LONGEST_NAME]
+
+
+def _count_in(text: str) -> int:
+    """How many fail, by the last line that counts them."""
+    for line in reversed(text.splitlines()):
+        if counts := [*_FAILURE_COUNT.findall(line), *_KEYED.findall(line)]:
+            return sum(map(int, counts))
+    return 0
+
+
+def _of_any_run(line: str) -> str:
+    return " ".join(_NUMBER.sub("<n>", normalize_text(_without_varying(line))).split())[:_LONGEST_NAME]
+
+
+def _without_varying(line: str) -> str:
+    for pattern, stands in _VARIES:
+        line = pattern.sub(stands, line)
+    return line
+
+
+def _bound_failures(failures: list[str]) -> tuple[str, ...]:
+    """Those over the bound stand in one line, which is another one where they are others."""
+    if len(failures) <= _MOST_NAMED:
+        return tuple(failures)
+    rest = failures[_MOST_NAMED - 1 :]
+    return (*failures[: _MOST_NAMED - 1], f"{len(rest)} more ({digest_of_text(' '.join(rest))})")

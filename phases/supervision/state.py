@@ -6,20 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phases.supervision.branch_budget import BranchBudget
-from phases.supervision.config import Config
+from phases.supervision.config import RULES, Config
 from phases.supervision.corrections import CorrectionBudget
-from phases.supervision.executor import GraphRun, has_pending_edit, is_active, pending_steps
+from phases.supervision.enums import StopReason, ToolClass
+from phases.supervision.execution_mode import ModeState, RuntimeState
 from phases.supervision.facts import Action, Round, Task
-from phases.supervision.ledger import WorkLedger
+from phases.supervision.graph import GraphRun
+from phases.supervision.graph_executor import has_pending_edit, is_active, pending_steps
+from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.loops import LoopState
-from phases.supervision.mode import ModeState
 from phases.supervision.observer import ObserverState
-from phases.supervision.phases import PhaseState
 from phases.supervision.policy import GlobalModePolicy, TaskDomain
-from phases.supervision.recovery_budget import RecoveryBudget
-from phases.supervision.risk import RuntimeState
-from phases.supervision.rules import RULES
-from phases.supervision.words import StopReason, ToolClass
+from phases.supervision.work_ledger import WorkLedger
 
 
 @dataclass(frozen=True)
@@ -135,17 +133,17 @@ def last_round(turn: Round, *, branch_switched: bool) -> LastRound:
     skipped = [action for action in turn.actions if not action.result.executed]
     return LastRound(
         branch_switched=branch_switched,
-        write_targets=len(_written(done)),
-        planned_write_targets=len({action.call.path for action in skipped if _writes(action)}),
+        write_targets=len(_files_written(done)),
+        planned_write_targets=len({action.call.path for action in skipped if _is_write(action)}),
         tool_success=not done or len(failed) < len(done),
         tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
         irreversible=any(action.call.rollback for action in turn.actions),
     )
 
 
-def _written(done: list[Action]) -> set[str]:
+def _files_written(done: list[Action]) -> set[str]:
     return {path for action in done if not action.result.failed for path in action.result.changed}
 
 
-def _writes(action: Action) -> bool:
+def _is_write(action: Action) -> bool:
     return action.call.tool_class is ToolClass.WRITE

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from phases.supervision import executor, observer, recovery_budget
-from phases.supervision.branch_budget import BranchBudget, granted
-from phases.supervision.constraints import cleared_recovery
-from phases.supervision.corrections import Block
-from phases.supervision.mode import submit
-from phases.supervision.outbox import LADDER_PIN, PINS, RECOVERY_PIN, TAKEOVER_PIN, Outbox
-from phases.supervision.phases import Decision
-from phases.supervision.recovery import RecoveryContext, recover
-from phases.supervision.rules import FIRST
-from phases.supervision.speaking import corrected
-from phases.supervision.state import KernelState, Setting
-from phases.supervision.texts import evidence_lines, handoff_text, takeover_text
-from phases.supervision.tiers import lowered, raised
-from phases.supervision.timeline import Entry
-from phases.supervision.timeline import recover as entry_of_recovery
-from phases.supervision.words import (
+from phases.supervision import graph_executor, observer
+from phases.supervision.branch_budget import BranchBudget, grant_bypasses
+from phases.supervision.config import FIRST
+from phases.supervision.corrections import Correction
+from phases.supervision.effects import LADDER_PIN, PINS, RECOVERY_PIN, TAKEOVER_PIN, Effects, TimelineEntry
+from phases.supervision.effects import recovery_entry as entry_of_recovery
+from phases.supervision.enums import (
     CorrectionKind,
+    DecisionKind,
     DegradedTier,
     DeviationSignal,
     ModeSignal,
@@ -31,7 +23,26 @@ from phases.supervision.words import (
     TaskPhase,
     TimelineEvent,
 )
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.execution_mode import clear_recovery, lower_tier, raise_tier, submit_signals
+from phases.supervision.facts import Round
+from phases.supervision.graph_executor import sync_phase
+from phases.supervision.l2_phases import (
+    PhaseContext,
+    PhaseDecision,
+    PhaseState,
+    RecoveryBudget,
+    as_shadow,
+    commit_phase,
+    compute_next,
+    entry_of_exhausted,
+    find_exhausted,
+    settle_round,
+)
+from phases.supervision.messages import send_correction
+from phases.supervision.recovery import RecoveryContext, plan_recovery
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.wording import evidence_lines, handoff_text, takeover_text
+from phases.supervision.workspace_snapshot import DiskFacts
 
 LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 """Phases in which the supervisor leads."""
@@ -39,7 +50,7 @@ Disk = Callable[[], DiskFacts]
 """What stands in the workspace now. Asked for when a takeover begins, and not else."""
 
 
-def taken_over(state: KernelState, setting: Setting, decision: Decision, disk: Disk, out: Outbox) -> KernelState:
+def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects) -> KernelState:
     """Section 7.3: the phase is committed already; then exactly one text, the floor of L1, and the main path."""
     reasons = [signal.reason + (f" ({signal.detail})" if signal.detail else "") for signal in decision.signals]
     out.note(entry_of_recovery(decision.reason, signals=reasons))
@@ -52,38 +63,36 @@ def taken_over(state: KernelState, setting: Setting, decision: Decision, disk: D
     )
     state = replace(
         state,
-        mode=submit(state.mode, ModeSignal.RECOVERY_PENDING),
-        recovery=recovery_budget.RecoveryBudget(),
+        mode=submit_signals(state.mode, ModeSignal.RECOVERY_PENDING),
+        recovery=RecoveryBudget(),
         recovery_failed=False,
-        graph=executor.enter_takeover(state.graph),
-        budget=granted(state.budget, setting.config.branch_budget),
+        graph=graph_executor.enter_takeover(state.graph),
+        budget=grant_bypasses(state.budget, setting.config.branch_budget),
     )
-    state = corrected(state, setting, Block(CorrectionKind.TAKEOVER, text), out, pin=TAKEOVER_PIN)
+    state = send_correction(state, setting, Correction(CorrectionKind.TAKEOVER, text), out, pin=TAKEOVER_PIN)
     out.unpinned.append(LADDER_PIN)
     out.triggers.append("takeover")
-    return recovered(state, setting, decision.reason, disk, out)
+    return recover_work(state, setting, decision.reason, disk, out)
 
 
-def recovered(state: KernelState, setting: Setting, reason: str, disk: Disk, out: Outbox) -> KernelState:
+def recover_work(state: KernelState, setting: Setting, reason: str, disk: Disk, out: Effects) -> KernelState:
     """The recovery main path (section 7.6)."""
     facts = disk()
-    made = recover(recovery_of(state, setting, reason, facts))
+    made = plan_recovery(recovery_of(state, setting, reason, facts))
     out.note(*made.entries)
     out.snapshot = made.snapshot
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
         out.end(StopReason.USER_CHECKPOINT, f"a second recovery found no way either ({made.why})")
         return state
     if made.graph is None:
-        state = corrected(state, setting, Block(CorrectionKind.RECOVERY, made.text), out, pin=RECOVERY_PIN)
-        return replace(state, recovery_failed=True, mode=lowered(state.mode, DegradedTier.STEP_QUEUE))
+        state = send_correction(state, setting, Correction(CorrectionKind.RECOVERY, made.text), out, pin=RECOVERY_PIN)
+        return replace(state, recovery_failed=True, mode=lower_tier(state.mode, DegradedTier.STEP_QUEUE))
     run = replace(state.graph, planned_files=len(setting.task.planned_files), open_files=state.open_files)
-    graph = executor.enter_takeover(executor.with_graph(run, made.graph, state.round))
+    graph = graph_executor.enter_takeover(graph_executor.with_graph(run, made.graph, state.round))
     if setting.rules != FIRST and not made.snapshot.changed and not facts.present:
-        graph = executor.sync_phase(
-            graph, TaskPhase.EDITING, state.round
-        )  # there is nothing to look at before the first write
+        graph = sync_phase(graph, TaskPhase.EDITING, state.round)  # there is nothing to look at before the first write
     counts = replace(state.counts, graphs=state.counts.graphs + 1)
-    return replace(state, graph=graph, mode=raised(state.mode), recovery_failed=False, counts=counts)
+    return replace(state, graph=graph, mode=raise_tier(state.mode), recovery_failed=False, counts=counts)
 
 
 def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFacts) -> RecoveryContext:
@@ -103,27 +112,27 @@ def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFac
     )
 
 
-def handed_back(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
+def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     """Section 7.4: everything that the takeover brought about is taken back, so that nothing forces for ever."""
-    out.note(Entry(TimelineEvent.HANDOFF, "handoff"))
+    out.note(TimelineEntry(TimelineEvent.HANDOFF, "handoff"))
     out.unpinned += PINS
     out.triggers.append("handoff")
-    state = corrected(state, setting, Block(CorrectionKind.GRAPH_HINT, handoff_text()), out)
+    state = send_correction(state, setting, Correction(CorrectionKind.GRAPH_HINT, handoff_text()), out)
     return replace(
         state,
-        graph=executor.pause(executor.exit_takeover(state.graph), state.round),
-        mode=cleared_recovery(state.mode),
-        observer=observer.clear(state.observer),
-        recovery=recovery_budget.RecoveryBudget(),
+        graph=graph_executor.pause_graph(graph_executor.exit_takeover(state.graph), state.round),
+        mode=clear_recovery(state.mode),
+        observer=observer.reset_observer(state.observer),
+        recovery=RecoveryBudget(),
         recovery_failed=False,
         budget=BranchBudget(triggers=state.budget.triggers),
     )
 
 
-def given_up(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
+def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     """The budget is spent: a person has to look."""
-    which = recovery_budget.exhausted(state.recovery, setting.config.adaptive_takeover)
-    out.note(recovery_budget.exhausted_entry(which), Entry(TimelineEvent.FAILURE, "checkpoint"))
+    which = find_exhausted(state.recovery, setting.config.adaptive_takeover)
+    out.note(entry_of_exhausted(which), TimelineEntry(TimelineEvent.FAILURE, "checkpoint"))
     kinds = {signal.kind for signal in state.observer.live}
     reason = StopReason.STUCK_CYCLE if DeviationSignal.CYCLE in kinds else StopReason.USER_CHECKPOINT
     spent = state.recovery
@@ -133,3 +142,30 @@ def given_up(state: KernelState, setting: Setting, out: Outbox) -> KernelState:
         f"become stable (its budget of {which} is spent)",
     )
     return state
+
+
+def step_shadow(
+    state: KernelState, setting: Setting, turn: Round, context: PhaseContext, disk: Disk, out: Effects
+) -> KernelState:
+    """The virtual machine goes on as the real one would; nothing else changes."""
+    virtual, budget, config = state.shadow_phase, state.shadow_recovery, setting.config.adaptive_takeover
+    if virtual.phase in LED:
+        spent = settle_round(budget, turn, config)
+        budget, context = spent.budget, replace(context, exhausted=spent.which)
+    decision = compute_next(virtual, context, setting.config.adaptive_free, config)
+    _, entries = as_shadow(decision, state.phase)
+    out.note(*entries)
+    if decision.kind is DecisionKind.TAKEOVER:
+        budget = RecoveryBudget()
+        out.note(*plan_recovery(recovery_of(state, setting, decision.reason, disk())).entries)
+    return replace(state, shadow_phase=_phase_after(virtual, decision), shadow_recovery=budget)
+
+
+def _phase_after(virtual: PhaseState, decision: PhaseDecision) -> PhaseState:
+    """The real run would have stopped where it fails: this one goes on, and so the machine starts anew."""
+    failed = decision.kind is DecisionKind.FAIL
+    return (
+        PhaseState(takeovers=virtual.takeovers, handoffs=virtual.handoffs)
+        if failed
+        else commit_phase(virtual, decision)
+    )

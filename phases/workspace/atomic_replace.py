@@ -11,7 +11,7 @@ _NEW_MODE, _KEPT_BITS, _OWN_BITS = 0o644, 0o755, 0o600
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def kept_mode(name: str, folder: int) -> int | None:
+def mode_to_keep(name: str, folder: int) -> int | None:
     """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -20,7 +20,7 @@ def kept_mode(name: str, folder: int) -> int | None:
     return mode & _KEPT_BITS | _OWN_BITS if stat.S_ISREG(mode) else None
 
 
-def write_new(name: str, data: bytes, folder: int, *, mode: int | None) -> None:
+def write_new_file(name: str, data: bytes, folder: int, *, mode: int | None) -> None:
     descriptor = os.open(name, _NEW, _NEW_MODE, dir_fd=folder)
     try:
         if mode is not None:

@@ -7,38 +7,38 @@ import shutil
 import stat
 
 from pipeline.base.errors import StorageError
-from pipeline.base.files import make_folder, sync_folder, sync_tree
+from pipeline.base.files import make_directory, sync_directory, sync_tree
 
 _DEEPEST = 64
 
 
-def keep_a_copy(workspace: str, target: str) -> bool:
+def back_up_tree(workspace: str, target: str) -> bool:
     """Copies the workspace to `target`, whole or not at all; False where it cannot be copied.
 
     Links are copied as links; pipes, devices and sockets are left out.
     """
     unfinished = f"{workspace}.copy"
-    if _too_deep(workspace):
+    if _is_too_deep(workspace):
         return False
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_not_copied, copy_function=_copy)
+        shutil.copytree(workspace, unfinished, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
         sync_tree(unfinished)  # what it is a copy of may be changed next
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
-        sync_folder(os.path.dirname(workspace))
+        sync_directory(os.path.dirname(workspace))
     except (OSError, shutil.Error, StorageError):  # a command may close folders to us
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
 
 
-def bring_along(name: str, source: str, target: str) -> None:
+def carry_directory_over(name: str, source: str, target: str) -> None:
     """Copies one folder out of a workspace that was set aside into the new one: what the user put there stays there."""
     theirs, ours = os.path.join(source, name), os.path.join(target, name)
     if os.path.isdir(theirs) and not os.path.islink(theirs) and not os.path.lexists(ours):
-        make_folder(target)
-        keep_a_copy(theirs, ours)
+        make_directory(target)
+        back_up_tree(theirs, ours)
 
 
 def latest_aside(path: str) -> str:
@@ -49,16 +49,16 @@ def latest_aside(path: str) -> str:
     return found
 
 
-def bring_file(path: str, source: str, target: str) -> None:
+def carry_file_over(path: str, source: str, target: str) -> None:
     """Copies one file out of a workspace that was set aside into the new one, where it is not there."""
     theirs, ours = os.path.join(source, path), os.path.join(target, path)
     inside = os.path.realpath(theirs) == os.path.join(os.path.realpath(source), path)
     if inside and os.path.isfile(theirs) and not os.path.lexists(ours):
         os.makedirs(os.path.dirname(ours), exist_ok=True)
-        _copy(theirs, ours)
+        _copy_file(theirs, ours)
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_file(source: str, target: str) -> None:
     """Copies a file with its mode and times; never setuid or setgid: a copy is nobody's to be run as somebody else."""
     shutil.copy2(source, target, follow_symlinks=False)
     mode = os.lstat(target).st_mode
@@ -66,7 +66,7 @@ def _copy(source: str, target: str) -> None:
         os.chmod(target, stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
-def _too_deep(root: str) -> bool:
+def _is_too_deep(root: str) -> bool:
     """Whether folders are nested beyond what can be copied; a command can make them without end."""
     folders = [(root, 0)]
     while folders:
@@ -81,6 +81,6 @@ def _too_deep(root: str) -> bool:
     return False
 
 
-def _not_copied(folder: str, names: list[str]) -> list[str]:
+def _names_to_skip(folder: str, names: list[str]) -> list[str]:
     paths = ((name, os.path.join(folder, name)) for name in names)
     return [name for name, path in paths if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))]

@@ -31,15 +31,15 @@ _FOLDERS = None
 """The part of a pattern that stands for any number of folders."""
 
 
-class Ignored:
+class GitignoreRules:
     """The rules of .gitignore files. `texts`: theirs, by path, as they stood when nobody who is judged had touched them."""
 
     def __init__(self, texts: Mapping[str, str], never: Collection[str] = ()) -> None:
         """`never`: paths that no rule hides."""
         self._never = frozenset(never)
-        self._rules = {_signs(path.rpartition("/")[0]): _rules_of(text) for path, text in texts.items()}
+        self._rules = {_byte_signs(path.rpartition("/")[0]): _parse_rules(text) for path, text in texts.items()}
         self._folders: dict[str, bool] = {}
-        self._left = _Left(_MOST_STEPS)
+        self._left = _StepBudget(_MOST_STEPS)
 
     def hides(self, path: str) -> bool:
         """Whether a file is of no account: a cache of Python, or ignored."""
@@ -52,7 +52,7 @@ class Ignored:
         try:
             folder = path.rpartition("/")[0]
             return self._hidden_folder(folder) or self._verdict(path, is_folder=False)
-        except _UsedUp:  # what is not hidden counts: that is the safe side
+        except _StepsUsedUp:  # what is not hidden counts: that is the safe side
             return False
 
     def _hidden_folder(self, folder: str) -> bool:
@@ -66,7 +66,7 @@ class Ignored:
 
     def _verdict(self, path: str, *, is_folder: bool) -> bool:
         """The last rule that fits in the nearest .gitignore that has one."""
-        names = _signs(path).split("/")
+        names = _byte_signs(path).split("/")
         for depth in range(len(names) - 1, -1, -1):
             inside = names[depth:]
             for rule in self._rules.get("/".join(names[:depth]), ()):
@@ -75,11 +75,11 @@ class Ignored:
         return False
 
 
-class _UsedUp(Exception):
+class _StepsUsedUp(Exception):
     """There are no steps left."""
 
 
-class _Left:
+class _StepBudget:
     """The steps that are left."""
 
     def __init__(self, steps: int) -> None:
@@ -88,7 +88,7 @@ class _Left:
     def take(self, steps: int) -> None:
         self._steps -= steps
         if self._steps < 0:
-            raise _UsedUp
+            raise _StepsUsedUp
 
 
 class _Set(NamedTuple):
@@ -113,10 +113,10 @@ class _Rule(NamedTuple):
     """It is about a name, in any folder below its own."""
     parts: tuple[_Name | None, ...]
 
-    def fits(self, names: Sequence[str], left: _Left) -> bool:
+    def fits(self, names: Sequence[str], left: _StepBudget) -> bool:
         """Whether it is about this path, relative to its own folder."""
         if self.anywhere:
-            return _fits(names[-1], self.parts[0] or (), left)
+            return _matches_name(names[-1], self.parts[0] or (), left)
         reached = [True, *[False] * len(names)]  # which beginnings of the path fit the parts so far
         for number, part in enumerate(self.parts, 1):
             left.take(len(reached))
@@ -126,21 +126,21 @@ class _Rule(NamedTuple):
                     nothing = fits and number < len(self.parts)  # at the end it is about what is inside
                     following[place] = nothing or (place > 0 and (reached[place - 1] or following[place - 1]))
                 elif fits and place < len(names):
-                    following[place + 1] = _fits(names[place], part, left)
+                    following[place + 1] = _matches_name(names[place], part, left)
             reached = following
         return reached[-1]
 
 
-def _rules_of(text: str) -> list[_Rule]:
+def _parse_rules(text: str) -> list[_Rule]:
     """The rules, the last one first."""
-    lines = _signs(text.removeprefix("\ufeff")).split("\n")
-    rules = (_rule_of(line.removesuffix("\r")) for line in reversed(lines) if line and not line.startswith("#"))
+    lines = _byte_signs(text.removeprefix("\ufeff")).split("\n")
+    rules = (_parse_rule(line.removesuffix("\r")) for line in reversed(lines) if line and not line.startswith("#"))
     return [rule for rule in rules if rule is not None]
 
 
-def _rule_of(line: str) -> _Rule | None:
+def _parse_rule(line: str) -> _Rule | None:
     """None for a line that nothing fits, or that is too long."""
-    pattern = _trimmed(line)
+    pattern = _strip_spaces(line)
     if len(pattern) > _LONGEST_PATTERN:
         return None
     negated, pattern = pattern.startswith("!"), pattern.removeprefix("!")
@@ -149,13 +149,13 @@ def _rule_of(line: str) -> _Rule | None:
         return None
     anywhere = "/" not in pattern
     texts = pattern.removeprefix("/").split("/")
-    parts = tuple(_FOLDERS if text == "**" and not anywhere else _name_of(text) for text in texts)
+    parts = tuple(_FOLDERS if text == "**" and not anywhere else _parse_name(text) for text in texts)
     if any(part == () for part in parts):
         return None
     return _Rule(not negated, folders_only, anywhere, parts)
 
 
-def _trimmed(line: str) -> str:
+def _strip_spaces(line: str) -> str:
     """Without the spaces at its end, unless a backslash keeps them."""
     end = len(line)
     while end and line[end - 1] == " ":
@@ -164,7 +164,7 @@ def _trimmed(line: str) -> str:
     return line[: end + 1] if slashes % 2 and end < len(line) else line[:end]
 
 
-def _name_of(text: str) -> _Name:
+def _parse_name(text: str) -> _Name:
     """One part of a pattern; empty where nothing fits it."""
     signs: list[str | _Set] = []
     place = 0
@@ -176,7 +176,7 @@ def _name_of(text: str) -> _Name:
         elif sign == "?":
             signs.append(_ANY)
         elif sign == "[":
-            found = _set_of(text, place)
+            found = _parse_set(text, place)
             if found is None:
                 return ()
             signs.append(found[0])
@@ -191,7 +191,7 @@ def _name_of(text: str) -> _Name:
     return tuple(signs)
 
 
-def _set_of(text: str, place: int) -> tuple[_Set, int] | None:
+def _parse_set(text: str, place: int) -> tuple[_Set, int] | None:
     """The set that begins behind its bracket, and where it ends; None where it does not."""
     negated = text[place : place + 1] in ("!", "^")
     place += negated
@@ -215,7 +215,7 @@ def _set_of(text: str, place: int) -> tuple[_Set, int] | None:
     return (_Set(frozenset(members), negated), place + 1) if place < len(text) else None
 
 
-def _fits(name: str, signs: _Name, left: _Left) -> bool:
+def _matches_name(name: str, signs: _Name, left: _StepBudget) -> bool:
     """Whether a name fits a part. Of the stars only the last one is ever tried again, so no pattern takes long."""
     at, place, star, mark, steps = 0, 0, -1, 0, 1
     while place < len(name):
@@ -234,6 +234,6 @@ def _fits(name: str, signs: _Name, left: _Left) -> bool:
     return place == len(name) and all(sign is _STAR for sign in signs[at:])
 
 
-def _signs(text: str) -> str:
+def _byte_signs(text: str) -> str:
     """A text by its bytes, a sign each: git compares bytes."""
     return text.encode("utf-8", "surrogateescape").decode("latin-1")

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from phases.workspace.gitignore import LONGEST_GITIGNORE, Ignored
-from phases.workspace.path_rules import is_path
-from phases.workspace.walk import FOLDER, LINK, OPENS_A_FOLDER, REGULAR, Entry, walk
+from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
+from phases.workspace.path_rules import is_workspace_path
+from phases.workspace.walk import FOLDER, LINK, OPEN_DIRECTORY, REGULAR, WorkspaceEntry, walk_workspace
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import StorageError
-from pipeline.base.files import failure, sha256
+from pipeline.base.files import sha256, storage_error
 
 ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
 MOST_FILES = 200_000
@@ -61,7 +61,7 @@ class Changes(NamedTuple):
     """How many more changed."""
 
 
-class Manifests:
+class ManifestReader:
     """The files that this process has read: one that certainly did not change since is not read again."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Manifests:
 
     def take(self, workspace: Workspace) -> Manifest:
         """The workspace as it is. What goes wrong on the way makes it `truncated`, and is never raised."""
-        scan = _Scan(self._known, MOST_FILES)
+        scan = _TreeScan(self._known, MOST_FILES)
         try:
             scan.all_of(workspace)
         except (OSError, StorageError):
@@ -81,15 +81,17 @@ class Manifests:
 
 def tree_digest(workspace: Workspace) -> str:
     """One sha256 for all files of the workspace: what a verdict is about. Raises StorageError."""
-    scan = _Scan({}, None)
+    scan = _TreeScan({}, None)
     try:
         scan.all_of(workspace)
     except OSError as error:
-        raise failure("read", workspace.root, error) from error
+        raise storage_error("read", workspace.root, error) from error
     return _digest_of(scan.rows)
 
 
-def changes(base: Manifest, head: Manifest, rules: Manifest | None = None, *, planned: Collection[str] = ()) -> Changes:
+def compare_manifests(
+    base: Manifest, head: Manifest, rules: Manifest | None = None, *, planned: Collection[str] = ()
+) -> Changes:
     """What changed from one to the other, but for what is ignored; a file that is again as it was did not change.
 
     `rules`: the manifest whose .gitignore files count, `base` unless given. It must be of a time when nobody who is judged
@@ -98,8 +100,8 @@ def changes(base: Manifest, head: Manifest, rules: Manifest | None = None, *, pl
     truncated = base.truncated or head.truncated
     if base.sha256 == head.sha256 and base.files == head.files:
         return Changes(truncated, truncated=truncated)
-    ignored = Ignored((rules or base).gitignores, planned)
-    changed = [row for row in _differences(base, head) if not ignored.hides(row[0])]
+    ignored = GitignoreRules((rules or base).gitignores, planned)
+    changed = [row for row in _list_differences(base, head) if not ignored.hides(row[0])]
     listed = tuple(changed[:MOST_LISTED])
     return Changes(bool(changed) or truncated, listed, truncated, len(changed) - len(listed))
 
@@ -120,7 +122,7 @@ def manifest_from_json(row: Mapping[str, Any]) -> Manifest:
     return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]), dict(row["gitignores"]))
 
 
-def _differences(base: Manifest, head: Manifest) -> Iterator[tuple[str, str]]:
+def _list_differences(base: Manifest, head: Manifest) -> Iterator[tuple[str, str]]:
     for path in sorted({*base.files, *head.files}):
         before, now = base.files.get(path), head.files.get(path)
         if before is None:
@@ -133,33 +135,33 @@ def _differences(base: Manifest, head: Manifest) -> Iterator[tuple[str, str]]:
             yield path, MODIFIED
 
 
-class _Row(NamedTuple):
+class _FileRow(NamedTuple):
     path: str
     bytes: int
     sha256: str
 
 
-def _digest_of(rows: list[_Row]) -> str:
+def _digest_of(rows: list[_FileRow]) -> str:
     lines = "".join(f"{row.path} {row.bytes} {row.sha256}\n" for row in sorted(rows))
     return sha256(lines.encode("utf-8", "surrogateescape"))
 
 
-class _Scan:
+class _TreeScan:
     """One look at everything. `before`: what is known of earlier ones."""
 
     def __init__(self, before: Mapping[str, tuple[_Signs, str]], most: int | None) -> None:
         self._before, self._most, self._left = before, most, MOST_BYTES
         self.known: dict[str, tuple[_Signs, str]] = {}
-        self.rows: list[_Row] = []
+        self.rows: list[_FileRow] = []
         self.gitignores: dict[str, str] = {}
         self.truncated = False
         self._room = _ROOM_FOR_RULES
 
     def all_of(self, workspace: Workspace) -> None:
         """Takes in every file. Raises OSError, StorageError."""
-        root = os.open(workspace.root, OPENS_A_FOLDER)
+        root = os.open(workspace.root, OPEN_DIRECTORY)
         try:
-            for entry in walk(root):
+            for entry in walk_workspace(root):
                 if len(self.rows) == self._most:
                     self.truncated = True
                     return
@@ -167,46 +169,46 @@ class _Scan:
         finally:
             os.close(root)
 
-    def _take(self, entry: Entry) -> None:
-        path = entry.path if is_path(entry.path) else ascii(entry.path)
+    def _take(self, entry: WorkspaceEntry) -> None:
+        path = entry.path if is_workspace_path(entry.path) else ascii(entry.path)
         if entry.kind == FOLDER:
             self.truncated = True  # nobody sees into it
         elif entry.kind == REGULAR:
             self._read(path, entry)
         else:
             leads = os.readlink(entry.name, dir_fd=entry.folder) if entry.kind == LINK else ""
-            self.rows.append(_Row(path, 0, sha256(f"{entry.kind} {leads}".encode("utf-8", "surrogateescape"))))
+            self.rows.append(_FileRow(path, 0, sha256(f"{entry.kind} {leads}".encode("utf-8", "surrogateescape"))))
 
-    def _read(self, path: str, entry: Entry) -> None:
+    def _read(self, path: str, entry: WorkspaceEntry) -> None:
         try:
-            with _opened(entry) as descriptor:
+            with _open_entry(entry) as descriptor:
                 row, signs = self._of_open(path, descriptor)
                 if entry.name == ".gitignore" and row.bytes <= LONGEST_GITIGNORE:
                     self._keep_text(path, descriptor)
         except FileNotFoundError:
             return  # it went since it was listed
         except OSError:
-            row, signs = _Row(path, 0, _UNREAD), None
+            row, signs = _FileRow(path, 0, _UNREAD), None
         self.truncated = self.truncated or row.sha256 == _UNREAD
         self.rows.append(row)
         if signs is not None:
             self.known[path] = signs, row.sha256
 
-    def _of_open(self, path: str, descriptor: int) -> tuple[_Row, _Signs | None]:
+    def _of_open(self, path: str, descriptor: int) -> tuple[_FileRow, _Signs | None]:
         """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
         looked_at, status = time.time_ns(), os.fstat(descriptor)
-        signs, known = _signs(status), self._before.get(path)
+        signs, known = _stat_signs(status), self._before.get(path)
         if known is not None and known[0] == signs:
-            return _Row(path, status.st_size, known[1]), signs
+            return _FileRow(path, status.st_size, known[1]), signs
         if not stat.S_ISREG(status.st_mode) or status.st_size > self._left:
-            return _Row(path, status.st_size, _UNREAD), None
+            return _FileRow(path, status.st_size, _UNREAD), None
         digest, size = hashlib.sha256(), 0
         while size <= self._left and (piece := os.read(descriptor, _PIECE)):
             digest.update(piece)
             size += len(piece)
         self._left -= size
-        settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _signs(os.fstat(descriptor))
-        return _Row(path, size, digest.hexdigest()), signs if settled else None
+        settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _stat_signs(os.fstat(descriptor))
+        return _FileRow(path, size, digest.hexdigest()), signs if settled else None
 
     def _keep_text(self, path: str, descriptor: int) -> None:
         data = os.pread(descriptor, LONGEST_GITIGNORE, 0)
@@ -215,12 +217,12 @@ class _Scan:
             self.gitignores[path] = data.decode("utf-8", "replace")
 
 
-def _signs(status: os.stat_result) -> _Signs:
+def _stat_signs(status: os.stat_result) -> _Signs:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @contextmanager
-def _opened(entry: Entry) -> Iterator[int]:
+def _open_entry(entry: WorkspaceEntry) -> Iterator[int]:
     descriptor = os.open(entry.name, _READ, dir_fd=entry.folder)
     try:
         yield descriptor

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from phases.sandbox.installs import environment_in, install
+from phases.sandbox.installs import environment_in, install_wheels
 from pipeline.base.errors import PhaseError
 
 _TAIL = 400
@@ -40,7 +40,7 @@ class Packages(NamedTuple):
 
 def install_packages(wanted: Sequence[str], folder: str, sandbox: str, environment: Mapping[str, str]) -> Packages:
     """Installs what the plan names into a folder, once. `environment` is the user's, for pip. Raises PhaseError."""
-    done = install(wanted, folder, kind=sandbox, environment=environment)
+    done = install_wheels(wanted, folder, kind=sandbox, environment=environment)
     if not done.ok:
         shutil.rmtree(folder, ignore_errors=True)
         said = " ".join(done.output.split())[-_TAIL:]

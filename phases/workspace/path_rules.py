@@ -8,7 +8,7 @@ import unicodedata
 MOST_PARTS = 32
 
 
-def is_path(path: str) -> bool:
+def is_workspace_path(path: str) -> bool:
     """Whether this is a path inside a folder, as it may be written, shown and copied anywhere."""
     parts = path.split("/")
     odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
@@ -22,9 +22,9 @@ def twin_of(name: str, folder: int) -> str | None:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        return next((other for other in os.listdir(folder) if _folded(other) == _folded(name)), None)
+        return next((other for other in os.listdir(folder) if _fold_name(other) == _fold_name(name)), None)
     return None
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()

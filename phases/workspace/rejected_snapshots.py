@@ -11,19 +11,19 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from phases.workspace.backup_tree import keep_a_copy
-from phases.workspace.manifest import Manifests
+from phases.workspace.backup_tree import back_up_tree
+from phases.workspace.manifest import ManifestReader
 from phases.workspace.task_paths import TaskPaths
-from phases.workspace.tree import LARGEST_TREE, Unkept, names_of, opened_root, remove
+from phases.workspace.tree import LARGEST_TREE, SnapshotError, list_names, open_root, remove_tree
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import FormatError, PhaseError, StorageError
-from pipeline.base.files import make_folder, read_bytes, sync_folder
+from pipeline.base.files import make_directory, read_bytes, sync_directory
 from pipeline.base.formats import parse_json
 
 MOST_KEPT = 20
 _DIGITS = 12
 _COPY = re.compile(r"[0-9]+-[0-9a-f]{12}")
-Row = dict[str, Any]
+JournalRow = dict[str, Any]
 
 
 class Refusal(NamedTuple):
@@ -47,20 +47,20 @@ class Refusal(NamedTuple):
     """The folder of the code as it was; empty where there is none."""
 
 
-def keep_ending(places: TaskPaths, number: int, tree: str) -> bool:
+def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
     """Keeps the workspace as it is at a refusal, and the copies of the newest 20. False where there is none to go back to.
 
     `number` counts the refusals of the run from 1; `tree` is what the verdict says of the workspace: anything else is not kept.
     """
-    target = os.path.join(places.endings, _name(number, tree))
+    target = os.path.join(places.endings, _copy_name(number, tree))
     try:
-        if not (os.path.isdir(target) and tree_of(target) == tree):
-            if _is_too_large(places.workspace) or tree_of(places.workspace) != tree:
+        if not (os.path.isdir(target) and digest_of_tree(target) == tree):
+            if _is_too_large(places.workspace) or digest_of_tree(places.workspace) != tree:
                 return False
-            make_folder(places.endings)
-            if not keep_a_copy(places.workspace, target):
+            make_directory(places.endings)
+            if not back_up_tree(places.workspace, target):
                 return False
-            sync_folder(places.endings)
+            sync_directory(places.endings)
         os.utime(target)
         _forget_the_oldest(places.endings)
     except (OSError, StorageError):  # a full disk, say: the work goes on without a way back to here
@@ -68,9 +68,9 @@ def keep_ending(places: TaskPaths, number: int, tree: str) -> bool:
     return True
 
 
-def refusals_in(places: TaskPaths) -> list[Refusal]:
+def read_refusals(places: TaskPaths) -> list[Refusal]:
     """Every ending of the run that was not accepted, in order. Raises PhaseError for a damaged journal."""
-    rows = [row for _, row in journal_lines(places.journal)]
+    rows = [row for _, row in read_journal_lines(places.journal)]
     found: list[Refusal] = []
     for place, row in enumerate(rows):
         verdict = row.get("result", {})
@@ -79,7 +79,7 @@ def refusals_in(places: TaskPaths) -> list[Refusal]:
             continue
         turn, tree = int(row["key"]["turn"]), str(verdict["verification"]["tree_sha256"])
         last = not verdict.get("feedback") or [later["kind"] for later in rows[place + 1 : place + 2]] == ["ending"]
-        copy = os.path.join(places.endings, _name(len(found) + 1, tree))
+        copy = os.path.join(places.endings, _copy_name(len(found) + 1, tree))
         found.append(
             Refusal(
                 len(found) + 1,
@@ -88,42 +88,42 @@ def refusals_in(places: TaskPaths) -> list[Refusal]:
                 " ".join(str(verdict.get("detail") or verdict["block"]).split()),
                 tree,
                 last,
-                _claim(rows, turn) if last else place + 1,
+                _claim_place(rows, turn) if last else place + 1,
                 copy if os.path.isdir(copy) else "",
             )
         )
     return found
 
 
-def journal_lines(path: str) -> list[tuple[bytes, Row]]:
+def read_journal_lines(path: str) -> list[tuple[bytes, JournalRow]]:
     """Each whole line of a journal, which may be growing, with its row; none where there is no journal. Raises PhaseError."""
-    return list(_lines(path)) if os.path.lexists(path) else []
+    return list(_iterate_lines(path)) if os.path.lexists(path) else []
 
 
-def tree_of(folder: str) -> str:
+def digest_of_tree(folder: str) -> str:
     """The digest of a folder of code, as verdicts have it; empty where not all of it could be looked at."""
-    manifest = Manifests().take(Workspace(folder))
+    manifest = ManifestReader().take(Workspace(folder))
     return "" if manifest.truncated else manifest.sha256
 
 
-def tidy(folder: str) -> None:
+def remove_leftovers(folder: str) -> None:
     """Removes what is no copy from the folder of the copies: what a kill left half made, or half removed."""
-    with opened_root(folder) as root:
+    with open_root(folder) as root:
         for name in os.listdir(root):
             if not _COPY.fullmatch(name):
-                remove(root, name)
+                remove_tree(root, name)
 
 
-def _name(number: int, tree: str) -> str:
+def _copy_name(number: int, tree: str) -> str:
     return f"{number}-{tree[:_DIGITS]}"
 
 
 def _is_too_large(workspace: str) -> bool:
     """Whether there is more than is copied before a command, too."""
     try:
-        with opened_root(workspace) as root:
-            return sum(entry.size for entry in names_of(root, lambda path: True).values()) > LARGEST_TREE
-    except Unkept:
+        with open_root(workspace) as root:
+            return sum(entry.size for entry in list_names(root, lambda path: True).values()) > LARGEST_TREE
+    except SnapshotError:
         return True
 
 
@@ -132,15 +132,15 @@ def _forget_the_oldest(folder: str) -> None:
     kept.sort(key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, int(name.partition("-")[0])))
     for name in kept[:-MOST_KEPT]:
         os.rename(os.path.join(folder, name), os.path.join(folder, f"{name}.gone"))
-    tidy(folder)
+    remove_leftovers(folder)
 
 
-def _claim(rows: list[Row], turn: int) -> int:
+def _claim_place(rows: list[JournalRow], turn: int) -> int:
     """Where the journal begins to look at the claim of a turn."""
     return next(place for place, row in enumerate(rows) if row["kind"] == "look" and row["key"]["turn"] == turn)
 
 
-def _lines(path: str) -> Iterator[tuple[bytes, Row]]:
+def _iterate_lines(path: str) -> Iterator[tuple[bytes, JournalRow]]:
     for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1):
         if line.strip():
             try:

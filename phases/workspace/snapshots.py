@@ -7,23 +7,23 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from phases.workspace.syncing import clock, sync_changed
+from phases.workspace.sync_changed import start_of_changes, sync_changed
 from phases.workspace.tree import (
     FILE,
     FOLDER,
     LARGEST_FILE,
-    Entry,
-    Unkept,
-    entries_of,
-    give_mode,
-    names_of,
-    opened_root,
-    put_back,
+    SnapshotError,
+    TreeEntry,
+    list_entries,
+    list_names,
+    open_root,
     read_file,
-    remove,
+    remove_tree,
+    restore_entry,
+    restore_mode,
 )
 from pipeline.base.errors import StorageError
-from pipeline.base.files import failure, make_folder, read_bytes, replace_file, sha256, write_durable
+from pipeline.base.files import make_directory, read_bytes, replace_file, sha256, storage_error, write_durable
 
 _VERSION = 1
 
@@ -39,22 +39,22 @@ class Snapshot:
         self._files = os.path.join(kept_root, "files")
         self._tree = os.path.join(kept_root, "tree.json")
         self._mark = os.path.join(kept_root, "taken.json")
-        self._index: dict[str, Entry] | None = None
+        self._index: dict[str, TreeEntry] | None = None
         self._digest = ""
 
     def take(self, name: str) -> bool:
         """Copies what changed since the last time, then marks the copy. False: too much to copy, nothing is marked."""
         self.drop()
         if self._index is None:
-            make_folder(self._kept)
-            make_folder(self._files)
+            make_directory(self._kept)
+            make_directory(self._files)
             self._load()
         known = self._index or {}
         try:
-            with opened_root(self._root) as root:
-                entries = entries_of(root)
+            with open_root(self._root) as root:
+                entries = list_entries(root)
                 found = {entry.path: self._copied(root, entry, known.get(entry.path)) for entry in entries}
-        except Unkept:
+        except SnapshotError:
             return False
         if found != known or not self._digest:
             self._write_index(found)
@@ -63,7 +63,7 @@ class Snapshot:
 
     def pending(self) -> str | None:
         """What the marked copy was taken for; None when there is none, or it is damaged."""
-        mark = _document(_content(self._mark))
+        mark = _parse_document(_read_quietly(self._mark))
         if mark is None:
             return None
         self._load()
@@ -74,19 +74,19 @@ class Snapshot:
         """Makes the workspace what it was when the marked copy was taken, durably. May be repeated. Raises StorageError."""
         if self.pending() is None or self._index is None:
             raise StorageError(f"there is no copy of {self._root} to go back to in {self._kept}")
-        wanted, began = self._index, clock()
+        wanted, began = self._index, start_of_changes()
         contents = {entry.copy: self._copy(entry) for entry in wanted.values() if entry.kind == FILE}
         folders = {path for path, entry in wanted.items() if entry.kind == FOLDER}
-        with opened_root(self._root) as root:
-            now = names_of(root, folders.__contains__)
+        with open_root(self._root) as root:
+            now = list_names(root, folders.__contains__)
             for path in sorted(now):
                 if path not in wanted or now[path].kind != wanted[path].kind:
-                    remove(root, path)
+                    remove_tree(root, path)
             for path in sorted(wanted):
                 if path not in now or not wanted[path].unchanged(now[path]):
-                    put_back(root, wanted[path], contents.get(wanted[path].copy, b""))
+                    restore_entry(root, wanted[path], contents.get(wanted[path].copy, b""))
             for path in sorted(folders, reverse=True):
-                give_mode(root, wanted[path])
+                restore_mode(root, wanted[path])
         sync_changed(self._root, began)
 
     def drop(self) -> None:
@@ -96,9 +96,9 @@ class Snapshot:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise failure("remove", self._mark, error) from error
+            raise storage_error("remove", self._mark, error) from error
 
-    def _copied(self, root: int, entry: Entry, before: Entry | None) -> Entry:
+    def _copied(self, root: int, entry: TreeEntry, before: TreeEntry | None) -> TreeEntry:
         """The entry with the name of its copy, which is made if there is none that is certainly the same."""
         if entry.kind != FILE:
             return entry
@@ -110,7 +110,7 @@ class Snapshot:
             write_durable(target, data)
         return read._replace(copy=sha256(data))
 
-    def _copy(self, entry: Entry) -> bytes:
+    def _copy(self, entry: TreeEntry) -> bytes:
         data = read_bytes(os.path.join(self._files, entry.copy), limit=LARGEST_FILE)
         if sha256(data) != entry.copy:
             raise StorageError(f"the copy of {entry.path} in {self._files} is damaged; the workspace is left as it is")
@@ -120,16 +120,16 @@ class Snapshot:
         """Reads the index, unless this process wrote or read it before."""
         if self._index is not None:
             return
-        data = _content(self._tree)
-        told = _document(data)
+        data = _read_quietly(self._tree)
+        told = _parse_document(data)
         try:
             rows = told["entries"] if told and told.get("version") == _VERSION else None
-            self._index = {entry.path: entry for entry in (Entry(*row) for row in rows or ())}
+            self._index = {entry.path: entry for entry in (TreeEntry(*row) for row in rows or ())}
         except (TypeError, KeyError):
             rows, self._index = None, {}
         self._digest = sha256(data) if data and rows is not None else ""
 
-    def _write_index(self, found: Mapping[str, Entry]) -> None:
+    def _write_index(self, found: Mapping[str, TreeEntry]) -> None:
         rows = [list(found[path]) for path in sorted(found)]
         data = json.dumps({"version": _VERSION, "entries": rows}).encode()
         write_durable(self._tree, data)
@@ -140,7 +140,7 @@ class Snapshot:
                 if name not in needed:
                     os.unlink(os.path.join(self._files, name))
         except OSError as error:
-            raise failure("tidy", self._files, error) from error
+            raise storage_error("tidy", self._files, error) from error
 
     def _write_mark(self, mark: Mapping[str, Any]) -> None:
         """Its name is there only when all of it is: no crash of this process leaves half a mark."""
@@ -150,17 +150,17 @@ class Snapshot:
                 file.write(json.dumps(mark).encode())
             replace_file(temporary, self._mark)
         except OSError as error:
-            raise failure("write", self._mark, error) from error
+            raise storage_error("write", self._mark, error) from error
 
 
-def _content(path: str) -> bytes | None:
+def _read_quietly(path: str) -> bytes | None:
     try:
         return read_bytes(path)
     except StorageError:
         return None
 
 
-def _document(data: bytes | None) -> dict[str, Any] | None:
+def _parse_document(data: bytes | None) -> dict[str, Any] | None:
     try:
         told = json.loads(data or b"")
     except (ValueError, RecursionError):

@@ -19,16 +19,16 @@ _FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser of Python raises over a hostile text."""
 
 
-def tree_of(source: str) -> ast.Module | None:
+def parse_python(source: str) -> ast.Module | None:
     """The syntax tree of a Python text, or None: it does not parse, or is over LARGEST_PYTHON."""
-    tree = _parsed(source)
+    tree = _parse_or_fault(source)
     return tree if isinstance(tree, ast.Module) else None
 
 
-def fault_of(path: str, text: str) -> str | None:
+def find_syntax_fault(path: str, text: str) -> str | None:
     """Why a file does not parse, with line and column, or None. YAML and everything else is not looked at."""
     if path.endswith((".py", ".pyi")):
-        fault = _parsed(text)
+        fault = _parse_or_fault(text)
         return None if isinstance(fault, ast.Module) else fault
     if path.endswith(".json"):
         return _json_fault(text)
@@ -40,7 +40,7 @@ def may_be_empty(path: str) -> bool:
     return path.rsplit("/", 1)[-1] in _MARKERS
 
 
-def _parsed(source: str) -> ast.Module | str:
+def _parse_or_fault(source: str) -> ast.Module | str:
     if len(source.encode("utf-8", "replace")) > LARGEST_PYTHON:
         return f"it is over {LARGEST_PYTHON // 1024} KiB, and no such file is taken for code"
     if _LONG_CHAIN.search(source):

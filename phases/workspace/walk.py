@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from phases.workspace.path_rules import MOST_PARTS
 
-OPENS_A_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR, LINK = "a regular file", "a link"
 FOLDER, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
 _NOT_OURS = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Folders of tools: nothing in them is work."""
 
 
-class Entry(NamedTuple):
+class WorkspaceEntry(NamedTuple):
     """One thing that is no folder to look into, with the open folder that it is in."""
 
     path: str
@@ -26,23 +26,23 @@ class Entry(NamedTuple):
     """REGULAR, LINK, FOLDER or OTHER; what it is by now may be something else."""
 
 
-def walk(root: int, prefix: str = "", depth: int = 1) -> Iterator[Entry]:
+def walk_workspace(root: int, prefix: str = "", depth: int = 1) -> Iterator[WorkspaceEntry]:
     """Everything below an open folder. A folder that turns into a link meanwhile is told as one that cannot be opened."""
     with os.scandir(root) as entries:
-        kinds = {entry.name: _kind(entry) for entry in entries}
+        kinds = {entry.name: _kind_of(entry) for entry in entries}
     for name, kind in sorted(kinds.items()):
-        inner = _opened(name, root) if kind == FOLDER and depth < MOST_PARTS else None
+        inner = _open_directory(name, root) if kind == FOLDER and depth < MOST_PARTS else None
         if inner is None:
-            yield Entry(prefix + name, name, root, kind)
+            yield WorkspaceEntry(prefix + name, name, root, kind)
             continue
         try:
             if name not in _NOT_OURS:
-                yield from walk(inner, f"{prefix}{name}/", depth + 1)
+                yield from walk_workspace(inner, f"{prefix}{name}/", depth + 1)
         finally:
             os.close(inner)
 
 
-def _kind(entry: os.DirEntry[str]) -> str:
+def _kind_of(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
         return LINK
     if entry.is_dir(follow_symlinks=False):
@@ -50,8 +50,8 @@ def _kind(entry: os.DirEntry[str]) -> str:
     return REGULAR if entry.is_file(follow_symlinks=False) else OTHER
 
 
-def _opened(name: str, folder: int) -> int | None:
+def _open_directory(name: str, folder: int) -> int | None:
     try:
-        return os.open(name, OPENS_A_FOLDER, dir_fd=folder)
+        return os.open(name, OPEN_DIRECTORY, dir_fd=folder)
     except OSError:
         return None

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
-from phases.workspace.atomic_replace import kept_mode, remove_quietly, write_new
-from phases.workspace.path_rules import is_path, twin_of
-from phases.workspace.walk import OPENS_A_FOLDER, REGULAR, Entry, walk
+from phases.workspace.atomic_replace import mode_to_keep, remove_quietly, write_new_file
+from phases.workspace.path_rules import is_workspace_path, twin_of
+from phases.workspace.walk import OPEN_DIRECTORY, REGULAR, WorkspaceEntry, walk_workspace
 from pipeline.base.errors import PipelineError
-from pipeline.base.files import failure, replace_file, sha256
+from pipeline.base.files import replace_file, sha256, storage_error
 
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
@@ -33,7 +33,7 @@ class WorkspaceError(PipelineError):
     """What a tool answers when a path or a file is refused."""
 
 
-class Digest(NamedTuple):
+class FileDigest(NamedTuple):
     """One regular file of the workspace."""
 
     path: str
@@ -64,7 +64,7 @@ class Workspace:
 
     def read_bytes(self, path: str) -> bytes:
         """The content of a regular file of bounded size. Raises WorkspaceError."""
-        parts = _parts(path)
+        parts = _split_path(path)
         with self._folder(parts[:-1]) as folder:
             descriptor = self._opened(path, parts[-1], folder, most=LARGEST_FILE)
             with os.fdopen(descriptor, "rb") as file:
@@ -72,7 +72,7 @@ class Workspace:
 
     def write(self, path: str, text: str) -> None:
         """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
-        parts = _parts(path)
+        parts = _split_path(path)
         self._refuse_theirs(path)
         data = text.encode("utf-8", "replace")
         if len(data) > LARGEST_FILE:
@@ -82,7 +82,7 @@ class Workspace:
             try:
                 _refuse_twin(parts[-1], folder)
                 remove_quietly(temporary, folder)
-                write_new(temporary, data, folder, mode=kept_mode(parts[-1], folder))
+                write_new_file(temporary, data, folder, mode=mode_to_keep(parts[-1], folder))
                 replace_file(temporary, parts[-1], folder=folder)
                 os.fsync(folder)
             except OSError as error:
@@ -91,7 +91,7 @@ class Workspace:
 
     def remove(self, path: str) -> None:
         """Removes a file, or a link itself, durably. Raises WorkspaceError."""
-        parts = _parts(path)
+        parts = _split_path(path)
         self._refuse_theirs(path)
         with self._folder(parts[:-1]) as folder:
             try:
@@ -103,7 +103,7 @@ class Workspace:
     def exists(self, path: str) -> bool:
         """Whether there is a readable file at this path."""
         try:
-            parts = _parts(path)
+            parts = _split_path(path)
             with self._folder(parts[:-1]) as folder:
                 os.close(self._opened(path, parts[-1], folder, most=LARGEST_FILE))
         except WorkspaceError:
@@ -114,10 +114,10 @@ class Workspace:
         """The paths of all regular files that can be taken in, sorted; of more than `most`, the first ones that are met."""
         return sorted(entry.path for entry in islice(self._regular(), most))
 
-    def digests(self) -> list[Digest]:
+    def digests(self) -> list[FileDigest]:
         """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
         return sorted(
-            Digest(path, size, None if data is None else sha256(data)) for path, size, data in self._contents()
+            FileDigest(path, size, None if data is None else sha256(data)) for path, size, data in self._contents()
         )
 
     def files(self) -> list[tuple[str, bytes]]:
@@ -135,12 +135,12 @@ class Workspace:
                 f"{path} is the user's: it decides whether the work is accepted, and is not to be written"
             )
 
-    def _fault(self, entry: Entry) -> str:
+    def _fault(self, entry: WorkspaceEntry) -> str:
         """Why an entry cannot be taken in. Its content is not looked at."""
         try:
             if entry.kind == REGULAR:
                 os.close(self._opened(entry.path, entry.name, entry.folder))
-            _parts(entry.path)
+            _split_path(entry.path)
         except WorkspaceError as error:
             return str(error)
         return "" if entry.kind == REGULAR else f"it is {entry.kind}"
@@ -163,12 +163,12 @@ class Workspace:
         size = max(size, len(data))  # it may have grown since
         return (size, None) if size > LARGEST_FILE else (len(data), data)
 
-    def _regular(self) -> Iterator[Entry]:
-        return (entry for entry in self._walk() if entry.kind == REGULAR and is_path(entry.path))
+    def _regular(self) -> Iterator[WorkspaceEntry]:
+        return (entry for entry in self._walk() if entry.kind == REGULAR and is_workspace_path(entry.path))
 
-    def _walk(self) -> Iterator[Entry]:
+    def _walk(self) -> Iterator[WorkspaceEntry]:
         with self._folder([]) as root:
-            yield from walk(root)
+            yield from walk_workspace(root)
 
     def _opened(self, path: str, name: str, folder: int, *, most: int | None = None) -> int:
         try:
@@ -186,19 +186,19 @@ class Workspace:
         """What a path is to blame for goes back to the model; what the disk is to blame for ends the phase, unrecorded."""
         if error.errno in _FAULTS_OF_THE_PATH:
             return WorkspaceError(f"cannot {verb} {path}: {error.strerror}")
-        return failure(verb, os.path.join(self.root, path), error)
+        return storage_error(verb, os.path.join(self.root, path), error)
 
     @contextmanager
     def _folder(self, parts: list[str], *, make: bool = False) -> Iterator[int]:
         try:
-            folder = os.open(self.root, OPENS_A_FOLDER)
+            folder = os.open(self.root, OPEN_DIRECTORY)
         except OSError as error:
-            raise failure("open", self.root, error) from error
+            raise storage_error("open", self.root, error) from error
         try:
             for part in parts:
                 if make:
-                    _make(part, folder)
-                inner = os.open(part, OPENS_A_FOLDER, dir_fd=folder)
+                    _make_directory(part, folder)
+                inner = os.open(part, OPEN_DIRECTORY, dir_fd=folder)
                 os.close(folder)
                 folder = inner
             yield folder
@@ -208,15 +208,15 @@ class Workspace:
             os.close(folder)
 
 
-def _parts(path: str) -> list[str]:
-    if not is_path(path):
+def _split_path(path: str) -> list[str]:
+    if not is_workspace_path(path):
         raise WorkspaceError(
             f"the path {path[:200]!r} is refused: give a path inside the workspace, like package/module.py"
         )
     return path.split("/")
 
 
-def _make(name: str, folder: int) -> None:
+def _make_directory(name: str, folder: int) -> None:
     _refuse_twin(name, folder)
     try:
         os.mkdir(name, dir_fd=folder)

@@ -31,11 +31,11 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
             raise StorageError(
                 f"{path} is a symbolic link, and only regular files are read; put the file there"
             ) from error
-        raise failure("read", path, error) from error
+        raise storage_error("read", path, error) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path} is {_kind(status.st_mode)}, and only regular files are read")
+            raise StorageError(f"{path} is {_kind_of(status.st_mode)}, and only regular files are read")
         if status.st_size > limit:
             raise StorageError(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
         data = _read_all(descriptor, status.st_size, limit)
@@ -43,7 +43,7 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
             raise StorageError(f"{path} grew over the limit of {limit:,} bytes while it was read")
         return data
     except OSError as error:
-        raise failure("read", path, error) from error
+        raise storage_error("read", path, error) from error
     finally:
         os.close(descriptor)
 
@@ -62,21 +62,21 @@ def write_all_durable(contents: Mapping[str, bytes]) -> None:
         for path in contents:
             replace_file(temporary_name(path), path)
         for path in sorted({os.path.dirname(path) for path in contents}):
-            sync_folder(path)
+            sync_directory(path)
     except OSError as error:
         for written in contents:
-            _forget(temporary_name(written))
-        raise failure("write", path, error) from error
+            _remove_quietly(temporary_name(written))
+        raise storage_error("write", path, error) from error
 
 
-def write_soon(path: str, data: bytes) -> None:
+def write_without_sync(path: str, data: bytes) -> None:
     """The same without waiting for the disk: for what a power cut may take, because it can be had again."""
     try:
         _write_new(temporary_name(path), data, sync=False)
         replace_file(temporary_name(path), path)
     except OSError as error:
-        _forget(temporary_name(path))
-        raise failure("write", path, error) from error
+        _remove_quietly(temporary_name(path))
+        raise storage_error("write", path, error) from error
 
 
 def replace_file(source: str, target: str, *, folder: int | None = None) -> None:
@@ -94,7 +94,7 @@ def replace_file(source: str, target: str, *, folder: int | None = None) -> None
             return
 
 
-def sync_folder(path: str) -> None:
+def sync_directory(path: str) -> None:
     """Makes the names in a folder durable."""
     descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -112,9 +112,9 @@ def sync_tree(path: str) -> None:
         for place, _, names in os.walk(path, topdown=False):
             for name in names:
                 _sync_file(os.path.join(place, name))
-            sync_folder(place)
+            sync_directory(place)
     except OSError as error:
-        raise failure("sync", place, error) from error
+        raise storage_error("sync", place, error) from error
 
 
 def sync_file_system(path: str) -> bool:
@@ -135,16 +135,16 @@ def sync_file_system(path: str) -> bool:
         os.close(descriptor)
 
 
-def make_folder(path: str) -> None:
+def make_directory(path: str) -> None:
     """Makes a folder (its parent is there already), durably. One that is there is left alone; a link is refused."""
     try:
         os.mkdir(path)
-        sync_folder(os.path.dirname(path))
+        sync_directory(os.path.dirname(path))
     except FileExistsError:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             raise StorageError(f"{path} is not a folder, and one is needed there; move it away") from None
     except OSError as error:
-        raise failure("make", path, error) from error
+        raise storage_error("make", path, error) from error
 
 
 def set_aside(path: str) -> str:
@@ -155,11 +155,11 @@ def set_aside(path: str) -> str:
     target = next_aside(path)
     try:
         os.rename(path, target)
-        sync_folder(os.path.dirname(path))
+        sync_directory(os.path.dirname(path))
     except FileNotFoundError:
         return target
     except OSError as error:
-        raise failure("set aside", path, error) from error
+        raise storage_error("set aside", path, error) from error
     return target
 
 
@@ -183,22 +183,22 @@ def sweep_temporary_files(folder: str) -> None:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith(".") and entry.name.endswith(".tmp"):
-                    _forget(entry.path)
+                    _remove_quietly(entry.path)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise failure("look into", folder, error) from error
+        raise storage_error("look into", folder, error) from error
 
 
-def failure(verb: str, path: str, error: OSError) -> StorageError:
+def storage_error(verb: str, path: str, error: OSError) -> StorageError:
     """The one wording of a disk that said no."""
     code = errno.errorcode.get(error.errno or 0, "unknown")
     return StorageError(f"cannot {verb} {path}: {error.strerror or error} ({code})")
 
 
-def lock_failure(path: str, error: OSError) -> StorageError:
+def lock_error(path: str, error: OSError) -> StorageError:
     """The wording of a lock that cannot be had; where its file system has none at all, with what to do about that."""
-    told = failure("lock", path, error)
+    told = storage_error("lock", path, error)
     if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
         return told
     return StorageError(
@@ -216,7 +216,7 @@ def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
 
 
 def _write_new(path: str, data: bytes, *, sync: bool = True) -> None:
-    _forget(path)
+    _remove_quietly(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         write_all(descriptor, data)
@@ -243,14 +243,14 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _forget(path: str) -> None:
+def _remove_quietly(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
         return  # not there, or not ours to remove: the write that follows says so if it matters
 
 
-def _kind(mode: int) -> str:
+def _kind_of(mode: int) -> str:
     for test, name in (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISFIFO, "a pipe"),

@@ -41,7 +41,7 @@ def parse_json(data: bytes, *, strict: bool = True) -> Any:
             strict=strict,
             parse_constant=_no_constant,
             object_pairs_hook=_no_duplicates,
-            parse_float=_finite,
+            parse_float=_parse_float,
         )
         if b"\\ud" in data or b"\\uD" in data:  # only an escape can smuggle half a surrogate pair in
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -74,7 +74,7 @@ def dump_json_line(value: Any) -> bytes:
 
 def parse_markdown(data: bytes) -> Markdown:
     """Markdown that begins with YAML front matter between two `---` lines."""
-    text = _decode(data)
+    text = _decode_utf8(data)
     end = text.find("\n" + _FENCE, len(_FENCE) - 1)
     if not text.startswith(_FENCE) or end < 0:
         raise FormatError("no front matter: the file must begin with a block between two '---' lines", line=1, column=1)
@@ -105,7 +105,7 @@ def _json_lines(value: Any, depth: int = 0) -> str:
     return _encode(value)
 
 
-def _decode(data: bytes) -> str:
+def _decode_utf8(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -127,7 +127,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is too large for a number")

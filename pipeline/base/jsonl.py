@@ -7,9 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pipeline.base.append import append_durable, append_soon
 from pipeline.base.errors import FormatError, PhaseError
-from pipeline.base.files import read_bytes
+from pipeline.base.files import read_bytes, storage_error, sync_directory, write_all
 from pipeline.base.formats import parse_json
 
 Row = dict[str, Any]
@@ -17,7 +16,7 @@ Row = dict[str, Any]
 
 def read_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[Row]:
     """Every row of such a file; none where there is no file. Raises PhaseError, naming the line, for one that is no `what`."""
-    return list(_rows(path, fits, what, cure)) if os.path.exists(path) else []
+    return list(_iterate_rows(path, fits, what, cure)) if os.path.exists(path) else []
 
 
 def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> None:
@@ -25,7 +24,7 @@ def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> No
 
     A durable one is on the disk when this returns, and so are those before it; any other survives a kill.
     """
-    append_durable(path, row_line(row)) if durable else append_soon(path, row_line(row))
+    append_durable(path, row_line(row)) if durable else append_without_sync(path, row_line(row))
 
 
 def row_line(row: Mapping[str, Any]) -> bytes:
@@ -33,7 +32,7 @@ def row_line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Iterator[Row]:
+def _iterate_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Iterator[Row]:
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if line.strip():
             try:
@@ -43,3 +42,91 @@ def _rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Itera
             if not isinstance(row, dict) or not fits(row):
                 raise PhaseError(f"{path}, line {number}: not {what}; {cure}")
             yield row
+
+
+_TAIL = 4096
+
+
+def append_durable(path: str, line: bytes) -> None:
+    """Adds one line and returns when it is on the disk. A line that does not fit is taken back whole."""
+    _append_line(path, line, sync=True)
+
+
+def append_without_sync(path: str, line: bytes) -> None:
+    """The same without waiting for the disk: what a power cut may take, because it can be had again."""
+    _append_line(path, line, sync=False)
+
+
+def _append_line(path: str, line: bytes, *, sync: bool) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise storage_error("append to", path, error) from error
+    size = os.fstat(descriptor).st_size
+    try:
+        write_all(descriptor, line + b"\n")
+        if sync:
+            os.fdatasync(descriptor)
+        if size == 0:
+            sync_directory(os.path.dirname(path))
+    except OSError as error:
+        _truncate_to(descriptor, size)
+        raise storage_error("append to", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def repair_tail(path: str) -> bytes:
+    """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
+
+    Reads no more of the file than its last line, however long the file is.
+    """
+    return _cut_torn_tail(path, keep=True)
+
+
+def drop_torn_tail(path: str) -> None:
+    """Cuts a last line that a crash left without its end, where nobody was ever told of what it says."""
+    _cut_torn_tail(path, keep=False)
+
+
+def _cut_torn_tail(path: str, *, keep: bool) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise storage_error("repair", path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = last_line(descriptor, size)
+        if not torn or torn.endswith(b"\n"):
+            return b""
+        if keep:
+            append_durable(path + ".corrupt", torn)
+        os.ftruncate(descriptor, size - len(torn))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise storage_error("repair", path, error) from error
+    finally:
+        os.close(descriptor)
+    return torn
+
+
+def last_line(descriptor: int, size: int) -> bytes:
+    """The last line of an open file of that size, with its line end if it has one."""
+    block = _TAIL
+    while True:
+        start = max(0, size - block)
+        tail = os.pread(descriptor, size - start, start)
+        cut = tail.rfind(b"\n", 0, len(tail) - 1) + 1
+        if cut or not start:
+            return tail[cut:]
+        block *= 4
+
+
+def _truncate_to(descriptor: int, size: int) -> None:
+    try:
+        os.ftruncate(descriptor, size)
+    except OSError:
+        return  # the next append repairs the tail

@@ -17,8 +17,8 @@ from contextvars import ContextVar
 from importlib.machinery import PathFinder
 from typing import Any
 
-from pipeline.base.append import last_line
-from pipeline.base.files import failure
+from pipeline.base.files import storage_error
+from pipeline.base.jsonl import last_line
 
 _LOOK_BACK = 100
 _current: ContextVar[TaskLog | None] = ContextVar("task_log", default=None)
@@ -35,14 +35,14 @@ class TaskLog:
             last = last_line(self._descriptor, size)
             if last and not last.endswith(b"\n"):
                 os.write(self._descriptor, b"\n")
-            self._sequence = _sequence(self._descriptor, size, last)
+            self._sequence = _last_sequence(self._descriptor, size, last)
         except OSError as error:
-            raise failure("log to", path, error) from error
+            raise storage_error("log to", path, error) from error
 
     def write(self, level: str, message: str, **fields: Any) -> None:
         """Appends one line. A log that cannot be written never ends a run: the documents hold what counts."""
         self._sequence += 1
-        line = {"seq": self._sequence, "at": timestamp(), "level": level, "message": message, **fields}
+        line = {"seq": self._sequence, "at": utc_timestamp(), "level": level, "message": message, **fields}
         try:
             json.dumps(fields, default=str)
         except (TypeError, ValueError, RecursionError):
@@ -71,14 +71,14 @@ def task_log(path: str) -> Iterator[TaskLog]:
         log.close()
 
 
-def story(message: str, *, level: str = "INFO", **fields: Any) -> None:
+def log_event(message: str, *, level: str = "INFO", **fields: Any) -> None:
     """A line of the run's story, in the current task's log; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.write(level, message, **fields)
 
 
-def timestamp(seconds: float | None = None) -> str:
+def utc_timestamp(seconds: float | None = None) -> str:
     """UTC, ISO 8601, to the millisecond."""
     moment = time.time() if seconds is None else seconds
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f".{int(moment * 1000) % 1000:03d}Z"
@@ -135,7 +135,7 @@ def _from_loguru(message: Any) -> None:
     log.write(record["level"].name, record["message"], **fields)
 
 
-def _sequence(descriptor: int, size: int, last: bytes) -> int:
+def _last_sequence(descriptor: int, size: int, last: bytes) -> int:
     """The number of the last line that has one; a torn line has none, so the one before it is asked."""
     for _ in range(_LOOK_BACK):
         try:

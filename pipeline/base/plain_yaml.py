@@ -23,12 +23,12 @@ _Path = tuple[str | int, ...]
 
 def parse_yaml(data: bytes) -> Any:
     """The value of one YAML document. Raises FormatError, with line and column."""
-    return _Builder(data).value
+    return _YamlBuilder(data).value
 
 
 def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
     """Line and column, from 1, of the value at a path in YAML that parses; (0, 0) where the path leads nowhere."""
-    return _Builder(data).places.get(tuple(path), (0, 0))
+    return _YamlBuilder(data).places.get(tuple(path), (0, 0))
 
 
 def dump_yaml(value: Any) -> bytes:
@@ -55,7 +55,7 @@ def dump_yaml(value: Any) -> bytes:
         raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
 
 
-class _Builder:
+class _YamlBuilder:
     """Turns the events of one document into a value, and remembers where each part of it begins."""
 
     def __init__(self, data: bytes) -> None:
@@ -66,7 +66,7 @@ class _Builder:
         except UnicodeDecodeError as error:
             raise FormatError(f"not UTF-8 text: {error.reason} at byte {error.start}") from error
         self.places: dict[_Path, _Place] = {}
-        self._events = _events(text)
+        self._events = _parse_events(text)
         self.value = self._document()
 
     def _document(self) -> Any:
@@ -75,21 +75,21 @@ class _Builder:
             kind = type(event).__name__
             if kind in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
                 if seen:
-                    raise _error("a second document begins here, and only one is read", event)
+                    raise _error_at("a second document begins here, and only one is read", event)
                 value, seen = self._build(event, ()), True
         return value
 
     def _build(self, event: Any, path: _Path) -> Any:
         kind = type(event).__name__
         if kind == "AliasEvent" or event.anchor:
-            raise _error("anchors and aliases are not allowed", event)
+            raise _error_at("anchors and aliases are not allowed", event)
         if event.tag and not (kind == "ScalarEvent" and any(event.implicit)):
-            raise _error("tags are not allowed", event)
+            raise _error_at("tags are not allowed", event)
         if len(path) >= DEEPEST:
-            raise _error(f"nested deeper than {DEEPEST} levels", event)
-        self.places[path] = _place(event)
+            raise _error_at(f"nested deeper than {DEEPEST} levels", event)
+        self.places[path] = _place_of(event)
         if kind == "ScalarEvent":
-            return _scalar(event)
+            return _parse_scalar(event)
         return self._mapping(path) if kind == "MappingStartEvent" else self._sequence(path)
 
     def _mapping(self, path: _Path) -> dict[str, Any]:
@@ -99,11 +99,11 @@ class _Builder:
             if kind == "MappingEndEvent":
                 break
             if kind == "ScalarEvent" and event.tag and not any(event.implicit):
-                raise _error("tags are not allowed", event)
+                raise _error_at("tags are not allowed", event)
             if kind != "ScalarEvent" or event.anchor:
-                raise _error("a key must be a plain text", event)
+                raise _error_at("a key must be a plain text", event)
             if event.value in value:
-                raise _error(f"the key {event.value[:80]!r} stands twice in one mapping", event)
+                raise _error_at(f"the key {event.value[:80]!r} stands twice in one mapping", event)
             value[event.value] = self._build(next(self._events), (*path, event.value))
         return value
 
@@ -116,7 +116,7 @@ class _Builder:
         return value
 
 
-def _events(text: str) -> Iterator[Any]:
+def _parse_events(text: str) -> Iterator[Any]:
     import yaml
 
     try:
@@ -129,7 +129,7 @@ def _events(text: str) -> Iterator[Any]:
         raise FormatError(f"not YAML: {' '.join(str(error).split())[:200]}") from error
 
 
-def _scalar(event: Any) -> Any:
+def _parse_scalar(event: Any) -> Any:
     """A quoted scalar is a text. A plain one is a number, true, false or null where it looks exactly so."""
     text: str = event.value
     if not event.implicit[0] or event.style in ("'", '"', "|", ">"):
@@ -145,18 +145,18 @@ def _scalar(event: Any) -> Any:
             number = float(text)
             if number - number == 0:
                 return number
-            raise _error(f"{text[:80]} is not a finite number", event)
+            raise _error_at(f"{text[:80]} is not a finite number", event)
         if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", text):
-            raise _error(f"{text} is not a finite number", event)
+            raise _error_at(f"{text} is not a finite number", event)
     except ValueError as error:
-        raise _error(f"{text[:40]}… is not a number of a reasonable size", event) from error
+        raise _error_at(f"{text[:40]}… is not a number of a reasonable size", event) from error
     return text
 
 
-def _place(event: Any) -> _Place:
+def _place_of(event: Any) -> _Place:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _error(problem: str, event: Any) -> FormatError:
-    line, column = _place(event)
+def _error_at(problem: str, event: Any) -> FormatError:
+    line, column = _place_of(event)
     return FormatError(problem, line=line, column=column)

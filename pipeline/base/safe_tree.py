@@ -15,13 +15,13 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def opened(root: str | int, parts: Sequence[str] = (), *, make: bool = False) -> Iterator[int]:
+def open_directory(root: str | int, parts: Sequence[str] = (), *, make: bool = False) -> Iterator[int]:
     """An open folder below the root; `make` makes what is not there. Raises OSError, also for a link on the way."""
     folder = os.dup(root) if isinstance(root, int) else os.open(root, _FOLDER)
     try:
         for part in parts:
             if make:
-                _make(part, folder)
+                _make_directory(part, folder)
             inner = os.open(part, _FOLDER, dir_fd=folder)
             os.close(folder)
             folder = inner
@@ -33,7 +33,7 @@ def opened(root: str | int, parts: Sequence[str] = (), *, make: bool = False) ->
 def read_beneath(root: str | int, path: str, most: int) -> bytes:
     """A regular file below the root, of at most so many bytes. Raises OSError."""
     *parts, name = path.split("/")
-    with opened(root, parts) as folder:
+    with open_directory(root, parts) as folder:
         descriptor = os.open(name, _READ, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -47,7 +47,7 @@ def read_beneath(root: str | int, path: str, most: int) -> bytes:
 def write_beneath(root: int, path: str, data: bytes) -> None:
     """A new file, not yet durable, that is not to be run. Raises OSError, also where something is there."""
     *parts, name = path.split("/")
-    with opened(root, parts, make=True) as folder:
+    with open_directory(root, parts, make=True) as folder:
         descriptor = os.open(name, _NEW, 0o644, dir_fd=folder)
         try:
             os.fchmod(descriptor, 0o644)
@@ -56,7 +56,7 @@ def write_beneath(root: int, path: str, data: bytes) -> None:
             os.close(descriptor)
 
 
-class Found:
+class WalkedEntry:
     """What `walk` met: a path as bytes, its status (None for a folder that cannot be opened)."""
 
     __slots__ = ("path", "status")
@@ -65,13 +65,13 @@ class Found:
         self.path, self.status = path, status
 
 
-def walk(root: str | int, *, skip: str = "", deepest: int = 60) -> Iterator[Found]:
+def walk_tree(root: str | int, *, skip: str = "", deepest: int = 60) -> Iterator[WalkedEntry]:
     """Everything below a folder that is no folder, in the order of names. Names of `skip` are not looked into or told."""
-    with opened(root) as folder:
-        yield from _walk(folder, b"", skip, deepest)
+    with open_directory(root) as folder:
+        yield from _walk_directory(folder, b"", skip, deepest)
 
 
-def _walk(folder: int, prefix: bytes, skip: str, deepest: int) -> Iterator[Found]:
+def _walk_directory(folder: int, prefix: bytes, skip: str, deepest: int) -> Iterator[WalkedEntry]:
     for name in sorted(os.listdir(folder)):
         if skip and name.lower() == skip:
             continue
@@ -80,18 +80,18 @@ def _walk(folder: int, prefix: bytes, skip: str, deepest: int) -> Iterator[Found
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             inner = os.open(name, _FOLDER, dir_fd=folder) if stat.S_ISDIR(status.st_mode) and deepest else None
         except OSError:
-            yield Found(path, None)
+            yield WalkedEntry(path, None)
             continue
         if inner is None:
-            yield Found(path, None if stat.S_ISDIR(status.st_mode) else status)
+            yield WalkedEntry(path, None if stat.S_ISDIR(status.st_mode) else status)
             continue
         try:
-            yield from _walk(inner, path + b"/", skip, deepest - 1)
+            yield from _walk_directory(inner, path + b"/", skip, deepest - 1)
         finally:
             os.close(inner)
 
 
-def _make(name: str, folder: int) -> None:
+def _make_directory(name: str, folder: int) -> None:
     try:
         os.mkdir(name, 0o755, dir_fd=folder)
     except FileExistsError:

@@ -13,12 +13,12 @@ UNSEEN = re.compile(
 )
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """The text with every character that would not be seen written out."""
     return UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
 
 
-def bounded(text: str, most: int = LARGEST_ANSWER) -> str:
+def bound_text(text: str, most: int = LARGEST_ANSWER) -> str:
     """The text, or its head and its tail, with what lies between them counted."""
     if len(text) <= most:
         return text
@@ -29,5 +29,5 @@ def bounded(text: str, most: int = LARGEST_ANSWER) -> str:
 
 def one_line(text: str, most: int = 200) -> str:
     """The text as one escaped line of bounded length."""
-    line = " ".join(escaped(text[: 4 * most]).split())
+    line = " ".join(escape_text(text[: 4 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -15,14 +15,14 @@ from pipeline import __version__  # noqa: E402 - the same
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {
     "run": ("pipeline.cli.run", "Turn a paper into code, or go on with a task."),
-    "chat": ("pipeline.cli.chat", "Turn a requirement in plain words into code."),
+    "chat": ("pipeline.cli.run", "Turn a requirement in plain words into code."),
     "read": ("pipeline.cli.read", "Show what the reader makes of a paper, without a task."),
-    "resume": ("pipeline.cli.resume", "Go on where a task stopped."),
-    "step": ("pipeline.cli.step", "Run exactly one phase of a task."),
+    "resume": ("pipeline.cli.run", "Go on where a task stopped."),
+    "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
     "list": ("pipeline.cli.list", "List the tasks."),
     "status": ("pipeline.cli.status", "Show how far a task is."),
     "show": ("pipeline.cli.show", "Print a document of a task."),
-    "why": ("pipeline.cli.why", "Tell what would run next, and why."),
+    "why": ("pipeline.cli.status", "Tell what would run next, and why."),
     "check": ("pipeline.cli.check", "Check every document of a task."),
     "logs": ("pipeline.cli.logs", "Print a task's log."),
     "graph": ("pipeline.cli.graph", "Draw the phases and what flows between them."),
@@ -38,7 +38,7 @@ COMMANDS = {
     "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
     "models": ("pipeline.cli.models", "List the models that are set, and try each with one small call."),
     "doctor": ("pipeline.cli.doctor", "Tell what is installed, and what is missing."),
-    "completion": ("pipeline.cli.completion", "Print the completion script for a shell."),
+    "completion": ("pipeline.cli.arguments", "Print the completion script for a shell."),
 }
 
 

@@ -8,9 +8,9 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.console import in_terminal, say, table, tell
-from pipeline.cli.seal import is_sealed, sealed
-from pipeline.cli.vouched import leads_out
+from pipeline.cli.output import in_terminal, notify, print_table, print_text
+from pipeline.cli.seal import is_sealed, seal_task
+from pipeline.cli.trust import leads_out
 
 if TYPE_CHECKING:
     from pipeline.engine.settings import Settings
@@ -35,36 +35,38 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
     with store.writing():
         document = store.load("task.json")
         if is_sealed(document):
-            say(f"{store.id}: what its task.json says is yours already")
+            print_text(f"{store.id}: what its task.json says is yours already")
             return 0
-        _show(store, document, settings)
+        _show_settings(store, document, settings)
         if not yes and not _is_allowed(store):
-            tell("nothing is allowed")
+            notify("nothing is allowed")
             return 1
-        adopted = sealed(document)
+        adopted = seal_task(document)
         if "seal" not in adopted:
             raise UsageError(
                 "no key can be kept in your settings folder, so nothing can be allowed; make it writable first"
             )
         store.write({"task.json": adopted})
-    tell(f"allowed; go on with: pipeline resume {command_name(store)}")
+    notify(f"allowed; go on with: pipeline resume {command_name(store)}")
     return 0
 
 
-def _show(store: TaskStore, document: dict[str, Any], settings: Settings) -> None:
+def _show_settings(store: TaskStore, document: dict[str, Any], settings: Settings) -> None:
     own = settings._asdict()
     rows: list[tuple[str, ...]] = [
-        (name, _word(value), _word(own[name])) for name, value in document["settings"].items() if value != own[name]
+        (name, _format_value(value), _format_value(own[name]))
+        for name, value in document["settings"].items()
+        if value != own[name]
     ]
     if leads_out(store.root, document["source"]):
         rows.insert(0, ("source", document["source"], "(only the copy in the task)"))
     if rows:
-        table(rows, header=("SETTING", "THE TASK", "YOURS"))
+        print_table(rows, header=("SETTING", "THE TASK", "YOURS"))
     else:
-        say(f"{store.id} says nothing that is not your own setting")
+        print_text(f"{store.id} says nothing that is not your own setting")
 
 
-def _word(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(value) or '""'
 
 

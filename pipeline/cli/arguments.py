@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.base.errors import PipelineError
+from pipeline.cli.output import print_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -27,7 +28,7 @@ def complete_files(context: click.Context, parameter: click.Parameter, typed: st
     return [CompletionItem(typed, type="file")]
 
 
-def complete_folders(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+def complete_directories(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """The same for directories."""
     from click.shell_completion import CompletionItem
 
@@ -39,7 +40,7 @@ def complete_tasks(context: click.Context, parameter: click.Parameter, typed: st
     folder = _tasks_dir(context)
     given = context.params.get(parameter.name or "") or ()
     names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
-    return _offered(name for name in names if _is_task(os.path.join(folder, name))) or complete_files(
+    return _offer_words(name for name in names if _is_task(os.path.join(folder, name))) or complete_files(
         context, parameter, typed
     )
 
@@ -48,7 +49,7 @@ def complete_phases(context: click.Context, parameter: click.Parameter, typed: s
     """Names of phases, or their numbers where one begins with a digit. No phase is imported: only files are looked at."""
     found = sorted(match.groups() for name in _names_in(_phases_dir()) if (match := _PHASE.fullmatch(name)))
     words = [number if typed[:1].isdigit() else name for number, name in found]
-    return _offered(word for word in words if word.startswith(typed))
+    return _offer_words(word for word in words if word.startswith(typed))
 
 
 def complete_documents(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -62,17 +63,17 @@ def complete_documents(context: click.Context, parameter: click.Parameter, typed
         return []
     short = [word for word, name in SHORT.items() if os.path.lexists(os.path.join(root, name))]
     words = [word for word in short if word.startswith(typed)]
-    return _offered([*words, *(_files_beneath(root, typed) if typed else ())])
+    return _offer_words([*words, *(_files_beneath(root, typed) if typed else ())])
 
 
 task_argument = click.argument("task", metavar="ID", shell_complete=complete_tasks)
 task_or_newest = click.argument("task", metavar="[ID]", required=False, shell_complete=complete_tasks)
 tasks_dir_option = click.option(
-    "--tasks-dir", metavar="DIR", help="Where the task directories are.", shell_complete=complete_folders
+    "--tasks-dir", metavar="DIR", help="Where the task directories are.", shell_complete=complete_directories
 )
 
 
-def _offered(words: Iterable[str]) -> list[CompletionItem]:
+def _offer_words(words: Iterable[str]) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word) for word in words if _SAFE.fullmatch(word)]
@@ -127,3 +128,23 @@ def _files_beneath(root: str, typed: str) -> Iterator[str]:
                 count += 1
                 if count >= _MOST:
                     return
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    \b
+    pipeline completion bash >> ~/.bashrc
+    pipeline completion zsh >> ~/.zshrc
+    pipeline completion fish > ~/.config/fish/completions/pipeline.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from pipeline.cli import cli
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.ClickException(f"click has no completion for {shell}")
+    print_text(kind(cli, {}, "pipeline", "_PIPELINE_COMPLETE").source())

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from pipeline.base.errors import ContractError, UsageError
-from pipeline.cli.own import own_prices, settings_file
+from pipeline.cli.user_config import read_user_prices, settings_file
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import GIVEN, Graph
@@ -30,13 +30,13 @@ def settings_from(flags: dict[str, Any]) -> Settings:
         raise UsageError("the folder that you are in is gone; go to another one first") from error
     settings = load_settings(settings_file(), os.environ, flags)
     return settings._replace(
-        model=_whole(settings.model),
-        plan_model=_whole(settings.plan_model),
-        code_model=_whole(settings.code_model),
+        model=_with_absolute_recording(settings.model),
+        plan_model=_with_absolute_recording(settings.plan_model),
+        code_model=_with_absolute_recording(settings.code_model),
     )
 
 
-def discover(folder: str) -> Graph:
+def discover_phases(folder: str) -> Graph:
     """The phases of a folder, or the built-in ones: every module named phaseNN_<name>.py, which holds a PHASE."""
     if not folder:
         import phases
@@ -51,22 +51,22 @@ def discover(folder: str) -> Graph:
 
 def open_task(settings: Settings, task: str | None) -> TaskStore:
     """The task of that id, path, or path inside it; without one, the newest. Raises UsageError."""
-    return open_folder(settings, task_folder(settings, task) if task else newest(settings))
+    return open_task_directory(settings, task_directory(settings, task) if task else newest_task(settings))
 
 
-def open_folder(settings: Settings, root: str) -> TaskStore:
+def open_task_directory(settings: Settings, root: str) -> TaskStore:
     """The store of a task directory, with the phases and schemas in force."""
     own = os.path.join(settings.phases, "schemas")
     contracts = Contracts((own,) if settings.phases and os.path.isdir(own) else ())
-    return TaskStore(root, discover(settings.phases), contracts)
+    return TaskStore(root, discover_phases(settings.phases), contracts)
 
 
-def task_folder(settings: Settings, task: str) -> str:
+def task_directory(settings: Settings, task: str) -> str:
     """The folder of a task: an id, or a path to a task or into one. Raises UsageError where there is none."""
     named = os.path.join(settings.tasks_dir, task)
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
-        where = near(os.path.join(settings.tasks_dir, task))
+        where = relative_path(os.path.join(settings.tasks_dir, task))
         raise UsageError(f"task '{task}' is gone: {where} is not there; take it off the list: pipeline rm {task}")
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
@@ -76,7 +76,7 @@ def task_folder(settings: Settings, task: str) -> str:
 def command_name(store: TaskStore) -> str:
     """What a user types for a task: its id where it lies in the usual folder, else its path, ready to paste."""
     usual = os.path.abspath(settings_from({}).tasks_dir)
-    name = store.id if os.path.dirname(store.root) == usual else near(store.root)
+    name = store.id if os.path.dirname(store.root) == usual else relative_path(store.root)
     if name.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and name.isascii():
         return name
 
@@ -85,13 +85,13 @@ def command_name(store: TaskStore) -> str:
     return quote(name)
 
 
-def near(path: str) -> str:
+def relative_path(path: str) -> str:
     """A path as seen from here, where that is shorter."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 
 
-def newest(settings: Settings, *, unfinished: bool = False) -> str:
+def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     """The folder of the task that changed last. Raises UsageError, or CatalogError where the list is damaged."""
     listing = Catalog(settings.tasks_dir).read()
     listing.must_be_whole()
@@ -129,23 +129,22 @@ def mode_of(fast: bool | None) -> str | None:
     return {True: "fast", False: "full", None: None}[fast]
 
 
-def effective(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
     values = settings._asdict()
     values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
     return {**values, "source": task["source"]}
 
 
-def stored(values: dict[str, Any]) -> dict[str, Any]:
+def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
     """The part of the settings that task.json keeps."""
     return {name: values[name] for name in STORED}
 
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
-    from phases.llm.access import Access
     from phases.llm.factory import open_model as open_named
-    from phases.llm.providers import keys_in, with_settings
+    from phases.llm.providers import Access, keys_in, with_settings
 
     name = model_for(values, phase)
     if name == "offline":
@@ -158,7 +157,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         str(values["api_key"]),
         with_settings(os.environ, values),
         int(values["context_tokens"]),
-        own_prices(),
+        read_user_prices(),
         keys_in(values),
         int(values["max_output_tokens"]),
     )
@@ -196,7 +195,7 @@ def _refuse_idle_address(values: dict[str, Any]) -> None:
         )
 
 
-def _whole(name: str) -> str:
+def _with_absolute_recording(name: str) -> str:
     """A model's name as every folder understands it: the path of a recording in full."""
     path = name.removeprefix(_REPLAY)
     return _REPLAY + os.path.abspath(path) if name.startswith(_REPLAY) and path else name

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pipeline.base.errors import Interrupted, PipelineError
-from pipeline.cli.console import complain
+from pipeline.cli.output import print_error
 
 
 def exit_code_of(call: Callable[[], Any]) -> int:
@@ -20,21 +20,21 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         catch_signals()
         result = call()
     except PipelineError as error:
-        complain(str(error))
+        print_error(str(error))
         return error.exit_code
     except Interrupted as error:
-        complain("stopped; go on with: pipeline resume")
+        print_error("stopped; go on with: pipeline resume")
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        complain("stopped")
+        print_error("stopped")
         return 130
     except click.UsageError as error:
-        complain(error.format_message() + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))
+        print_error(error.format_message() + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))
         return 2
     except click.ClickException as error:
-        complain(error.format_message())
+        print_error(error.format_message())
         return 1
     except SystemExit as error:  # of the completion of a shell; click makes one from any broken pipe, too
         if error.__context__ is not None:  # and stdout and stderr never raise that
@@ -51,7 +51,7 @@ def _report_bug(error: BaseException) -> int:
     import traceback
 
     traceback.print_exception(error)
-    complain(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
+    print_error(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")
     return 70
 
 

@@ -9,7 +9,7 @@ import click
 from pipeline.base.errors import PipelineError
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say, say_json
+from pipeline.cli.output import print_json, print_text
 from pipeline.engine.graph import GIVEN
 from pipeline.engine.store import TaskStore
 
@@ -29,33 +29,35 @@ def check_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int
     pipeline check paper
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    rows = list(_rows(store))
+    rows = list(_check_documents(store))
     bad = [row for row in rows if row["verdict"] in ("damaged", "missing")]
     if as_json:
-        say_json(rows)
+        print_json(rows)
         return 1 if bad else 0
     for row in rows:
-        say(f"  {row['verdict']:<8} {row['document']}" + (f": {row['detail']}" if row["detail"] else ""))
-    say(f"{len(rows)} documents, {len(bad)} of them damaged or missing" if bad else f"{len(rows)} documents, all fine")
+        print_text(f"  {row['verdict']:<8} {row['document']}" + (f": {row['detail']}" if row["detail"] else ""))
+    print_text(
+        f"{len(rows)} documents, {len(bad)} of them damaged or missing" if bad else f"{len(rows)} documents, all fine"
+    )
     return 1 if bad else 0
 
 
-def _rows(store: TaskStore) -> Iterator[dict[str, str]]:
+def _check_documents(store: TaskStore) -> Iterator[dict[str, str]]:
     for name in GIVEN:
-        yield _row(store, name, None)
+        yield _check_document(store, name, None)
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         for name, digest in sorted(stamp.written.items()) if stamp else ():
-            yield _row(store, name, digest)
+            yield _check_document(store, name, digest)
         for name, what in store.changes(phase):
             again = f"phase {phase.label} writes it again on the next run"
             how = {"edited": "by hand, after its phase wrote it; ", "added": "put there by hand; "}.get(what, "")
             yield {"document": name, "verdict": "edited" if how else "missing", "detail": how + again}
     for name in filter(store.exists, _REPORTS):
-        yield _row(store, name, None)
+        yield _check_document(store, name, None)
 
 
-def _row(store: TaskStore, name: str, digest: str | None) -> dict[str, str]:
+def _check_document(store: TaskStore, name: str, digest: str | None) -> dict[str, str]:
     verdict, detail = "fine", ""
     try:
         now = store.digest(name)

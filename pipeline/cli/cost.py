@@ -9,9 +9,9 @@ import click
 
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import printable, say, say_json
+from pipeline.cli.output import print_json, print_text, to_printable
 
-Row = Mapping[str, Any]
+LedgerRow = Mapping[str, Any]
 _LONGEST_NAME = 120
 _LIMITS = (("max_usd", "usd"), ("max_tokens", "tokens"), ("max_minutes", "minutes"))
 _PHASES = {"plan": "05 plan", "references": "06 references"}
@@ -35,65 +35,65 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     costs = {
         "id": store.id,
-        "total": _summed(rows),
+        "total": _sum_rows(rows),
         "limits": {name: store.load("task.json")["settings"].get(name, 0) for name, _ in _LIMITS},
-        "by_phase": _grouped(rows, lambda row: _PHASES.get(row["thread"], "09 implement")),
-        "by_file": _grouped(
+        "by_phase": _group_rows(rows, lambda row: _PHASES.get(row["thread"], "09 implement")),
+        "by_file": _group_rows(
             (row for row in rows if not _is_sub_agents(row)), lambda row: str(row["about"]) or f"({row['thread']})"
         ),
-        "by_sub_agent": _grouped(filter(_is_sub_agents, rows), lambda row: str(row["thread"])),
-        "by_model": _grouped(rows, lambda row: str(row["model"])),
-        "of_no_use": _summed(row for row in rows if row["outcome"] != "ok"),
+        "by_sub_agent": _group_rows(filter(_is_sub_agents, rows), lambda row: str(row["thread"])),
+        "by_model": _group_rows(rows, lambda row: str(row["model"])),
+        "of_no_use": _sum_rows(row for row in rows if row["outcome"] != "ok"),
     }
     if as_json:
-        say_json(costs)
+        print_json(costs)
     else:
-        _show(costs)
+        _show_costs(costs)
 
 
-def _is_sub_agents(row: Row) -> bool:
+def _is_sub_agents(row: LedgerRow) -> bool:
     return str(row["thread"]).startswith("explore-")
 
 
-def _summed(rows: Iterable[Row]) -> dict[str, Any]:
-    from phases.llm.ledger_rows import sums
+def _sum_rows(rows: Iterable[LedgerRow]) -> dict[str, Any]:
+    from phases.llm.ledger_rows import sum_rows
 
-    total = sums(rows)
+    total = sum_rows(rows)
     seconds = total.pop("seconds")
     return {**total, "usd": round(total["usd"], 6), "minutes": round(seconds / 60, 2)}
 
 
-def _grouped(rows: Iterable[Row], name_of: Callable[[Row], str]) -> dict[str, Any]:
-    groups: dict[str, list[Row]] = {}
+def _group_rows(rows: Iterable[LedgerRow], name_of: Callable[[LedgerRow], str]) -> dict[str, Any]:
+    groups: dict[str, list[LedgerRow]] = {}
     for row in rows:
         groups.setdefault(name_of(row), []).append(row)
-    return {name: _summed(group) for name, group in groups.items()}
+    return {name: _sum_rows(group) for name, group in groups.items()}
 
 
-def _show(costs: dict[str, Any]) -> None:
+def _show_costs(costs: dict[str, Any]) -> None:
     total = costs["total"]
     if not total["calls"]:
-        say(f"Task {costs['id']} has asked no model yet.")
+        print_text(f"Task {costs['id']} has asked no model yet.")
         return
-    say(f"Task {costs['id']}: {_line(total)}")
+    print_text(f"Task {costs['id']}: {_describe_cost(total)}")
     limits = [f"{name} = {limit}" for name, limit in costs["limits"].items() if limit]
-    say(f"  limits: {', '.join(limits) or 'none (set one with --max-usd N)'}")
+    print_text(f"  limits: {', '.join(limits) or 'none (set one with --max-usd N)'}")
     if costs["of_no_use"]["calls"]:
-        say(f"  of that for replies that were of no use: {_line(costs['of_no_use'])}")
+        print_text(f"  of that for replies that were of no use: {_describe_cost(costs['of_no_use'])}")
     for title in ("by_phase", "by_file", "by_sub_agent", "by_model"):
         if costs[title]:
-            say(f"\n{title.replace('_', ' ').capitalize()}")
+            print_text(f"\n{title.replace('_', ' ').capitalize()}")
         for name, row in costs[title].items():
-            say(f"  {_one_line(name):<44} {_line(row)}")
+            print_text(f"  {_one_line(name):<44} {_describe_cost(row)}")
 
 
 def _one_line(name: str) -> str:
     """A name that a model may have chosen, as one line of the screen."""
-    line = printable(" ".join(name.split()))
+    line = to_printable(" ".join(name.split()))
     return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def _describe_cost(row: Mapping[str, Any]) -> str:
     cached = f" ({row['tokens_cached']:,} cached)" if row["tokens_cached"] else ""
     calls = "1 call " if row["calls"] == 1 else f"{row['calls']} calls"
     return f"${row['usd']:.4f}  {calls}  {row['tokens_in']:,} tokens in{cached}, {row['tokens_out']:,} out"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import discover, open_task, settings_from
-from pipeline.cli.console import say, say_json
+from pipeline.cli.assembly import discover_phases, open_task, settings_from
+from pipeline.cli.output import print_json, print_text
 from pipeline.engine.graph import Graph
 
 _COLOURS = {
@@ -45,9 +45,9 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: b
         store = open_task(settings, task)
         graph, status = store.graph, {number: stamp.status for number, stamp in store.stamps.items()}
     else:
-        graph = discover(settings.phases)
+        graph = discover_phases(settings.phases)
     if as_json:
-        say_json(
+        print_json(
             [
                 {
                     "number": p.number,
@@ -61,7 +61,7 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: b
             ]
         )
     else:
-        say({"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form](graph, status))
+        print_text({"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form](graph, status))
 
 
 def as_text(graph: Graph, status: dict[str, str]) -> str:
@@ -84,7 +84,7 @@ def as_mermaid(graph: Graph, status: dict[str, str]) -> str:
         lines.append(f'    p{phase.number}["{phase.number} {phase.name}"]')
         if status.get(phase.number) in _COLOURS:
             lines.append(f"    style p{phase.number} fill:{_COLOURS[status[phase.number]]}")
-    for (source, target), names in sorted(_flows(graph).items()):
+    for (source, target), names in sorted(_document_flows(graph).items()):
         lines.append(f'    p{source} -->|"{", ".join(names)}"| p{target}')
     return "\n".join(lines)
 
@@ -103,7 +103,7 @@ def as_svg(graph: Graph, status: dict[str, str]) -> str:
             '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>'
         ),
     ]
-    for (source, target), names in sorted(_flows(graph).items()):
+    for (source, target), names in sorted(_document_flows(graph).items()):
         start, end = place[source] + 15, place[target] + 15
         reach = 200 + min(260, (end - start) // 2)
         parts.append(
@@ -121,7 +121,7 @@ def as_svg(graph: Graph, status: dict[str, str]) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def _flows(graph: Graph) -> dict[tuple[str, str], list[str]]:
+def _document_flows(graph: Graph) -> dict[tuple[str, str], list[str]]:
     flows: dict[tuple[str, str], list[str]] = {}
     for phase in graph.phases:
         for name in phase.reads:

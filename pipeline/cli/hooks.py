@@ -9,13 +9,29 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import command_name, near, newest, open_folder, open_task, settings_from
-from pipeline.cli.console import advise, complain, in_terminal, say, say_json, table, tell, warn
-from pipeline.cli.hooks_text import hook_rows, lines_of_trial
+from pipeline.cli.assembly import (
+    command_name,
+    newest_task,
+    open_task,
+    open_task_directory,
+    relative_path,
+    settings_from,
+)
+from pipeline.cli.hooks_text import hook_rows, trial_lines
+from pipeline.cli.output import (
+    in_terminal,
+    notify,
+    print_advice,
+    print_error,
+    print_json,
+    print_table,
+    print_text,
+    print_warning,
+)
 from pipeline.engine.settings import did_you_mean
 
 if TYPE_CHECKING:
-    from pipeline.cli.hooks_found import Found
+    from pipeline.cli.hooks_found import HookListing
     from pipeline.engine.store import TaskStore
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
@@ -57,21 +73,21 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     \b
     pipeline hooks list paper
     """
-    from pipeline.cli.hooks_found import found_hooks
+    from pipeline.cli.hooks_found import discover_hooks
     from pipeline.engine.contract import Contracts
 
     store = _task_if_any(task, tasks_dir)
     workspace = store.path("generate_code") if store else ""
-    found = found_hooks(store.contracts if store else Contracts(), workspace)
+    found = discover_hooks(store.contracts if store else Contracts(), workspace)
     if as_json:
         rows = [{name: value for name, value in row._asdict().items() if name != "hook"} for row in found.rows]
         there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
-        say_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
+        print_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
     else:
-        table(hook_rows(found.rows), header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
+        print_table(hook_rows(found.rows), header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
         _tell_notes(found, store)
     for problem in found.problems:
-        complain(f"invalid: {problem}")
+        print_error(f"invalid: {problem}")
     return 1 if found.problems else 0
 
 
@@ -91,14 +107,14 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper
     """
     from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
-    from pipeline.base.logs import timestamp
-    from pipeline.cli.hooks_trusting import as_json as json_of
-    from pipeline.cli.hooks_trusting import lines_of_offer, offer_of, write_offer
-    from pipeline.cli.reviewer import person
+    from pipeline.base.logs import utc_timestamp
+    from pipeline.cli.hooks_trusting import build_offer, offer_lines, write_offer
+    from pipeline.cli.hooks_trusting import offer_json as json_of
+    from pipeline.cli.plan_review import user_name
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
-    offer = offer_of(store.contracts, workspace, timestamp(), person())
+    offer = build_offer(store.contracts, workspace, utc_timestamp(), user_name())
     wanted = not show and not offer.nothing_new
     if wanted and not yes and (as_json or not in_terminal()):
         raise UsageError(
@@ -106,20 +122,24 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
             "so with: --yes"
         )
     if not as_json:
-        say(f"{near(workspace)}/{HOOKS_FILE}:" if offer.has_file else f"{near(workspace)} has no {HOOKS_FILE}:")
-        for line in lines_of_offer(offer):
-            say(line)
+        print_text(
+            f"{relative_path(workspace)}/{HOOKS_FILE}:"
+            if offer.has_file
+            else f"{relative_path(workspace)} has no {HOOKS_FILE}:"
+        )
+        for line in offer_lines(offer):
+            print_text(line)
     if offer.fault:
-        warn(f"nothing can be trusted now: {offer.fault}")
+        print_warning(f"nothing can be trusted now: {offer.fault}")
     written = wanted and (yes or click.confirm("Trust all of that?", err=True))
     if written:
         write_offer(store.contracts, workspace, offer)
     if as_json:
-        say_json({"task": store.id, "workspace": os.path.realpath(workspace), **json_of(offer), "written": written})
+        print_json({"task": store.id, "workspace": os.path.realpath(workspace), **json_of(offer), "written": written})
     elif offer.nothing_new:
-        tell("all of that is trusted already")
+        notify("all of that is trusted already")
     elif not show:
-        tell("trusted, as it is now" if written else "nothing is trusted")
+        notify("trusted, as it is now" if written else "nothing is trusted")
     return 0 if show or written or offer.nothing_new else 1
 
 
@@ -137,28 +157,28 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     pipeline hooks test paper tests
     pipeline hooks test paper internal:code
     """
-    from pipeline.cli.hooks_found import found_hooks, hook_named, setting_of
-    from pipeline.cli.hooks_trial import Trial, tried
-    from pipeline.cli.vouched import in_force
+    from pipeline.cli.hooks_found import discover_hooks, find_hook, read_hook_setting
+    from pipeline.cli.hooks_trial import Trial, run_once
+    from pipeline.cli.trust import settings_in_force
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
     workspace = _workspace_of(store)
     with store.writing() as left:
         if left:
-            warn(left)
-        setting = setting_of(store.contracts)
-        chosen = hook_named(found_hooks(store.contracts, workspace), hook, command_name(store))
+            print_warning(left)
+        setting = read_hook_setting(store.contracts)
+        chosen = find_hook(discover_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
-            tell(f"runs {chosen.key} …")
-        values = in_force(store, settings, {}).values
+            notify(f"runs {chosen.key} …")
+        values = settings_in_force(store, settings, {}).values
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
-        outcome = tried(Trial(store.root, store.id, values, plan, setting), chosen)
+        outcome = run_once(Trial(store.root, store.id, values, plan, setting), chosen)
     if as_json:
-        say_json({"task": store.id, "hook": chosen.key, **outcome})
+        print_json({"task": store.id, "hook": chosen.key, **outcome})
     else:
-        for line in lines_of_trial(chosen, {**outcome, "log": near(outcome["log"]) if outcome["log"] else ""}):
-            say(line)
+        for line in trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""}):
+            print_text(line)
     return 0 if outcome["status"] == "pass" else 1
 
 
@@ -179,19 +199,19 @@ def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
     pipeline hooks import --from claude .claude/settings.json
     pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
     """
-    from pipeline.cli.hooks_import import place_of, translated
+    from pipeline.cli.hooks_import import paste_place, translate_file
 
-    done = translated(kind, file, scope)
+    done = translate_file(kind, file, scope)
     if as_json:
-        say_json({"items": done.items, "untranslated": done.untranslated})
+        print_json({"items": done.items, "untranslated": done.untranslated})
     elif done.items:
-        say(done.text.rstrip("\n"))
+        print_text(done.text.rstrip("\n"))
     for line in done.untranslated:
-        tell(f"not translated: {' '.join(line.splitlines())}")
+        notify(f"not translated: {' '.join(line.splitlines())}")
     if not done.items:
-        complain(f"nothing of {file} could be translated")
+        print_error(f"nothing of {file} could be translated")
     elif not as_json:
-        tell(f"{len(done.items)} hooks, for {place_of(scope)}; look at them there with: pipeline hooks list")
+        notify(f"{len(done.items)} hooks, for {paste_place(scope)}; look at them there with: pipeline hooks list")
     return 0 if done.items else 1
 
 
@@ -201,18 +221,18 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
     if task:
         return open_task(settings, task)
     try:
-        root = newest(settings)
+        root = newest_task(settings)
     except UsageError:
         return None
-    return open_folder(settings, root)
+    return open_task_directory(settings, root)
 
 
-def _tell_notes(found: Found, store: TaskStore | None) -> None:
+def _tell_notes(found: HookListing, store: TaskStore | None) -> None:
     for note in found.notes:
-        say(note)
+        print_text(note)
     if store and found.repo.state in ("untrusted", "modified"):
         name = command_name(store)
-        advise(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
+        print_advice(f"look at them with: pipeline hooks trust {name} --show, then: pipeline hooks trust {name}")
 
 
 def _workspace_of(store: TaskStore) -> str:

@@ -8,8 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.configured import hooks_from, problems_of
-from phases.acceptance.configuration.refused import faults_of
+from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
@@ -18,19 +17,19 @@ from phases.acceptance.configuration.repo_hooks import (
     NO_HOOKS,
     TRUSTED,
     UNTRUSTED,
-    Discovered,
-    discover,
+    RepoHooks,
+    discover_repo_hooks,
 )
-from phases.acceptance.configuration.trust import read_store
-from phases.acceptance.hook import REPO, USER, Hook
-from phases.acceptance.mounted import CODE, STORE, HookSetting
-from phases.acceptance.points import POINTS
+from phases.acceptance.configuration.trust_store import read_store
+from phases.acceptance.configuration.validation import find_faults
+from phases.acceptance.hook import POINTS, REPO, USER, Hook
+from phases.acceptance.hook_registry import CODE, STORE, HookSetting
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.plain_yaml import parse_yaml
 from pipeline.base.text_escaping import one_line
-from pipeline.cli.own import config_folder, own_hooks, settings_file
-from pipeline.engine.contract import Contracts, explanations
+from pipeline.cli.user_config import config_directory, read_user_hooks, settings_file
+from pipeline.engine.contract import Contracts, explain_breaches
 from pipeline.engine.settings import did_you_mean, user_hooks
 
 MANAGED, DISABLED = "managed", "disabled"
@@ -41,7 +40,7 @@ _ITEM = re.compile(r"\.items\[([0-9]+)\]")
 _ORDER = tuple(POINTS)
 
 
-class Row(NamedTuple):
+class ListedHook(NamedTuple):
     """One hook, as it is listed. What a file says is not made safe for a terminal here."""
 
     point: str
@@ -59,41 +58,43 @@ class Row(NamedTuple):
     """What a run would use; None for one that cannot be used."""
 
 
-class Found(NamedTuple):
+class HookListing(NamedTuple):
     """All of them, by point and in the order in which they run."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ListedHook, ...]
     problems: tuple[str, ...]
     """What is wrong with a configuration, a line each."""
     notes: tuple[str, ...]
     """Why hooks do not run, a line each."""
-    repo: Discovered
+    repo: RepoHooks
 
 
-def setting_of(contracts: Contracts) -> HookSetting:
+def read_hook_setting(contracts: Contracts) -> HookSetting:
     """What a run is told of the user's hooks. Raises UsageError for a file that is not right."""
-    return HookSetting(own_hooks(), config_folder(), parse_hooks(contracts), check_store(contracts), os.environ)
+    return HookSetting(
+        read_user_hooks(), config_directory(), hooks_file_parser(contracts), store_checker(contracts), os.environ
+    )
 
 
-def found_hooks(contracts: Contracts, workspace: str) -> Found:
+def discover_hooks(contracts: Contracts, workspace: str) -> HookListing:
     """The hooks of the user, and of a workspace (empty: of none)."""
-    own, problems = _own(contracts)
-    repo = _discovered(contracts, workspace)
+    own, problems = _own_config(contracts)
+    repo = _discover_repo(contracts, workspace)
     all_off = own.get("enabled", True) is False
-    rows = [_managed(), *_rows(own, USER, lambda name: (USER, ""))]
-    notes = [_faulty_store(contracts), *([f"{settings_file()}: enabled is false, so no hook but ours runs"] * all_off)]
+    rows = [_internal_row(), *_list_rows(own, USER, lambda name: (USER, ""))]
+    notes = [_store_note(contracts), *([f"{settings_file()}: enabled is false, so no hook but ours runs"] * all_off)]
     if repo.state != NO_HOOKS:
-        theirs, wrong = _theirs(contracts, workspace, repo)
+        theirs, wrong = _repo_config(contracts, workspace, repo)
         told = dict(repo.skipped)
-        rows += _of_the_repository(_rows(theirs, REPO, lambda name: _state(repo, told, name)), repo, all_off=all_off)
+        rows += _repo_rows(_list_rows(theirs, REPO, lambda name: _state_of(repo, told, name)), repo, all_off=all_off)
         problems += wrong
-        notes.append(_of_the_file(repo))
+        notes.append(_file_note(repo))
     place = {name: number for number, name in enumerate(_ORDER)}
     rows.sort(key=lambda row: place.get(row.point, len(place)))
-    return Found(tuple(rows), tuple(problems), tuple(filter(None, notes)), repo)
+    return HookListing(tuple(rows), tuple(problems), tuple(filter(None, notes)), repo)
 
 
-def hook_named(found: Found, name: str, task: str) -> Hook:
+def find_hook(found: HookListing, name: str, task: str) -> Hook:
     """The hook of that key or id, as a run would use it. Raises UsageError for any other; `task`: as a user types it."""
     fitting = [row for row in found.rows if name.casefold() in map(str.casefold, (row.key, row.key.partition(":")[2]))]
     if not fitting:
@@ -117,22 +118,22 @@ def what_runs(params: Mapping[str, Any]) -> str:
     return str(params["command"]) if "command" in params else " ".join(named)
 
 
-def parse_hooks(contracts: Contracts) -> Callable[[bytes], dict[str, Any]]:
+def hooks_file_parser(contracts: Contracts) -> Callable[[bytes], dict[str, Any]]:
     """How the hooks file of a workspace is parsed and checked."""
     return lambda data: dict(contracts.parse("hooks.yaml", data, writer="you"))
 
 
-def check_store(contracts: Contracts) -> Callable[[Any], str | None]:
+def store_checker(contracts: Contracts) -> Callable[[Any], str | None]:
     """Why a value is no store of trusted workspaces, or None."""
     return lambda value: contracts.breach(contracts.schema(STORE), value)
 
 
 def store_path() -> str:
     """Where the user keeps what is trusted."""
-    return f"{config_folder()}/{STORE}"
+    return f"{config_directory()}/{STORE}"
 
 
-def _own(contracts: Contracts) -> tuple[Mapping[str, Any], list[str]]:
+def _own_config(contracts: Contracts) -> tuple[Mapping[str, Any], list[str]]:
     """The value under `hooks` of the user's file, and what is wrong with it. What breaks the schema is not looked into."""
     where = settings_file()
     try:
@@ -141,17 +142,17 @@ def _own(contracts: Contracts) -> tuple[Mapping[str, Any], list[str]]:
         return {}, [str(error)]
     if not runtime:
         return {}, []
-    wrong = _breaches(contracts, runtime, where, "$.runtime")
-    return ({}, wrong) if wrong else (runtime["hooks"], problems_of(runtime["hooks"], USER, where))
+    wrong = _schema_breaches(contracts, runtime, where, "$.runtime")
+    return ({}, wrong) if wrong else (runtime["hooks"], find_problems(runtime["hooks"], USER, where))
 
 
-def _discovered(contracts: Contracts, workspace: str) -> Discovered:
+def _discover_repo(contracts: Contracts, workspace: str) -> RepoHooks:
     if not workspace:
-        return Discovered(NO_HOOKS)
-    return discover(workspace, store_path(), parse_hooks(contracts), check_store(contracts))
+        return RepoHooks(NO_HOOKS)
+    return discover_repo_hooks(workspace, store_path(), hooks_file_parser(contracts), store_checker(contracts))
 
 
-def _theirs(contracts: Contracts, workspace: str, repo: Discovered) -> tuple[Mapping[str, Any], list[str]]:
+def _repo_config(contracts: Contracts, workspace: str, repo: RepoHooks) -> tuple[Mapping[str, Any], list[str]]:
     """The same of the file of the workspace."""
     try:
         data = Workspace(workspace).read_bytes(HOOKS_FILE)
@@ -161,73 +162,73 @@ def _theirs(contracts: Contracts, workspace: str, repo: Discovered) -> tuple[Map
     if value is None:
         return {}, [repo.reason] if repo.state == INVALID else []
     config: Mapping[str, Any] = {}
-    wrong = _breaches(contracts, value, HOOKS_FILE, "$")
+    wrong = _schema_breaches(contracts, value, HOOKS_FILE, "$")
     if not wrong:
         config = value["hooks"]
-        wrong = problems_of(config, REPO, HOOKS_FILE)
+        wrong = find_problems(config, REPO, HOOKS_FILE)
     return config, wrong or ([repo.reason] if repo.state == INVALID else [])
 
 
-def _breaches(contracts: Contracts, value: Any, where: str, root: str) -> list[str]:
+def _schema_breaches(contracts: Contracts, value: Any, where: str, root: str) -> list[str]:
     schema = contracts.schema("hooks.yaml")
     if contracts.breach(schema, value) is None:
         return []
     return [
         f"{where} at {found.json_path.replace('$', root, 1)}: {one_line(found.message, 300)}"
-        for found in explanations(schema, value)
+        for found in explain_breaches(schema, value)
     ]
 
 
-def _managed() -> Row:
-    return Row(CODE.point, CODE.key, MANAGED, CODE.kind, None, CODE.failure_policy, _CHECKS, hook=CODE)
+def _internal_row() -> ListedHook:
+    return ListedHook(CODE.point, CODE.key, MANAGED, CODE.kind, None, CODE.failure_policy, _CHECKS, hook=CODE)
 
 
-def _rows(config: Mapping[str, Any], source: str, state: Callable[[str], tuple[str, str]]) -> list[Row]:
+def _list_rows(config: Mapping[str, Any], source: str, state: Callable[[str], tuple[str, str]]) -> list[ListedHook]:
     """The hooks of one file in their order, those that are turned off or cannot be used among them."""
-    faults = [fault.place for fault in faults_of(config, source)]
+    faults = [fault.place for fault in find_faults(config, source)]
     bad = {int(found[1]) for place in faults if (found := _ITEM.match(place))}
     items: Sequence[Mapping[str, Any]] = config.get("items", ())
     good = {item["id"]: item for index, item in enumerate(items) if index not in bad}
     top = ("default_timeout_sec", "default_failure_policy")
     defaults = {name: config[name] for name in top if name in config and f".{name}" not in faults}
-    hooks = hooks_from({**defaults, "items": [{**item, "enabled": True} for item in good.values()]}, source, "")
+    hooks = parse_hooks({**defaults, "items": [{**item, "enabled": True} for item in good.values()]}, source, "")
     off = not config.get("enabled", True) or (source == USER and not config.get("user_hooks_enabled", True))
     rows = []
     for hook in hooks:
         word, note = (DISABLED, "") if off or not good[hook.id].get("enabled", True) else state(hook.id)
-        rows.append(_row(hook, word, note))
-    return [*rows, *(_invalid(items[index], source) for index in sorted(bad))]
+        rows.append(_hook_row(hook, word, note))
+    return [*rows, *(_invalid_row(items[index], source) for index in sorted(bad))]
 
 
-def _row(hook: Hook, state: str, note: str) -> Row:
+def _hook_row(hook: Hook, state: str, note: str) -> ListedHook:
     command = what_runs(hook.params)
-    return Row(hook.point, hook.key, state, hook.kind, hook.seconds, hook.failure_policy, command, note, hook)
+    return ListedHook(hook.point, hook.key, state, hook.kind, hook.seconds, hook.failure_policy, command, note, hook)
 
 
-def _invalid(item: Mapping[str, Any], source: str) -> Row:
+def _invalid_row(item: Mapping[str, Any], source: str) -> ListedHook:
     key = f"{source}:{item['id']}"
     command = what_runs(item.get("params", {}))
-    return Row(str(item["point"]), key, INVALID, str(item.get("kind", "builtin")), None, "", command)
+    return ListedHook(str(item["point"]), key, INVALID, str(item.get("kind", "builtin")), None, "", command)
 
 
-def _state(repo: Discovered, told: Mapping[str, str], name: str) -> tuple[str, str]:
+def _state_of(repo: RepoHooks, told: Mapping[str, str], name: str) -> tuple[str, str]:
     if repo.state != MODIFIED:
         return repo.state, ""
     return (TRUSTED, "") if any(hook.id == name for hook in repo.hooks) else (MODIFIED, told.get(name, ""))
 
 
-def _of_the_repository(rows: Iterable[Row], repo: Discovered, *, all_off: bool) -> list[Row]:
+def _repo_rows(rows: Iterable[ListedHook], repo: RepoHooks, *, all_off: bool) -> list[ListedHook]:
     """With the very hooks that were compared with what is trusted: the file may be another by now."""
     hooks = {hook.key: hook for hook in repo.hooks}
     rows = [row._replace(hook=hooks.get(row.key)) for row in rows]
     return [row._replace(state=DISABLED) for row in rows] if all_off else rows
 
 
-def _faulty_store(contracts: Contracts) -> str:
-    store = read_store(store_path(), check_store(contracts))
+def _store_note(contracts: Contracts) -> str:
+    store = read_store(store_path(), store_checker(contracts))
     return f"no workspace is trusted: {store.fault}" if store.fault and not store.missing else ""
 
 
-def _of_the_file(repo: Discovered) -> str:
+def _file_note(repo: RepoHooks) -> str:
     reason = repo.reason
     return f"{HOOKS_FILE} of the workspace is {repo.state}" + (f": {reason}" if reason else "")

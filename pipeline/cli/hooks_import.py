@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.configured import problems_of
-from phases.acceptance.configuration.imported import import_hooks
+from phases.acceptance.configuration.import_dialects import import_hooks
+from phases.acceptance.configuration.parse_hooks import find_problems
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
 from phases.acceptance.hook import REPO, USER
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import read_bytes
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
-from pipeline.cli.console import printable
-from pipeline.cli.own import settings_file
+from pipeline.cli.output import to_printable
+from pipeline.cli.user_config import settings_file
 
 _SETTINGS = (".claude", ".codex", ".gemini")
 """Where a project keeps such a file."""
 LARGEST = 4 * 1024 * 1024
 
 
-class Translated(NamedTuple):
+class Translation(NamedTuple):
     """What became of a file of hooks."""
 
     items: list[dict[str, Any]]
@@ -30,22 +30,22 @@ class Translated(NamedTuple):
     """YAML; empty where nothing could be taken over."""
 
 
-def translated(kind: str, path: str, scope: str) -> Translated:
+def translate_file(kind: str, path: str, scope: str) -> Translation:
     """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError."""
     if not os.path.lexists(path):
         raise UsageError(f"there is no file {path}; name the settings file with the hooks of {kind}")
     found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path, _project_of(path))
     items, left = [], list(found.untranslated)
     for item in found.items:
-        fault = _fault(item, scope)
+        fault = _item_fault(item, scope)
         if fault:
             left.append(fault)
         else:
             items.append(item)
-    return Translated(items, left, _text({"hooks": {"items": items}}, scope) if items else "")
+    return Translation(items, left, _yaml_text({"hooks": {"items": items}}, scope) if items else "")
 
 
-def place_of(scope: str) -> str:
+def paste_place(scope: str) -> str:
     """Where the text belongs."""
     return HOOKS_FILE if scope == REPO else settings_file()
 
@@ -57,13 +57,13 @@ def _project_of(path: str) -> str:
     return "" if os.path.realpath(project) == os.path.realpath(os.path.expanduser("~")) else project
 
 
-def _fault(item: dict[str, Any], scope: str) -> str:
+def _item_fault(item: dict[str, Any], scope: str) -> str:
     """Why an item cannot be pasted there, or nothing: what is seen must be all that there is."""
-    problem = next(iter(problems_of({"items": [item]}, scope, "")), "")
+    problem = next(iter(find_problems({"items": [item]}, scope, "")), "")
     if problem:
         return f"{item['id']}: {problem.partition(': ')[2]}"
     try:
-        if parse_yaml(printable(_text(item, "")).encode()) == item:
+        if parse_yaml(to_printable(_yaml_text(item, "")).encode()) == item:
             return ""
     except (FormatError, UnicodeError):
         pass
@@ -72,5 +72,5 @@ def _fault(item: dict[str, Any], scope: str) -> str:
     )
 
 
-def _text(value: dict[str, Any], scope: str) -> str:
+def _yaml_text(value: dict[str, Any], scope: str) -> str:
     return dump_yaml({"runtime": value} if scope == USER else value).decode("utf-8")

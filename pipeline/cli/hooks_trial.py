@@ -11,28 +11,28 @@ from functools import partial
 from typing import Any
 
 from phases.acceptance.checks.code_check import check_code
-from phases.acceptance.events import Events
-from phases.acceptance.exam import exam_of, past_of
-from phases.acceptance.executor import Executor, Outside
 from phases.acceptance.gate_hooks import GateHooks
-from phases.acceptance.hook import COMMAND, Hook
-from phases.acceptance.mounted import HookSetting, mounted
+from phases.acceptance.hook import ACCEPT_GATE, COMMAND, Hook
+from phases.acceptance.hook_events import HookEvents
+from phases.acceptance.hook_executor import HookContext, HookExecutor
+from phases.acceptance.hook_registry import HookSetting, register_hooks
 from phases.acceptance.payload import RunFacts
-from phases.acceptance.points import ACCEPT_GATE
-from phases.agent.begun import untouched_in
-from phases.agent.session import order_of
-from phases.llm.journal import recorded_rows
+from phases.acceptance.protected_files import build_protected_files, read_history
+from phases.agent.begun import untouched_files
+from phases.agent.session import order_files
+from phases.llm.journal import read_journal
 from phases.llm.providers import PROVIDERS
-from phases.sandbox.commands import Box, kind_of_sandbox
+from phases.sandbox.box import Box
+from phases.sandbox.commands import kind_of_sandbox
 from phases.sandbox.installs import environment_in
-from phases.workspace.commands import Commands
-from phases.workspace.manifest import Manifests, changes
+from phases.workspace.command_runner import CommandRunner
+from phases.workspace.manifest import ManifestReader, compare_manifests
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import TaskPaths, task_paths
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
-from pipeline.base.files import make_folder
-from pipeline.cli.hooks_given import ending_of, occasion_of
+from pipeline.base.files import make_directory
+from pipeline.cli.hooks_given import completion_facts, occasion_of
 
 TRIALS = "hooks/tried"
 """The logs of trials, apart from those of runs."""
@@ -71,17 +71,19 @@ class Trial:
         return task_paths(self.root)
 
 
-def tried(trial: Trial, hook: Hook) -> dict[str, Any]:
+def run_once(trial: Trial, hook: Hook) -> dict[str, Any]:
     """What came of one hook. The caller holds the task, and the workspace stays as a run would leave it."""
-    rows = recorded_rows(trial.places.journal)
+    rows = read_journal(trial.places.journal)
     _refuse_edited(trial, hook, rows)
-    make_folder(trial.places.hooks)
+    make_directory(trial.places.hooks)
     folder = os.path.join(trial.root, TRIALS)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as aside:
-        gate = _gate(trial, hook, rows, folder, aside)
+        gate = _build_gate(trial, hook, rows, folder, aside)
         row = (
-            _at_the_gate(trial, hook, rows, gate) if hook.point == ACCEPT_GATE else _elsewhere(trial, hook, rows, gate)
+            _run_at_gate(trial, hook, rows, gate)
+            if hook.point == ACCEPT_GATE
+            else _run_elsewhere(trial, hook, rows, gate)
         )
         gate.commands.settled()
     log = os.path.join(os.path.dirname(folder), row["log"]) if row.get("log") else ""
@@ -95,47 +97,47 @@ def tried(trial: Trial, hook: Hook) -> dict[str, Any]:
 def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
     """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
     root = os.path.realpath(trial.places.workspace)
-    past = past_of(rows[0].get("begun", {}), rows[1:]) if rows else None
+    past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
     if hook.kind != COMMAND or past is None or past.files is None:
         return
-    planned = order_of(trial.plan) if trial.plan else ()
-    if odd := exam_of(mounted(trial.hooks, root), past, planned, root).odd_of(hook):
+    planned = order_files(trial.plan) if trial.plan else ()
+    if odd := build_protected_files(register_hooks(trial.hooks, root), past, planned, root).changed_for(hook):
         raise UsageError(
             f"{hook.key} is not run: {', '.join(odd)} is not what it was when the agent began, and the agent may have edited it; "
             f"look at it, then: pipeline hooks trust {trial.id}"
         )
 
 
-def _gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, aside: str) -> GateHooks:
+def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, aside: str) -> GateHooks:
     """The gate with this hook alone. What it puts aside, it puts into `aside`: a run may keep a tree of its own."""
-    places, facts = trial.places, _facts(trial, rows)
+    places, facts = trial.places, _run_facts(trial, rows)
     workspace, commands = (
         Workspace(places.workspace),
-        Commands(_box(trial), Snapshot(places.workspace, os.path.join(aside, "before"))),
+        CommandRunner(_build_box(trial), Snapshot(places.workspace, os.path.join(aside, "before"))),
     )
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    executor = Executor(facts, Outside(folder, trial.hooks.environment, secret), Events(folder), commands)
-    planned = order_of(trial.plan) if trial.plan else ()
-    check = partial(_check, trial, rows, workspace, commands)
-    return GateHooks((hook,), facts, executor, commands, workspace, Manifests(), planned, check)
+    executor = HookExecutor(facts, HookContext(folder, trial.hooks.environment, secret), HookEvents(folder), commands)
+    planned = order_files(trial.plan) if trial.plan else ()
+    check = partial(_check_code, trial, rows, workspace, commands)
+    return GateHooks((hook,), facts, executor, commands, workspace, ManifestReader(), planned, check)
 
 
-def _facts(trial: Trial, rows: Sequence[Row]) -> RunFacts:
+def _run_facts(trial: Trial, rows: Sequence[Row]) -> RunFacts:
     replies = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
     model = replies[-1] if replies else str(trial.settings["code_model"] or trial.settings["model"])
     run = rows[0].get("run", 1) if rows else 1
     return RunFacts(trial.id, f"{trial.id}-{run}", os.path.realpath(trial.places.workspace), model)
 
 
-def _at_the_gate(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
-    facts = ending_of(trial.plan, rows, gate.now())._replace(
+def _run_at_gate(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
+    facts = completion_facts(trial.plan, rows, gate.now())._replace(
         max_continues=int(trial.settings["max_acceptance_continues"])
     )
     step = {"turn": int(facts.turn_id), "look": 0, "round": 1, "hook": hook.key}
     return {**gate.ask(step, facts, ""), "changed": facts.changed}
 
 
-def _elsewhere(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
+def _run_elsewhere(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:
     occasion = occasion_of(hook, rows, gate.run)
     if occasion is None:
         raise UsageError(
@@ -144,18 +146,18 @@ def _elsewhere(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -
         )
     before, gate.commands.step = gate.now(), f"try-{hook.key}"
     result = gate.executor.run(hook, occasion)
-    wrote = [path for path, _ in changes(before, gate.now(), planned=gate.planned).files]
+    wrote = [path for path, _ in compare_manifests(before, gate.now(), planned=gate.planned).files]
     return {**result._asdict(), "notes": list(result.notes), "wrote": wrote}
 
 
-def _check(trial: Trial, rows: Sequence[Row], workspace: Workspace, commands: Commands) -> dict[str, Any]:
+def _check_code(trial: Trial, rows: Sequence[Row], workspace: Workspace, commands: CommandRunner) -> dict[str, Any]:
     if trial.plan is None:
         raise UsageError(f"task {trial.id} has no plan yet, and the built-in check goes by it")
-    untouched = untouched_in(rows[0].get("begun", {}), rows, workspace) if rows else []
+    untouched = untouched_files(rows[0].get("begun", {}), rows, workspace) if rows else []
     return check_code(workspace, dict(trial.plan), commands, untouched)
 
 
-def _box(trial: Trial) -> Box:
+def _build_box(trial: Trial) -> Box:
     """What the agent's commands run in, with the packages of the plan where they are installed."""
     places = trial.places
     venv = environment_in(places.packages)

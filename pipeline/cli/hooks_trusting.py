@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.configured import hooks_from
-from phases.acceptance.configuration.pins import ABSENT, UNREADABLE
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for, user_scripts
-from phases.acceptance.configuration.trust import read_store, write_trust
+from phases.acceptance.configuration.checksums import ABSENT, UNREADABLE
+from phases.acceptance.configuration.parse_hooks import parse_hooks
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, hash_user_scripts
+from phases.acceptance.configuration.trust_store import read_store, write_trust
 from phases.acceptance.hook import COMMAND, USER, Hook
 from pipeline.base.errors import UsageError
-from pipeline.cli.hooks_found import check_store, parse_hooks, store_path, what_runs
-from pipeline.cli.own import own_hooks, settings_file
+from pipeline.cli.hooks_found import hooks_file_parser, store_checker, store_path, what_runs
+from pipeline.cli.user_config import read_user_hooks, settings_file
 from pipeline.engine.contract import Contracts
 
 _PREFIX = 12
@@ -22,7 +22,7 @@ _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
 
 
-class Offer(NamedTuple):
+class TrustOffer(NamedTuple):
     """What can be trusted."""
 
     entry: dict[str, Any]
@@ -52,92 +52,92 @@ class Offer(NamedTuple):
         return bool(self.entry["hooks_file_sha256"])
 
 
-def offer_of(contracts: Contracts, workspace: str, at: str, by: str) -> Offer:
+def build_offer(contracts: Contracts, workspace: str, at: str, by: str) -> TrustOffer:
     """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
-    own = _own()
-    store = read_store(store_path(), check_store(contracts))
+    own = _own_hooks()
+    store = read_store(store_path(), store_checker(contracts))
     known = store.entry(workspace)
-    there = os.path.lexists(os.path.join(workspace, HOOKS_FILE)) or user_scripts(workspace, own)
+    there = os.path.lexists(os.path.join(workspace, HOOKS_FILE)) or hash_user_scripts(workspace, own)
     if not (there or (known and known["hooks"])):
         raise UsageError(
             f"there is nothing to trust: the workspace has no {HOOKS_FILE}, and no script that a hook of your own names; "
             f"write {workspace}/{HOOKS_FILE} first"
         )
-    parse = parse_hooks(contracts)
+    parse = hooks_file_parser(contracts)
     seen: list[dict[str, Any]] = [{"hooks": {}}]
 
     def noted(data: bytes) -> dict[str, Any]:
         seen.append(parse(data))
         return seen[-1]
 
-    entry = entry_for(workspace, noted, at, by, own)
+    entry = build_trust_entry(workspace, noted, at, by, own)
     before = known or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
     hooks, scripts, named, beside = (
-        _marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts", "beside")
+        _change_marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts", "beside")
     )
     if before["hooks_file_sha256"] not in ("", entry["hooks_file_sha256"]):
         scripts = {HOOKS_FILE: CHANGED if entry["hooks_file_sha256"] else GONE, **scripts}
     items = seen[-1]["hooks"].get("items", ())
-    return Offer(entry, tuple(items), hooks, scripts, named, beside, "" if store.missing else store.fault)
+    return TrustOffer(entry, tuple(items), hooks, scripts, named, beside, "" if store.missing else store.fault)
 
 
-def lines_of_offer(offer: Offer) -> Iterator[str]:
+def offer_lines(offer: TrustOffer) -> Iterator[str]:
     """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
     if offer.has_file and not offer.items:
         yield f"  {HOOKS_FILE} has no hooks"
     for item in offer.items:
-        yield f"  {offer.hooks[item['id']]:<11} {item['id']}: {', '.join(_facts(item))}"
+        yield f"  {offer.hooks[item['id']]:<11} {item['id']}: {', '.join(_item_facts(item))}"
         for line in what_runs(item.get("params", {})).splitlines():
             yield f"{' ' * 14}| {line}"
     yield from (f"  {GONE:<11} {name}" for name, mark in offer.hooks.items() if mark == GONE)
     pinned = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
-    yield from _files("Files that decide with them:", offer.scripts, pinned)
+    yield from _file_lines("Files that decide with them:", offer.scripts, pinned)
     theirs = offer.entry.get("user_scripts", {})
-    yield from _files(f"Scripts of your own hooks ({settings_file()}):", offer.user_scripts, theirs)
+    yield from _file_lines(f"Scripts of your own hooks ({settings_file()}):", offer.user_scripts, theirs)
     title = f"What else lies in {os.path.dirname(HOOKS_FILE)}/, where it may decide in place of a script:"
-    yield from _files(title, offer.beside, offer.entry.get("beside", {}))
+    yield from _file_lines(title, offer.beside, offer.entry.get("beside", {}))
 
 
-def write_offer(contracts: Contracts, workspace: str, offer: Offer) -> None:
+def write_offer(contracts: Contracts, workspace: str, offer: TrustOffer) -> None:
     """Trusts it. Raises TrustRefused."""
-    write_trust(store_path(), workspace, offer.entry, check_store(contracts))
+    write_trust(store_path(), workspace, offer.entry, store_checker(contracts))
 
 
-def as_json(offer: Offer) -> dict[str, Any]:
+def offer_json(offer: TrustOffer) -> dict[str, Any]:
     """The same for programs."""
     return {
         "hooks_file_sha256": offer.entry["hooks_file_sha256"],
         "hooks": [{"change": offer.hooks[item["id"]], **item} for item in offer.items],
-        "scripts": _rows(offer.scripts, offer.entry["scripts"]),
-        "user_scripts": _rows(offer.user_scripts, offer.entry.get("user_scripts", {})),
-        "beside": _rows(offer.beside, offer.entry.get("beside", {})),
+        "scripts": _file_rows(offer.scripts, offer.entry["scripts"]),
+        "user_scripts": _file_rows(offer.user_scripts, offer.entry.get("user_scripts", {})),
+        "beside": _file_rows(offer.beside, offer.entry.get("beside", {})),
         "gone": [name for name, mark in offer.hooks.items() if mark == GONE],
     }  # fmt: skip
 
 
-def _own() -> tuple[Hook, ...]:
+def _own_hooks() -> tuple[Hook, ...]:
     """The hooks of the user that are to run. Raises UsageError for a file that is not right."""
-    own = own_hooks()
-    return hooks_from(own["hooks"], USER, settings_file()) if own else ()
+    own = read_user_hooks()
+    return parse_hooks(own["hooks"], USER, settings_file()) if own else ()
 
 
-def _files(title: str, marks: Mapping[str, str], pinned: Mapping[str, str]) -> Iterator[str]:
+def _file_lines(title: str, marks: Mapping[str, str], pinned: Mapping[str, str]) -> Iterator[str]:
     if marks:
         yield title
     for path, mark in marks.items():
-        yield f"  {mark:<11} {_named(path)}  {_digest(pinned.get(path), gone=mark == GONE)}"
+        yield f"  {mark:<11} {_printable_path(path)}  {_digest_text(pinned.get(path), gone=mark == GONE)}"
 
 
-def _rows(marks: Mapping[str, str], pinned: Mapping[str, str]) -> list[dict[str, str | None]]:
+def _file_rows(marks: Mapping[str, str], pinned: Mapping[str, str]) -> list[dict[str, str | None]]:
     return [{"path": path, "change": mark, "sha256": pinned.get(path)} for path, mark in marks.items()]
 
 
-def _marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+def _change_marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
     marks = {name: NEW if name not in before else SAME if before[name] == now[name] else CHANGED for name in now}
     return {**marks, **{name: GONE for name in before if name not in now}}
 
 
-def _facts(item: Mapping[str, Any]) -> Iterator[str]:
+def _item_facts(item: Mapping[str, Any]) -> Iterator[str]:
     """Everything that an item says, beside what it runs."""
     kind = item.get("kind", "builtin")
     yield f"{kind} at {item['point']}"
@@ -148,11 +148,11 @@ def _facts(item: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} {json.dumps(value)}"  # ASCII, on one line
 
 
-def _named(path: str) -> str:
+def _printable_path(path: str) -> str:
     return path if path.isprintable() else json.dumps(path)
 
 
-def _digest(sha256: str | None, *, gone: bool) -> str:
+def _digest_text(sha256: str | None, *, gone: bool) -> str:
     if gone or sha256 is None:
         return ""
     if sha256 == UNREADABLE:

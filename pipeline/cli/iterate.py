@@ -11,10 +11,10 @@ from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
-from pipeline.cli.console import tell
-from pipeline.cli.drive import checked_settings, drive
-from pipeline.cli.options import drive_options, flags_of
-from pipeline.cli.reviewer import DECISION, PLAN, REQUESTS, request_change
+from pipeline.cli.options import flags_of, run_options
+from pipeline.cli.output import notify
+from pipeline.cli.plan_review import DECISION, PLAN, REQUESTS, request_change
+from pipeline.cli.run_task import check_settings, run_task
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -26,7 +26,7 @@ _NOTHING = "the planner changed nothing in it"
 @click.command("iterate")
 @task_argument
 @click.argument("change", metavar="CHANGE")
-@drive_options
+@run_options
 def iterate_command(task: str, change: str, **options: Any) -> int:
     """Change a task that has a plan: CHANGE says what, in plain words.
 
@@ -40,21 +40,21 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
     flags = flags_of(options)
-    settings = checked_settings(flags, options)
+    settings = check_settings(flags, options)
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
     present = store.load(PLAN)
-    before = _approved(store) or present
+    before = _read_approved_plan(store) or present
     with store.writing():
         again = _is_on_its_way(store, text)
         planned = again and _is_planned(store)
         if not again:
             request_change(store, text)
-    show = _once(lambda: _tell_difference(store, before))
+    show = _call_once(lambda: _tell_difference(store, before))
     # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
-    code = drive(store, settings, flags, {**options, "before_review": show})
+    code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):
-        tell(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
+        notify(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
     return code
 
 
@@ -80,7 +80,7 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
         )
 
 
-def _approved(store: TaskStore) -> dict[str, Any] | None:
+def _read_approved_plan(store: TaskStore) -> dict[str, Any] | None:
     """The plan that was approved last; None where there is none. The one on the disk may be a later one, which a kill left."""
     try:
         review = store.load(REVIEW)
@@ -98,22 +98,22 @@ def _is_on_its_way(store: TaskStore, text: str) -> bool:
     requests = store.load(REQUESTS)["requests"]
     if not requests or requests[-1]["text"] != text:
         return False
-    code = _stamp(store, "implement")
+    code = _stamp_of(store, "implement")
     carried_out = code and code.status in FINISHED and code.read.get(PLAN) == store.digest(PLAN)
     return not (_is_planned(store) and carried_out)
 
 
 def _is_planned(store: TaskStore) -> bool:
     """Whether a plan has taken up all that was asked for."""
-    planned = _stamp(store, "plan")
+    planned = _stamp_of(store, "plan")
     return planned is not None and planned.read.get(REQUESTS) == store.digest(REQUESTS)
 
 
-def _stamp(store: TaskStore, name: str) -> Stamp | None:
+def _stamp_of(store: TaskStore, name: str) -> Stamp | None:
     return next((stamp for stamp in store.stamps.values() if stamp.name == name), None)
 
 
-def _once(show: Callable[[], bool]) -> Callable[[], bool]:
+def _call_once(show: Callable[[], bool]) -> Callable[[], bool]:
     """Shows something the first time that there is something to show; tells whether it was shown by now."""
     shown: list[bool] = []
 
@@ -135,9 +135,9 @@ def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
         return False  # it is being mended, or gone; whoever reads it next says so
     if not lines:
         return False
-    tell("\nWhat changes in the plan:")
+    notify("\nWhat changes in the plan:")
     for line in lines[:_SHOWN]:
-        tell(f"  {line}")
+        notify(f"  {line}")
     if len(lines) > _SHOWN:
-        tell(f"  … and {len(lines) - _SHOWN} more")
+        notify(f"  … and {len(lines) - _SHOWN} more")
     return True

@@ -11,10 +11,9 @@ from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
 from pipeline.cli.arguments import tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
-from pipeline.cli.console import advise, say_json, table, warn
-from pipeline.cli.program import as_called
-from pipeline.engine.catalog import Catalog, Entry, Listing
-from pipeline.engine.lock import holder
+from pipeline.cli.output import print_advice, print_json, print_table, print_warning, rewrite_commands
+from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
+from pipeline.engine.lock import holder_of
 
 
 @click.command("list")
@@ -34,20 +33,23 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
         catalog.rebuild(lambda: _entries_on_disk(folder))
     listing = catalog.read()
     for problem in (*listing.repairs, *listing.damages):
-        warn(problem)
-    rows = _honest(listing, folder)
+        print_warning(problem)
+    rows = _current_entries(listing, folder)
     if as_json:
-        say_json([entry._asdict() for entry in rows])
+        print_json([entry._asdict() for entry in rows])
     elif rows:
-        table(
-            [(entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _short(entry)) for entry in rows],
+        print_table(
+            [
+                (entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _shorten_reason(entry))
+                for entry in rows
+            ],
             header=("ID", "STATUS", "MODE", "CHANGED", "WHY"),
         )
     else:
-        advise(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
+        print_advice(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
 
 
-def _honest(listing: Listing, folder: str) -> list[Entry]:
+def _current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
     """A task whose last word was 'running' but that nobody holds was killed; one without its directory is gone."""
     rows = []
     for listed in listing.entries.values():
@@ -55,32 +57,32 @@ def _honest(listing: Listing, folder: str) -> list[Entry]:
         if not is_task(os.path.join(folder, entry.id)):
             why = f"its directory is not there; take it off the list: pipeline rm {entry.id}"
             entry = entry._replace(status="gone", reason=why)
-        elif entry.status == "running" and not holder(os.path.join(folder, entry.id)):
+        elif entry.status == "running" and not holder_of(os.path.join(folder, entry.id)):
             entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")
         rows.append(entry)
     return rows
 
 
-def _entries_on_disk(folder: str) -> list[Entry]:
+def _entries_on_disk(folder: str) -> list[CatalogEntry]:
     entries = []
     for name in sorted(os.listdir(folder)):
         root = os.path.join(folder, name)
         if is_task(root):
             try:
-                entries.append(_entry(name, root))
+                entries.append(_read_entry(name, root))
             except (PipelineError, KeyError, TypeError) as error:
-                warn(f"{root} is left out of the list, its task.json or report.json is damaged: {error}")
+                print_warning(f"{root} is left out of the list, its task.json or report.json is damaged: {error}")
     return entries
 
 
-def _entry(name: str, root: str) -> Entry:
+def _read_entry(name: str, root: str) -> CatalogEntry:
     task = parse_json(read_bytes(os.path.join(root, "task.json")))
     path = os.path.join(root, "report.json")
     report = parse_json(read_bytes(path)) if os.path.exists(path) else {}
     status, at = report.get("status", "running"), report.get("finished", task["created"])
-    return Entry(name, at, status, task["settings"]["mode"], task["source"], report.get("reason", ""))
+    return CatalogEntry(name, at, status, task["settings"]["mode"], task["source"], report.get("reason", ""))
 
 
-def _short(entry: Entry, width: int = 70) -> str:
-    text = as_called(entry.reason) or entry.source
+def _shorten_reason(entry: CatalogEntry, width: int = 70) -> str:
+    text = rewrite_commands(entry.reason) or entry.source
     return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ;:,") + " …"

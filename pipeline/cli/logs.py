@@ -11,9 +11,9 @@ import click
 
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say
+from pipeline.cli.output import print_text
 from pipeline.cli.streams import reader_left
-from pipeline.engine.lock import holder
+from pipeline.engine.lock import holder_of
 
 _POLL = 0.2
 
@@ -32,20 +32,20 @@ def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json:
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     path = store.path("logs/system.jsonl")
     if not os.path.exists(path):
-        say("no log yet")
+        print_text("no log yet")
         return
     with open(path, "rb") as file:
         while True:
-            at_work = follow and holder(store.root)
+            at_work = follow and holder_of(store.root)
             for line in file:
-                _print(line, as_json)
+                _print_line(line, as_json)
             sys.stdout.flush()
             if not at_work or reader_left():
                 return
             time.sleep(_POLL)
 
 
-def _print(line: bytes, as_json: bool) -> None:
+def _print_line(line: bytes, as_json: bool) -> None:
     text = line.decode("utf-8", "replace").rstrip("\n")
     if not as_json:
         try:
@@ -55,4 +55,4 @@ def _print(line: bytes, as_json: bool) -> None:
             )
         except (ValueError, KeyError, TypeError):
             text = f"(damaged line) {text}"
-    say(text)
+    print_text(text)

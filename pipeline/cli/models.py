@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pipeline.cli.assembly import open_model, settings_from
-from pipeline.cli.console import say, say_json, table, tell
+from pipeline.cli.output import notify, print_json, print_table, print_text
 from pipeline.engine.settings import Settings
 
 _USES = (("model", ""), ("plan_model", "plan"), ("code_model", "implement"))
@@ -33,16 +33,16 @@ def models_command(no_call: bool, model: str | None, base_url: str | None, as_js
     pipeline models --model openai:gpt-5
     """
     settings = settings_from({"model": model, "base_url": base_url})
-    rows = [_tried(name, uses, settings, call=not no_call) for name, uses in _named(settings).items()]
-    providers = _providers(settings)
+    rows = [_try_model(name, uses, settings, call=not no_call) for name, uses in _models_in_settings(settings).items()]
+    providers = _list_providers(settings)
     if as_json:
-        say_json({"models": rows, "providers": providers})
+        print_json({"models": rows, "providers": providers})
     else:
-        _show(rows, providers)
+        _show_models(rows, providers)
     return 0 if all(row["reachable"] for row in rows) else 1
 
 
-def _named(settings: Settings) -> dict[str, list[str]]:
+def _models_in_settings(settings: Settings) -> dict[str, list[str]]:
     """The models that the settings name, each with the settings that name it."""
     names: dict[str, list[str]] = {}
     for use, _ in _USES:
@@ -51,25 +51,25 @@ def _named(settings: Settings) -> dict[str, list[str]]:
     return names
 
 
-def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
-    from phases.llm.model import Message, Request, Unsure, opened, window_assumed
+def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
+    from phases.llm.model import AssumesWindow, Message, Request, describe_assumed_window, require_model
     from phases.llm.providers import PROVIDERS
 
     phase = dict(_USES)[uses[0]]
-    model = opened(_Named(settings._asdict(), phase))
+    model = require_model(_ModelOpener(settings._asdict(), phase))
     served = name.partition(":")[0] in PROVIDERS
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
     reachable, detail = model.check()
     if served:
         row["window"], row["reports_cost"] = model.window, model.reports_cost
-    if isinstance(model, Unsure) and model.window_is_assumed:
-        row["window_assumed"] = window_assumed(model.window)
+    if isinstance(model, AssumesWindow) and model.window_is_assumed:
+        row["window_assumed"] = describe_assumed_window(model.window)
     if served and model.priced:
         row["usd_per_million"] = {"in": model.price(1_000_000, 0), "out": model.price(0, 1_000_000)}
     row |= {"reachable": reachable, "detail": detail}
     if not (call and reachable and served):
         return row
-    tell(f"asking {name} …")
+    notify(f"asking {name} …")
     begun = time.monotonic()
     reply = model.ask(Request((Message("user", _QUESTION),), most_tokens=_SMALL))
     return row | {
@@ -83,7 +83,7 @@ def _tried(name: str, uses: list[str], settings: Settings, *, call: bool) -> dic
     }
 
 
-class _Named:
+class _ModelOpener:
     """The part of a phase's context that opening a model needs."""
 
     def __init__(self, values: dict[str, Any], phase: str) -> None:
@@ -93,7 +93,7 @@ class _Named:
         return open_model(self._values, self._phase)
 
 
-def _providers(settings: Settings) -> list[dict[str, Any]]:
+def _list_providers(settings: Settings) -> list[dict[str, Any]]:
     from phases.llm.providers import PROVIDERS, key_of, with_settings
 
     environment = with_settings(os.environ, settings._asdict())
@@ -108,22 +108,22 @@ def _providers(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def _show(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
+def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
     for row in rows:
-        say(f"{row['name']} ({', '.join(row['settings'])}): {_verdict(row)}")
-        say(f"  {row['at']}; {_price(row)}")
-        say(f"  {row['detail']}")
+        print_text(f"{row['name']} ({', '.join(row['settings'])}): {_describe_verdict(row)}")
+        print_text(f"  {row['at']}; {_describe_price(row)}")
+        print_text(f"  {row['detail']}")
         if "window_assumed" in row:
-            say(f"  {row['window_assumed']}")
-    say()
-    shown = [(f"{row['name']}:NAME", row["address"] or "set base_url", _key(row)) for row in providers]
-    table(
+            print_text(f"  {row['window_assumed']}")
+    print_text()
+    shown = [(f"{row['name']}:NAME", row["address"] or "set base_url", _describe_key(row)) for row in providers]
+    print_table(
         [("offline", "rules, no network", "none"), ("replay:PATH", "recorded replies", "none"), *shown],
         header=("MODEL", "WHERE", "KEY"),
     )
 
 
-def _verdict(row: dict[str, Any]) -> str:
+def _describe_verdict(row: dict[str, Any]) -> str:
     if "outcome" not in row:
         return "there" if row["reachable"] else "cannot be asked"
     spent = f"{row['seconds']} s, {row['tokens_in']} + {row['tokens_out']} tokens"
@@ -131,7 +131,7 @@ def _verdict(row: dict[str, Any]) -> str:
     return f"{'answers' if row['reachable'] else 'cannot be asked'} ({row['outcome']}; {spent}{cost})"
 
 
-def _price(row: dict[str, Any]) -> str:
+def _describe_price(row: dict[str, Any]) -> str:
     if "window" not in row:
         return "costs nothing"
     reads = f"reads and writes {row['window']:,} tokens at once"
@@ -145,7 +145,7 @@ def _price(row: dict[str, Any]) -> str:
     return f"{reads}; ${price['in']:g} a million tokens in, ${price['out']:g} out (list prices, check yours)"
 
 
-def _key(row: dict[str, Any]) -> str:
+def _describe_key(row: dict[str, Any]) -> str:
     if row["key_variable"] is None:
         return "none needed"
     return f"{row['key_variable']} ({'set' if row['key_set'] else 'not set'})"

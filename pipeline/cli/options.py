@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import complete_folders, complete_phases
+from pipeline.cli.arguments import complete_directories, complete_phases
 from pipeline.cli.assembly import mode_of
 
 _Command = Callable[..., Any]
@@ -49,62 +49,68 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 _JSON = {"is_flag": True, "help": "Print report.json instead of the closing screen."}
 
 
-def _amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+def _parse_amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
     """Dollars, as the settings take them: no infinity, and nothing that is not a number."""
     if value is not None and not _AMOUNT.fullmatch(value):
         raise click.BadParameter(f"{value!r} is not an amount, like 2 or 0.50")
     return None if value is None else float(value)
 
 
-_MORE = {"metavar": "N", "callback": _amount, "help": "Raise that limit by N dollars."}
+_MORE = {"metavar": "N", "callback": _parse_amount, "help": "Raise that limit by N dollars."}
 
 
-def _line(metavar: str, text: str) -> dict[str, Any]:
+def _line_option(metavar: str, text: str) -> dict[str, Any]:
     return {"metavar": metavar, "help": text}
 
 
-def _phase(text: str) -> dict[str, Any]:
+def _phase_option(text: str) -> dict[str, Any]:
     return {"metavar": "N", "help": text, "shell_complete": complete_phases}
 
 
-def _folder(text: str) -> dict[str, Any]:
-    return {"metavar": "DIR", "help": text, "shell_complete": complete_folders}
+def _directory_option(text: str) -> dict[str, Any]:
+    return {"metavar": "DIR", "help": text, "shell_complete": complete_directories}
 
 
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--fast/--full", "fast"), _MODES),
-    (("--tasks-dir",), _folder("Where the task directories are.")),
-    (("--model",), _line("NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers.")),
-    (("--plan-model",), _line("NAME", "The model that plans, where it is another one.")),
-    (("--code-model",), _line("NAME", "The model that writes the code, where it is another one.")),
-    (("--base-url",), _line("URL", "Where a server of your own answers.")),
-    (("--max-output-tokens",), _line("N", "Let a reply have N tokens, what the model thinks included.")),
-    (("--max-usd",), _line("N", "Make no call once N dollars are spent on the task.")),
+    (("--tasks-dir",), _directory_option("Where the task directories are.")),
+    (
+        ("--model",),
+        _line_option("NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers."),
+    ),
+    (("--plan-model",), _line_option("NAME", "The model that plans, where it is another one.")),
+    (("--code-model",), _line_option("NAME", "The model that writes the code, where it is another one.")),
+    (("--base-url",), _line_option("URL", "Where a server of your own answers.")),
+    (("--max-output-tokens",), _line_option("N", "Let a reply have N tokens, what the model thinks included.")),
+    (("--max-usd",), _line_option("N", "Make no call once N dollars are spent on the task.")),
     (("--add-usd",), _MORE),
-    (("--max-tokens",), _line("N", "Make no call once N tokens are used up.")),
-    (("--max-turns",), _line("N", "Pause after N turns of the agent (400).")),
-    (("--max-minutes",), _line("N", "Make no call after N minutes of work.")),
-    (("--batch-usd",), _line("N", "Make no call once N dollars are spent on all tasks of the folder together.")),
+    (("--max-tokens",), _line_option("N", "Make no call once N tokens are used up.")),
+    (("--max-turns",), _line_option("N", "Pause after N turns of the agent (400).")),
+    (("--max-minutes",), _line_option("N", "Make no call after N minutes of work.")),
+    (("--batch-usd",), _line_option("N", "Make no call once N dollars are spent on all tasks of the folder together.")),
     (("--review",), _REVIEW),
-    (("--stop-at",), _phase("Stop before this phase (number or name).")),
-    (("--until",), _phase("Stop after this phase.")),
-    (("--redo",), _phase("Run this phase and what follows again; the old code is kept beside.")),
-    (("--references",), _folder("Use the code in the folders of DIR instead of what the paper links.")),
-    (("--mirror",), _folder("Take repositories from DIR/host/owner/name instead of the network.")),
-    (("--lookup",), _line("LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none).")),
+    (("--stop-at",), _phase_option("Stop before this phase (number or name).")),
+    (("--until",), _phase_option("Stop after this phase.")),
+    (("--redo",), _phase_option("Run this phase and what follows again; the old code is kept beside.")),
+    (("--references",), _directory_option("Use the code in the folders of DIR instead of what the paper links.")),
+    (("--mirror",), _directory_option("Take repositories from DIR/host/owner/name instead of the network.")),
+    (
+        ("--lookup",),
+        _line_option("LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none)."),
+    ),
     (("--allow-own-code/--no-allow-own-code", "allow_own_code"), _OWN_CODE),
     (("--unsandboxed", "sandbox"), _OFF),
     (("--allow-install", "install"), _INSTALL),
     (("--supervisor",), _WATCH),
     (("--supervisor-shadow/--no-supervisor-shadow", "supervisor_shadow"), _SHADOW),
     (("--trust-hooks", "trust_hooks"), _TRUST),
-    (("--max-acceptance-continues",), _line("N", "Let the agent mend what a check refused N times (3).")),
+    (("--max-acceptance-continues",), _line_option("N", "Let the agent mend what a check refused N times (3).")),
     (("--password",), _PASSWORD),
     (("--json", "as_json"), _JSON),
 )
 
 
-def drive_options(command: _Command) -> _Command:
+def run_options(command: _Command) -> _Command:
     """Gives a command all of them."""
     for names, details in reversed(_OPTIONS):
         command = click.option(*names, **details)(command)

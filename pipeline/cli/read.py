@@ -11,9 +11,8 @@ import click
 from pipeline.base.errors import PhaseError
 from pipeline.cli.arguments import complete_files
 from pipeline.cli.assembly import settings_from
-from pipeline.cli.console import say, say_json, tell
-from pipeline.cli.pages import may_write_page, write_page
-from pipeline.cli.sources import refuse_unusable
+from pipeline.cli.output import notify, print_json, print_text, refuse_other_file, write_page
+from pipeline.cli.task_factory import refuse_unusable
 
 if TYPE_CHECKING:
     from pipeline.base.formats import Markdown
@@ -45,32 +44,32 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
     settings = settings_from({"password": password})
     password = settings.password or None
     with tempfile.TemporaryDirectory() as folder:
-        kind, path = _copied(file, folder, settings)
-        paper = _read(file, kind, path, password)
-        outline = _outline(paper)
+        kind, path = _copy_source(file, folder, settings)
+        paper = _read_paper(file, kind, path, password)
+        outline = _build_outline(paper)
         if html:
             _write_preview(paper, kind, path, password, html)
     if as_json:
-        say_json({"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline})
+        print_json({"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline})
     elif as_markdown:
-        say(paper.text)
+        print_text(paper.text)
     else:
-        _show(file, paper, outline)
+        _show_paper(file, paper, outline)
 
 
-def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
+def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     """The kind of a source, and where its files lie now, for the reader alone."""
     from phases.readers.arxiv import arxiv_id
-    from phases.readers.intake import Limits, take_in
+    from phases.readers.intake import IntakeLimits, load_source
     from phases.readers.kinds import LATEX
     from phases.readers.reading import Unreadable
 
     if "://" not in file and arxiv_id(file) is None:
         refuse_unusable(os.path.abspath(file), settings, command="read")
     private = settings.private_addresses == "allowed"
-    limits = Limits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
+    limits = IntakeLimits(settings.max_source_mb * 2**20, settings.download_seconds, settings.arxiv, private)
     try:
-        source, _ = take_in(file, limits, tell)
+        source, _ = load_source(file, limits, notify)
     except Unreadable as error:
         raise PhaseError(f"{file} {error.detail}") from error
     for name, content in source.files.items():
@@ -81,44 +80,44 @@ def _copied(file: str, folder: str, settings: Settings) -> tuple[str, str]:
     return source.kind, folder if source.kind == LATEX else path
 
 
-def _read(file: str, kind: str, path: str, password: str | None) -> Markdown:
+def _read_paper(file: str, kind: str, path: str, password: str | None) -> Markdown:
     from phases.readers.markdown import paper_document
-    from phases.readers.reader_subprocess import read_apart
-    from phases.readers.reading import OK, cure
+    from phases.readers.reader_subprocess import read_in_subprocess
+    from phases.readers.reading import OK, explain_verdict
 
-    reading = read_apart(kind, path, password, environment=os.environ)
+    reading = read_in_subprocess(kind, path, password, environment=os.environ)
     if reading.verdict != OK:
-        raise PhaseError(f"{file}: {reading.verdict}: it {cure(reading, file)}")
+        raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
     return paper_document(reading, "0" * 64, kind)
 
 
-def _outline(paper: Markdown) -> dict[str, Any]:
+def _build_outline(paper: Markdown) -> dict[str, Any]:
     from phases.readers.outline import outline_of
 
     return outline_of(paper)
 
 
 def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, out: str) -> None:
-    from phases.readers.preview import pictures_of, preview_of
+    from phases.readers.preview import draw_pages, render_preview
 
-    may_write_page(out, _PAGE_START)
-    pictures = pictures_of(path, password, os.environ) if kind == "pdf" else {}
-    write_page(out, preview_of(paper, pictures))
+    refuse_other_file(out, _PAGE_START)
+    pictures = draw_pages(path, password, os.environ) if kind == "pdf" else {}
+    write_page(out, render_preview(paper, pictures))
 
 
-def _show(file: str, paper: Markdown, outline: dict[str, Any]) -> None:
+def _show_paper(file: str, paper: Markdown, outline: dict[str, Any]) -> None:
     front = paper.front
-    say(f"{file}: {front['verdict']} ({front['reader']})")
-    say(f"  title    {outline['title'] or '(none found)'}")
+    print_text(f"{file}: {front['verdict']} ({front['reader']})")
+    print_text(f"  title    {outline['title'] or '(none found)'}")
     if outline["authors"]:
-        say(f"  authors  {', '.join(outline['authors'])}")
+        print_text(f"  authors  {', '.join(outline['authors'])}")
     counts = ", ".join(f"{len(outline[name])} {name}" for name in _LISTED)
-    say(f"  holds    {front['pages']} pages, {front['characters']:,} characters, {counts}")
+    print_text(f"  holds    {front['pages']} pages, {front['characters']:,} characters, {counts}")
     if outline["hidden_text"]:
-        say(f"  hidden   {len(outline['hidden_text'])} pieces of text that no page shows:")
+        print_text(f"  hidden   {len(outline['hidden_text'])} pieces of text that no page shows:")
         for row in outline["hidden_text"][:5]:
-            say(f"           page {row['page']}, {row['how'].replace('_', ' ')}: {row['text'][:80]}")
-    say()
+            print_text(f"           page {row['page']}, {row['how'].replace('_', ' ')}: {row['text'][:80]}")
+    print_text()
     for section in outline["sections"]:
         number = f"{section['number']} " if section["number"] else ""
-        say(f"  p. {section['page']:<4}{'  ' * (section['level'] - 1)}{number}{section['title']}")
+        print_text(f"  p. {section['page']:<4}{'  ' * (section['level'] - 1)}{number}{section['title']}")

@@ -8,15 +8,15 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.console import advise, say, say_json, tell
-from pipeline.cli.reviewer import (
+from pipeline.cli.output import notify, print_advice, print_json, print_text
+from pipeline.cli.plan_review import (
     DECISION,
     PLAN,
-    decided,
     edit_plan,
+    make_decision,
     note_packages,
-    person,
     request_change,
+    user_name,
     write_decision,
 )
 from pipeline.engine.store import TaskStore
@@ -55,46 +55,48 @@ def review_command(
         )
     if verdict or edit or change:
         with store.writing():
-            _decide(store, verdict, edit, change, shown)
+            _apply_decision(store, verdict, edit, change, shown)
     elif not as_json:
         store.load(PLAN)
-        say(read_bytes(store.path(PLAN)).decode("utf-8"))
-        say(f"plan {store.digest(PLAN)}, {_standing(store)['standing']}")
+        print_text(read_bytes(store.path(PLAN)).decode("utf-8"))
+        print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
         for line in note_packages(store):
-            advise(line)
-        advise(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
+            print_advice(line)
+        print_advice(
+            f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
+        )
     if as_json:
-        say_json(_standing(store))
+        print_json(_plan_standing(store))
 
 
-def _decide(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
+def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
     name = command_name(store)
     if edit:
-        tell("the plan was edited" if edit_plan(store) else "the plan is as it was")
+        notify("the plan was edited" if edit_plan(store) else "the plan is as it was")
     if change:
         request_change(store, change)
-        tell(f"noted; plan again with: pipeline resume {name}")
+        notify(f"noted; plan again with: pipeline resume {name}")
     store.load(PLAN)
     digest = store.digest(PLAN) or ""
     if shown and not digest.startswith(shown.lower()):
         raise UsageError(
             f"the plan is {digest[:12]} now, not {shown[:12]}: look at it again with: pipeline review {name}"
         )
-    if verdict and _standing(store)["standing"] == "approved":
+    if verdict and _plan_standing(store)["standing"] == "approved":
         raise UsageError(
             f"plan {digest[:12]} is approved already; change it with: pipeline review {name} --edit (or --change)"
         )
     if verdict:
-        write_decision(store, decided(verdict, person(), digest))
+        write_decision(store, make_decision(verdict, user_name(), digest))
         if verdict == "reject":
-            tell(
+            notify(
                 f"plan {digest[:12]} is rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
             )
         else:
-            tell(f"plan {digest[:12]} is approved; go on with: pipeline resume {name}")
+            notify(f"plan {digest[:12]} is approved; go on with: pipeline resume {name}")
 
 
-def _standing(store: TaskStore) -> dict[str, str]:
+def _plan_standing(store: TaskStore) -> dict[str, str]:
     """How the plan stands: approved (by the gate), decided (noted for it), or open."""
     digest = store.digest(PLAN) or ""
     if store.exists("plan_review.json") and store.load("plan_review.json")["plan_sha256"] == digest:

@@ -9,11 +9,11 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, near, open_task, settings_from
-from pipeline.cli.console import advise, say, say_json, table, warn
+from pipeline.cli.assembly import command_name, open_task, relative_path, settings_from
+from pipeline.cli.output import print_advice, print_json, print_table, print_text, print_warning
 
 if TYPE_CHECKING:
-    from phases.agent.rewind import Rewound
+    from phases.agent.rewind import Rewind
     from phases.workspace.rejected_snapshots import Refusal
     from pipeline.engine.settings import Settings
     from pipeline.engine.store import TaskStore
@@ -41,41 +41,43 @@ def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
     if number is None:
-        return _list(store, as_json=as_json)
+        return _list_refusals(store, as_json=as_json)
     return _go_back(store, settings, number, as_json=as_json)
 
 
-def _list(store: TaskStore, *, as_json: bool) -> int:
-    from phases.agent.rewind import cut_off
-    from phases.workspace.rejected_snapshots import refusals_in
+def _list_refusals(store: TaskStore, *, as_json: bool) -> int:
+    from phases.agent.rewind import unfinished_rewind
+    from phases.workspace.rejected_snapshots import read_refusals
     from phases.workspace.task_paths import task_paths
 
     places = task_paths(store.root)
-    refusals, unfinished = refusals_in(places), cut_off(places)
+    refusals, unfinished = read_refusals(places), unfinished_rewind(places)
     if as_json:
-        say_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
+        print_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
     elif refusals or unfinished is None:
-        _show(store, refusals)
+        _show_refusals(store, refusals)
     if unfinished is not None:
         name = command_name(store)
-        warn(f"going back to ending {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}")
+        print_warning(
+            f"going back to ending {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}"
+        )
     return 0
 
 
-def _show(store: TaskStore, refusals: list[Refusal]) -> None:
+def _show_refusals(store: TaskStore, refusals: list[Refusal]) -> None:
     name = command_name(store)
     if not refusals:
         begun = store.exists("journal.jsonl")
-        say(f"Task {store.id}: " + ("no ending was refused" if begun else "phase 09 has not begun") + " so far")
+        print_text(f"Task {store.id}: " + ("no ending was refused" if begun else "phase 09 has not begun") + " so far")
         return
-    say(f"Task {store.id}: {len(refusals)} ending{'s were' if len(refusals) > 1 else ' was'} not accepted")
+    print_text(f"Task {store.id}: {len(refusals)} ending{'s were' if len(refusals) > 1 else ' was'} not accepted")
     header = ("N", "TURN", "BY", "COPY", "WHY")
-    table([_row(refusal) for refusal in refusals], header=header)
+    print_table([_refusal_row(refusal) for refusal in refusals], header=header)
     if any(refusal.copy for refusal in refusals):
-        advise(f"go back to just after one of them with: pipeline rewind {name} N")
+        print_advice(f"go back to just after one of them with: pipeline rewind {name} N")
 
 
-def _row(refusal: Refusal) -> tuple[str, ...]:
+def _refusal_row(refusal: Refusal) -> tuple[str, ...]:
     why = refusal.reason if len(refusal.reason) <= _SHOWN else f"{refusal.reason[: _SHOWN - 1]}…"
     kept = "kept" if refusal.copy else "none"
     return (
@@ -99,34 +101,36 @@ def _as_json(refusal: Refusal) -> dict[str, Any]:
 
 
 def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool) -> int:
-    from phases.agent.rewind import cut_off, refusal_of, rewound
+    from phases.agent.rewind import find_refusal, rewind_to, unfinished_rewind
     from phases.workspace.task_paths import task_paths
-    from pipeline.base.logs import story, task_log
+    from pipeline.base.logs import log_event, task_log
 
     places = task_paths(store.root)
     with store.writing() as left:
         if left:
-            warn(left)
-        unfinished = cut_off(places)
+            print_warning(left)
+        unfinished = unfinished_rewind(places)
         if unfinished is None:
             _refuse_other_work(store, places.journal)
         if unfinished != number:
-            refusal_of(places, number)
+            find_refusal(places, number)
         _mark_as_unfinished(store, number)
         with task_log(store.path("logs/system.jsonl")):
-            done = rewound(places, number, store.assert_in_place)
-            story(f"went back to ending {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}")
-        _tell_of_it(store, settings, done)
-    _say(store, done, as_json=as_json)
+            done = rewind_to(places, number, store.assert_in_place)
+            log_event(
+                f"went back to ending {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}"
+            )
+        _update_report(store, settings, done)
+    _show_rewind(store, done, as_json=as_json)
     return 0
 
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
     """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
-    from phases.workspace.rejected_snapshots import journal_lines
+    from phases.workspace.rejected_snapshots import read_journal_lines
 
     phase, name = store.graph.find(PHASE), command_name(store)
-    header = next((row for _, row in journal_lines(journal)), None)
+    header = next((row for _, row in read_journal_lines(journal)), None)
     if header is None:
         raise UsageError(
             f"phase {phase.label} of task {store.id} has not begun, so there is no ending to go back to; go on with: "
@@ -153,16 +157,16 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
         store.save()
 
 
-def _tell_of_it(store: TaskStore, settings: Settings, done: Rewound) -> None:
+def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
     from pipeline.cli.seal import make_key
-    from pipeline.cli.vouched import in_force
+    from pipeline.cli.trust import settings_in_force
     from pipeline.engine.catalog import Catalog
     from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
 
     task = store.load("task.json")
     make_key()
-    values = in_force(store, settings, {}).values
+    values = settings_in_force(store, settings, {}).values
     reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
     spent = store.load("report.json")["usage"] if store.exists("report.json") else None
     report, outcome = build_report(store, values, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), spent)
@@ -171,28 +175,28 @@ def _tell_of_it(store: TaskStore, settings: Settings, done: Rewound) -> None:
     catalog.record(store.id, outcome.status, mode=values["mode"], source=task["source"], reason=outcome.reason)
 
 
-def _say(store: TaskStore, done: Rewound, *, as_json: bool) -> None:
-    undo, go_on = _undo(store, done), f"pipeline resume {command_name(store)}"
+def _show_rewind(store: TaskStore, done: Rewind, *, as_json: bool) -> None:
+    undo, go_on = _undo_command(store, done), f"pipeline resume {command_name(store)}"
     if as_json:
         aside = {name: name + done.suffix for name in done.aside}
         told = {"task": store.id, "number": done.number, "turn": done.turn, "judged_anew": done.last}
-        say_json({**told, "aside": aside, "undo": undo, "next": go_on})
+        print_json({**told, "aside": aside, "undo": undo, "next": go_on})
         return
-    say(
+    print_text(
         f"Task {store.id} is back at ending {done.number}, of turn {done.turn}. What came after it is kept in {store.root}:"
     )
     for name in done.aside:
-        say(f"  {name + done.suffix}")
-    advise(f"go on with: {go_on} (or in another way, with --code-model NAME)")
+        print_text(f"  {name + done.suffix}")
+    print_advice(f"go on with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
-        say(
+        print_text(
             "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"
         )
-    say("to take this back:")
-    say(f"  {undo}")
+    print_text("to take this back:")
+    print_text(f"  {undo}")
 
 
-def _undo(store: TaskStore, done: Rewound) -> str:
+def _undo_command(store: TaskStore, done: Rewind) -> str:
     """A line for a shell that changes both courses of the work for each other."""
     from shlex import quote
 
@@ -201,4 +205,4 @@ def _undo(store: TaskStore, done: Rewound) -> str:
         number += 1
         away = f".undone{number}"
     moves = f'[ ! -e "$it" ] || mv "$it" "$it{away}"; [ ! -e "$it{done.suffix}" ] || mv "$it{done.suffix}" "$it"'
-    return f"(cd {quote(near(store.root))} && for it in {' '.join(done.names)}; do {moves}; done)"
+    return f"(cd {quote(relative_path(store.root))} && for it in {' '.join(done.names)}; do {moves}; done)"

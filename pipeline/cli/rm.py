@@ -8,13 +8,13 @@ from collections.abc import Collection
 import click
 
 from pipeline.base.errors import TaskBusy, UsageError
-from pipeline.base.files import failure, sync_folder
+from pipeline.base.files import storage_error, sync_directory
 from pipeline.cli.arguments import complete_tasks, tasks_dir_option
-from pipeline.cli.assembly import is_task, near, settings_from
-from pipeline.cli.begin import UNFINISHED
-from pipeline.cli.console import in_terminal, say, tell
+from pipeline.cli.assembly import is_task, relative_path, settings_from
+from pipeline.cli.output import in_terminal, notify, print_text
+from pipeline.cli.task_factory import UNFINISHED
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.lock import holder, locked
+from pipeline.engine.lock import holder_of, lock_task
 
 
 @click.command("rm")
@@ -30,59 +30,59 @@ def rm_command(tasks: tuple[str, ...], yes: bool, tasks_dir: str | None) -> int:
     """
     folder = os.path.abspath(settings_from({"tasks_dir": tasks_dir}).tasks_dir)
     listed = Catalog(folder).read().entries
-    names = list(dict.fromkeys(_checked(folder, task, listed) for task in tasks))
-    if not yes and not _confirmed(folder, names):
-        tell("nothing was removed")
+    names = list(dict.fromkeys(_check_removable(folder, task, listed) for task in tasks))
+    if not yes and not _ask_to_confirm(folder, names):
+        notify("nothing was removed")
         return 1
     for name in names:
-        _remove(folder, name)
-        say(f"removed {near(os.path.join(folder, name))}")
+        _remove_task(folder, name)
+        print_text(f"removed {relative_path(os.path.join(folder, name))}")
     return 0
 
 
-def _checked(folder: str, task: str, listed: Collection[str]) -> str:
+def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
     """The name of a task that may be removed. Raises UsageError and TaskBusy."""
     root = os.path.abspath(task if os.sep in task else os.path.join(folder, task))
     name = os.path.basename(root)
     if os.path.realpath(os.path.dirname(root)) != os.path.realpath(folder) or task in ("", os.curdir, os.pardir):
         raise UsageError(
-            f"{task} is no task in {near(folder)}, and nothing else is removed; `pipeline list` shows the tasks"
+            f"{task} is no task in {relative_path(folder)}, and nothing else is removed; `pipeline list` shows the tasks"
         )
     if os.path.islink(root):
-        raise UsageError(f"{near(root)} is a link, and links are not followed here; remove it by hand")
+        raise UsageError(f"{relative_path(root)} is a link, and links are not followed here; remove it by hand")
     if not is_task(root) and (os.path.lexists(root) or name not in listed):
-        raise UsageError(f"there is no task '{task}' in {near(folder)}; `pipeline list` shows what there is")
-    if at_work := holder(root):
-        raise TaskBusy(f"{near(root)} is worked on by {at_work}; wait for it, or stop it first")
+        raise UsageError(f"there is no task '{task}' in {relative_path(folder)}; `pipeline list` shows what there is")
+    if at_work := holder_of(root):
+        raise TaskBusy(f"{relative_path(root)} is worked on by {at_work}; wait for it, or stop it first")
     return name
 
 
-def _confirmed(folder: str, names: list[str]) -> bool:
+def _ask_to_confirm(folder: str, names: list[str]) -> bool:
     if not in_terminal():
         raise UsageError(
             f"nobody is at the terminal to confirm it; to remove without a question: pipeline rm {' '.join(names)} --yes"
         )
     for name in names:
-        tell(f"  {near(os.path.join(folder, name))}")
+        notify(f"  {relative_path(os.path.join(folder, name))}")
     what = "this task" if len(names) == 1 else f"these {len(names)} tasks"
     return click.confirm(f"Remove {what}, with all code and documents in it?", err=True)
 
 
-def _remove(folder: str, name: str) -> None:
+def _remove_task(folder: str, name: str) -> None:
     """Under its name a task is there whole or not at all; what a kill leaves of the rest, the next run removes."""
     from shutil import rmtree
 
     root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{os.getpid()}")
     if os.path.lexists(root):
         try:
-            with locked(root):
+            with lock_task(root):
                 os.rename(root, aside)
-            sync_folder(folder)
+            sync_directory(folder)
         except OSError as error:
-            raise failure("remove", root, error) from error
+            raise storage_error("remove", root, error) from error
     Catalog(folder).forget(name)
     if os.path.lexists(aside):
         try:
             rmtree(aside)
         except OSError as error:
-            raise failure("remove", aside, error) from error
+            raise storage_error("remove", aside, error) from error

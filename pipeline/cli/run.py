@@ -6,10 +6,13 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import complete_files
-from pipeline.cli.begin import find_or_make
-from pipeline.cli.drive import checked_settings, drive
-from pipeline.cli.options import drive_options, flags_of
+from pipeline.base.errors import UsageError
+from pipeline.cli.arguments import complete_files, complete_phases, task_argument, task_or_newest
+from pipeline.cli.assembly import newest_task, open_task
+from pipeline.cli.options import flags_of, run_options
+from pipeline.cli.run_task import check_settings, run_task
+from pipeline.cli.task_factory import find_or_make_task
+from pipeline.engine.phase import TYPED
 
 
 @click.command("run")
@@ -18,7 +21,7 @@ from pipeline.cli.options import drive_options, flags_of
     "--id", "wanted_id", metavar="NAME", help="The name of the task; by default it is taken from the file's name."
 )
 @click.option("--new", is_flag=True, help="Make a new task even where SOURCE has one already.")
-@drive_options
+@run_options
 def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -> int:
     """Turn SOURCE (a paper, or a task directory) into code.
 
@@ -30,5 +33,58 @@ def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -
     pipeline run tasks/paper --redo 05               plan again, and all that follows
     """
     flags = flags_of(options)
-    settings = checked_settings(flags, options)
-    return drive(find_or_make(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)
+    settings = check_settings(flags, options)
+    return run_task(find_or_make_task(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)
+
+
+@click.command("chat")
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True)
+@click.option("--id", "wanted_id", metavar="NAME", help="The name of the task; by default the first words.")
+@click.option("--new", is_flag=True, help="Make a new task even where these words have one already.")
+@run_options
+def chat_command(words: tuple[str, ...], wanted_id: str | None, new: bool, **options: Any) -> int:
+    """Turn WORDS, a requirement in plain words, into code. What they ask for becomes the plan's requirements.
+
+    \b
+    pipeline chat --fast "Build a queue that keeps its items on the disk. It must survive a crash."
+    """
+    requirement = " ".join(words).strip()
+    if not any(character.isalnum() for character in requirement):
+        raise UsageError('chat needs words; for example: pipeline chat --fast "Build a queue that survives a crash."')
+    flags = flags_of(options)
+    settings = check_settings(flags, options)
+    return run_task(
+        find_or_make_task(TYPED + requirement, settings, wanted_id=wanted_id, new=new), settings, flags, options
+    )
+
+
+@click.command("resume")
+@task_or_newest
+@run_options
+def resume_command(task: str | None, **options: Any) -> int:
+    """Go on with a task where it stopped; without ID, with the newest unfinished one.
+
+    \b
+    pipeline resume
+    pipeline resume paper-2 --until plan
+    """
+    flags = flags_of(options)
+    settings = check_settings(flags, options)
+    return run_task(open_task(settings, task or newest_task(settings, unfinished=True)), settings, flags, options)
+
+
+@click.command("step")
+@task_argument
+@click.argument("phase", metavar="[N]", required=False, shell_complete=complete_phases)
+@run_options
+def step_command(task: str, phase: str | None, **options: Any) -> int:
+    """Run exactly one phase of a task: N, or the first that is not up to date.
+
+    \b
+    pipeline step paper
+    pipeline step paper outline
+    """
+    flags = flags_of(options)
+    options["only"] = phase or ""
+    settings = check_settings(flags, options)
+    return run_task(open_task(settings, task), settings, flags, options)

@@ -9,7 +9,7 @@ import click
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.console import say, say_json
+from pipeline.cli.output import print_json, print_text
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -37,15 +37,15 @@ def search_command(
     from phases.references.search.answers import answers_to
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    found = [answer._asdict() for answer in answers_to(store.root, _index(store), query, repository, limit)]
+    found = [answer._asdict() for answer in answers_to(store.root, _load_index(store), query, repository, limit)]
     if as_json:
-        say_json({"task": store.id, "query": query, "answers": found})
+        print_json({"task": store.id, "query": query, "answers": found})
     else:
-        _show(found, query)
+        _show_answers(found, query)
     return None if found else 1
 
 
-def _index(store: TaskStore) -> dict[str, Any]:
+def _load_index(store: TaskStore) -> dict[str, Any]:
     """The task's index. Raises UsageError where there is none to search."""
     name = command_name(store)
     if not store.exists(_INDEX):
@@ -59,12 +59,14 @@ def _index(store: TaskStore) -> dict[str, Any]:
     return index
 
 
-def _show(found: list[dict[str, Any]], query: str) -> None:
+def _show_answers(found: list[dict[str, Any]], query: str) -> None:
     if not found:
-        say(f"nothing matches {query!r}")
+        print_text(f"nothing matches {query!r}")
     for number, answer in enumerate(found):
         name = f"  {answer['kind']} {answer['name']}" if answer["name"] else ""
         licence = answer["licence"] or "no licence found: all rights are its authors'"
-        say(f"{chr(10) if number else ''}{answer['repository']}/{answer['file']}:{answer['line']}{name}  ({licence})")
+        print_text(
+            f"{chr(10) if number else ''}{answer['repository']}/{answer['file']}:{answer['line']}{name}  ({licence})"
+        )
         for offset, line in enumerate(answer["text"].split("\n")):
-            say(f"{answer['line'] + offset:>6}  {line}".rstrip())
+            print_text(f"{answer['line'] + offset:>6}  {line}".rstrip())

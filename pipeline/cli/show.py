@@ -10,7 +10,7 @@ from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
 from pipeline.cli.arguments import complete_documents, task_argument, tasks_dir_option
 from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import say, say_json
+from pipeline.cli.output import print_json, print_text
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
@@ -51,7 +51,7 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if document is None:
-        _list(store, as_json)
+        _list_documents(store, as_json)
         return
     if document == "acceptance":
         from pipeline.cli.show_acceptance import show_acceptance
@@ -64,18 +64,18 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
         raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
     if as_json:
         value = store.load(name)
-        say_json(getattr(value, "front", value))
+        print_json(getattr(value, "front", value))
     else:
-        say(read_bytes(path).decode("utf-8", "replace").rstrip("\n"))
+        print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n"))
 
 
-def _list(store: TaskStore, as_json: bool) -> None:
+def _list_documents(store: TaskStore, as_json: bool) -> None:
     short = {name: word for word, name in SHORT.items()}
     there = sorted(
         name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name)
     )
     if as_json:
-        say_json(there)
+        print_json(there)
         return
     for name in there:
-        say(f"  {short.get(name, ''):<13} {name}")
+        print_text(f"  {short.get(name, ''):<13} {name}")

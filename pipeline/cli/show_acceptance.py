@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phases.acceptance.attempt_report import format_attempts, read_attempts
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED
-from phases.acceptance.story import attempts_of, lines_of
-from phases.llm.journal import recorded_rows
+from phases.llm.journal import read_journal
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PhaseError
 from pipeline.cli.assembly import command_name
-from pipeline.cli.console import advise, say, say_json
-from pipeline.engine.lock import holder
+from pipeline.cli.output import print_advice, print_json, print_text
+from pipeline.engine.lock import holder_of
 from pipeline.engine.stamps import DONE
 from pipeline.engine.store import TaskStore
 
@@ -26,44 +26,44 @@ Row = Mapping[str, Any]
 def show_acceptance(store: TaskStore, *, as_json: bool) -> None:
     """Prints it. Raises PhaseError for a damaged journal."""
     path = task_paths(store.root).journal
-    rows = recorded_rows(path)[1:]
-    attempts, lines = _story(path, rows)
+    rows = read_journal(path)[1:]
+    attempts, lines = _report_lines(path, rows)
     stamp = store.stamps.get("09")
     final = store.load(_DOCUMENT) if stamp and stamp.status == DONE and store.exists(_DOCUMENT) else None
     if as_json:
         told = {name: final[name] for name in _FINAL} if final else {}
-        say_json({"task": store.id, "ended": final is not None, "attempts": attempts, **told})
+        print_json({"task": store.id, "ended": final is not None, "attempts": attempts, **told})
         return
     for line in lines:
-        say(line)
-    advise(_verdict(store, rows, attempts, final))
+        print_text(line)
+    print_advice(_verdict_text(store, rows, attempts, final))
 
 
-def _story(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
+def _report_lines(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:
     """The attempts, and all of them in words."""
     try:
-        attempts = attempts_of(rows)
-        return attempts, lines_of(attempts, "")[:-1]
+        attempts = read_attempts(rows)
+        return attempts, format_attempts(attempts, "")[:-1]
     except _FAULTS as error:
-        line = 1 + next(count for count in range(1, len(rows) + 1) if _fails(rows[:count]))
+        line = 1 + next(count for count in range(1, len(rows) + 1) if _row_fails(rows[:count]))
         fault = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         cure = "start afresh with --redo implement"
         raise PhaseError(f"{path}, line {line}: not a record of a run ({fault}); {cure}") from error
 
 
-def _fails(rows: Sequence[Row]) -> bool:
+def _row_fails(rows: Sequence[Row]) -> bool:
     try:
-        lines_of(attempts_of(rows), "")
+        format_attempts(read_attempts(rows), "")
     except _FAULTS:
         return True
     return False
 
 
-def _verdict(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], final: Row | None) -> str:
+def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], final: Row | None) -> str:
     """How it ended, or what is yet to come, in a sentence."""
     if final:
-        return _of_the_end(final)
-    if who := holder(store.root):
+        return _final_text(final)
+    if who := holder_of(store.root):
         return f"The run is not over: {who} works on it"
     go_on = f"go on with: pipeline resume {command_name(store)}"
     stopped = next((row["result"] for row in reversed(rows) if row["kind"] == "stop"), None)
@@ -74,7 +74,7 @@ def _verdict(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row], fin
     return f"The run is not over, and nobody works on it; {go_on}"
 
 
-def _of_the_end(final: Row) -> str:
+def _final_text(final: Row) -> str:
     if final["stop_reason"] == EXHAUSTED:
         return "Not accepted: no attempts are left"
     if final["stop_reason"] != ACCEPTED:

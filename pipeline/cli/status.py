@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from pipeline.cli.arguments import task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.console import paint, put, say, say_json, table, wrap
-from pipeline.cli.vouched import in_force
-from pipeline.engine.lock import holder
-from pipeline.engine.run_request import Run, stale_phases
+from pipeline.cli.assembly import mode_of, open_task, settings_from
+from pipeline.cli.output import paint_text, print_json, print_raw, print_table, print_text, wrap_text
+from pipeline.cli.trust import settings_in_force
+from pipeline.engine.lock import holder_of
+from pipeline.engine.run_request import RunRequest, stale_phases
 from pipeline.engine.stamps import RUNNING, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -29,23 +29,27 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
     """
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
-    state = describe(store, in_force(store, settings, {}).values)
+    state = describe_task(store, settings_in_force(store, settings, {}).values)
     if as_json:
-        say_json(state)
+        print_json(state)
         return
-    first = wrap(f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4)
-    put(paint(first).replace(f": {state['status']}", f": {paint(state['status'], state['status'])}", 1))
-    table([_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"))
+    first = wrap_text(
+        f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4
+    )
+    print_raw(paint_text(first).replace(f": {state['status']}", f": {paint_text(state['status'], state['status'])}", 1))
+    print_table(
+        [_phase_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW")
+    )
     if state["holder"]:
-        say(f"at work now: {state['holder']}")
+        print_text(f"at work now: {state['holder']}")
 
 
-def describe(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
+def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
     """What `pipeline status --json` prints."""
     report = store.load("report.json") if store.exists("report.json") else {"status": "running", "reason": ""}
     if any(stamp.status == RUNNING for stamp in store.stamps.values()):
         report = {"status": "running", "reason": ""}  # the report is of an earlier run than the one that was killed
-    at_work = holder(store.root)
+    at_work = holder_of(store.root)
     stale = {phase.number: reason for phase, reason in stale_phases(store, plain_run(values))}
     status = "running" if at_work else "interrupted" if report["status"] == "running" else report["status"]
     return {
@@ -54,22 +58,22 @@ def describe(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:
         "reason": "" if at_work else report["reason"],
         "holder": at_work,
         "phases": [
-            {**_facts(phase.number, phase.name, store.stamps.get(phase.number)), "stale": stale.get(phase.number)}
+            {**_phase_facts(phase.number, phase.name, store.stamps.get(phase.number)), "stale": stale.get(phase.number)}
             for phase in store.graph.phases
         ],
     }
 
 
-def plain_run(values: dict[str, Any]) -> Run:
+def plain_run(values: dict[str, Any]) -> RunRequest:
     """A run that is only asked what it would do."""
 
     def never(*_: Any) -> Any:
         raise NotImplementedError
 
-    return Run(settings=values, open_model=never, review=never, record=never)
+    return RunRequest(settings=values, open_model=never, review=never, record=never)
 
 
-def _facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
+def _phase_facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
     stamp = stamp or Stamp(name)
     return {
         "number": number,
@@ -82,7 +86,7 @@ def _facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
     }
 
 
-def _row(phase: dict[str, Any]) -> tuple[str, ...]:
+def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
     note = (
         f"will run: {phase['stale']}"
         if phase["stale"]
@@ -97,3 +101,29 @@ def _row(phase: dict[str, Any]) -> tuple[str, ...]:
         str(phase["attempts"]),
         note,
     )
+
+
+@click.command("why")
+@task_or_newest
+@tasks_dir_option
+@click.option("--fast/--full", "fast", default=None, help="As if the next run were in this mode.")
+@click.option("--model", metavar="NAME", help="As if the next run had this model.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, model: str | None, as_json: bool) -> None:
+    """Tell which phases the next run would run, and the reason for each.
+
+    \b
+    pipeline why paper
+    pipeline why paper --full      what changes if the reference phases are wanted too
+    """
+    flags = {"tasks_dir": tasks_dir, "mode": mode_of(fast), "model": model}
+    settings = settings_from(flags)
+    store = open_task(settings, task)
+    stale = stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
+    if as_json:
+        print_json([{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale])
+    elif stale:
+        for phase, reason in stale:
+            print_text(f"{phase.label} would run: {reason}")
+    else:
+        print_text(f"{store.id}: everything is up to date")

@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any, TextIO
 
-from pipeline.base.files import failure
-from pipeline.cli.console import complain
+from pipeline.base.files import storage_error
+from pipeline.cli.output import print_error
 
 
 class _BestEffort(io.FileIO):
@@ -35,7 +35,7 @@ def open_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    sys.stdout, sys.stderr = _stream(1, sys.stdout), _stream(2, sys.stderr)
+    sys.stdout, sys.stderr = _open_stream(1, sys.stdout), _open_stream(2, sys.stderr)
 
 
 def reader_left() -> bool:
@@ -50,12 +50,12 @@ def finish_output() -> bool:
     error = _error_of(sys.stdout)
     if error is None or reader_left():
         return False
-    complain(str(failure("print to", "stdout", error)))
+    print_error(str(storage_error("print to", "stdout", error)))
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     return True
 
 
-def _stream(number: int, before: TextIO | None) -> TextIO:
+def _open_stream(number: int, before: TextIO | None) -> TextIO:
     raw = _BestEffort(number, "wb", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

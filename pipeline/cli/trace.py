@@ -9,9 +9,8 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import command_name, newest, open_task, settings_from
-from pipeline.cli.console import say, say_json, warn
-from pipeline.cli.pages import may_write_page, write_page
+from pipeline.cli.assembly import command_name, newest_task, open_task, settings_from
+from pipeline.cli.output import print_json, print_text, print_warning, refuse_other_file, write_page
 from pipeline.engine.settings import did_you_mean
 
 if TYPE_CHECKING:
@@ -45,21 +44,21 @@ def trace_command(
     pipeline trace paper --html trace.html    the paper beside the code
     """
     settings = settings_from({"tasks_dir": tasks_dir})
-    store = open_task(settings, task or newest(settings))
-    rows, plan = _traced(store)
-    workspace, places = _code(store, plan)
-    rows = _chosen(_joined(rows, plan, places), requirement)
+    store = open_task(settings, task or newest_task(settings))
+    rows, plan = _read_trace(store)
+    workspace, places = _read_code(store, plan)
+    rows = _choose_rows(_join_plan(rows, plan, places), requirement)
     if html:
         _write_page(store, plan, (workspace, places), html)
     if as_json:
-        say_json({"task": store.id, "counts": _counts(rows), "requirements": rows})
+        print_json({"task": store.id, "counts": _count_statuses(rows), "requirements": rows})
     elif requirement:
         _show_whole(rows[0], workspace, places)
     else:
-        _show(store.id, rows)
+        _show_all(store.id, rows)
 
 
-def _traced(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The rows of traceability.json, and the plan."""
     if not store.exists("traceability.json"):
         raise UsageError(
@@ -68,37 +67,37 @@ def _traced(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return store.load("traceability.json")["requirements"], store.load("initial_plan.txt")
 
 
-def _code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
+def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
     """The code as it is now, and what of it names a requirement."""
-    from phases.acceptance.checks.traceability import all_places
+    from phases.acceptance.checks.traceability import find_all_places
     from phases.workspace.workspace import Workspace
 
     if not os.path.isdir(store.path("generate_code")):
         return None, []
     workspace = Workspace(store.path("generate_code"))
-    return workspace, all_places(workspace, plan)
+    return workspace, find_all_places(workspace, plan)
 
 
-def _joined(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+def _join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
-    from phases.acceptance.checks.traceability import difference
+    from phases.acceptance.checks.traceability import value_difference
 
     planned = {row["id"]: row for row in plan["requirements"]}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
     if changed := sorted({row["id"] for row in rows} ^ set(planned)):
-        warn(f"the plan was changed since the code was traced: {', '.join(changed[:10])}")
+        print_warning(f"the plan was changed since the code was traced: {', '.join(changed[:10])}")
     return [
         {
             **row,
             "kind": planned.get(row["id"], unknown)["kind"],
             "source": planned.get(row["id"], unknown)["source"],
-            "note": difference(planned.get(row["id"], {}), places),
+            "note": value_difference(planned.get(row["id"], {}), places),
         }
         for row in rows
     ]
 
 
-def _chosen(rows: list[dict[str, Any]], requirement: str | None) -> list[dict[str, Any]]:
+def _choose_rows(rows: list[dict[str, Any]], requirement: str | None) -> list[dict[str, Any]]:
     if not requirement:
         return rows
     found = [row for row in rows if row["id"] == requirement.upper()]
@@ -110,13 +109,13 @@ def _chosen(rows: list[dict[str, Any]], requirement: str | None) -> list[dict[st
     return found
 
 
-def _counts(rows: list[dict[str, Any]]) -> dict[str, int]:
+def _count_statuses(rows: list[dict[str, Any]]) -> dict[str, int]:
     return {status: sum(row["status"] == status for row in rows) for status in _STATUSES}
 
 
-def _show(name: str, rows: list[dict[str, Any]]) -> None:
-    counts = ", ".join(f"{count} {status}" for status, count in _counts(rows).items())
-    say(f"{name}: {len(rows)} requirements, {counts}")
+def _show_all(name: str, rows: list[dict[str, Any]]) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in _count_statuses(rows).items())
+    print_text(f"{name}: {len(rows)} requirements, {counts}")
     for row in rows:
         text = " ".join(row["text"].split())
         _show_row(row, text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
@@ -125,40 +124,40 @@ def _show(name: str, rows: list[dict[str, Any]]) -> None:
 def _show_row(row: dict[str, Any], text: str) -> None:
     source = row["source"]
     section = f"section {source['section']}, " if source["section"] else ""
-    say(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
-    say(f"      {text}")
+    print_text(f"\n{row['id']:<5} {row['status']:<12} {row['kind']}, {section}page {source['page']}")
+    print_text(f"      {text}")
     if source["quote"]:
-        say(f'      quote  "{" ".join(source["quote"].split())}"')
+        print_text(f'      quote  "{" ".join(source["quote"].split())}"')
     for word, names in (("code", row["places"]), ("tests", row["tests"])):
         for number, name in enumerate(names):
-            say(f"      {'' if number else word:<6} {name}")
+            print_text(f"      {'' if number else word:<6} {name}")
     if row["note"]:
-        say(f"      note   {row['note']}")
+        print_text(f"      note   {row['note']}")
 
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
     """A requirement, and below it the lines that it is met by."""
-    from phases.acceptance.checks.traceability import lines_of
+    from phases.acceptance.checks.traceability import split_lines
 
     _show_row(row, row["text"])
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
-        warn("the code was changed since it was traced; this is how it stands now")
+        print_warning("the code was changed since it was traced; this is how it stands now")
     for place in own:
-        say(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
-        lines = lines_of(workspace.read(place.path)) if workspace else []
+        print_text(f"\n{place.path}, lines {place.first} to {place.last}: {place.symbol}")
+        lines = split_lines(workspace.read(place.path)) if workspace else []
         for number in range(place.first, min(place.last, len(lines)) + 1):
-            say(f"{number:>6}  {lines[number - 1]}".rstrip())
+            print_text(f"{number:>6}  {lines[number - 1]}".rstrip())
 
 
 def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
-    from phases.pages.trace_page import PAGE_START, Traced, page_of
+    from phases.pages.trace_page import PAGE_START, Traced, render_page
 
-    may_write_page(out, PAGE_START)
+    refuse_other_file(out, PAGE_START)
     workspace, places = code
     there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
     rows = store.load("traceability.json")["requirements"]
-    page = page_of(Traced(store.load("paper.md"), plan, rows, places, shown))
+    page = render_page(Traced(store.load("paper.md"), plan, rows, places, shown))
     write_page(out, page)

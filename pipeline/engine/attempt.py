@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pipeline.base.errors import Interrupted, PhaseBug, PhaseError, PipelineError
-from pipeline.base.logs import story
-from pipeline.engine.phase import FAILED, SKIPPED, Context, Documents, Phase, is_placeholder, placeholder
+from pipeline.base.logs import log_event
+from pipeline.engine.phase import FAILED, SKIPPED, Context, Documents, Phase, build_placeholder, is_placeholder
 from pipeline.engine.stamps import DONE
 
 
@@ -22,21 +22,21 @@ class Result(NamedTuple):
     error: PipelineError | None = None
 
 
-def attempt(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
+def attempt_phase(phase: Phase, inputs: Documents, make_context: Callable[[Phase], Context], mode: str) -> Result:
     """Runs a phase. Never raises but for Interrupted: a failure is a result too."""
     started = time.monotonic()
     if reason := _reason_to_skip(phase, inputs, mode):
-        return Result(SKIPPED, 0.0, _placeholders(phase, SKIPPED, reason, mode))
-    documents, error = guarded(phase, lambda: phase.run(inputs, make_context(phase)))
+        return Result(SKIPPED, 0.0, _build_placeholders(phase, SKIPPED, reason, mode))
+    documents, error = call_guarded(phase, lambda: phase.run(inputs, make_context(phase)))
     seconds = time.monotonic() - started
     if error is None and not isinstance(documents, Mapping):
         error = PhaseError(f"phase {phase.label} returned no documents, but {type(documents).__name__}")
     if error:
-        return gave_up(phase, error, mode, seconds)
+        return failure_result(phase, error, mode, seconds)
     return Result(DONE, seconds, documents)
 
 
-def guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
+def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError | None]:
     """What code of a phase returns, or the error that it ends in; what it should not have raised is a bug in it."""
     try:
         return call(), None
@@ -47,17 +47,17 @@ def guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineError |
     except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
         import traceback
 
-        story(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
+        log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
         line = " ".join(str(error).split())[:300]
         return None, PhaseBug(
             f"phase {phase.label} has a bug: {type(error).__name__}: {line}; the log has the traceback"
         )
 
 
-def gave_up(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
+def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
     """The result of a failure: an optional phase degrades the run, any other ends it."""
     if phase.optional and (isinstance(error, PhaseError) or error.exit_code == 1):
-        return Result("degraded", seconds, _placeholders(phase, FAILED, str(error), mode), error)
+        return Result("degraded", seconds, _build_placeholders(phase, FAILED, str(error), mode), error)
     return Result("failed" if error.exit_code in (1, 70) else "stopped", seconds, error=error)
 
 
@@ -70,7 +70,9 @@ def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
     return f"it needs {missing}, and that is only a placeholder: {inputs[missing]['reason']}" if missing else None
 
 
-def _placeholders(phase: Phase, status: str, reason: str, mode: str) -> dict[str, Any]:
+def _build_placeholders(phase: Phase, status: str, reason: str, mode: str) -> dict[str, Any]:
     return {
-        name: placeholder(status, reason or "no reason given", mode) for name in phase.writes if not name.endswith("/")
+        name: build_placeholder(status, reason or "no reason given", mode)
+        for name in phase.writes
+        if not name.endswith("/")
     }

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pipeline.base.append import append_durable, last_line, repair_tail
 from pipeline.base.errors import CatalogError, FormatError, StorageError
-from pipeline.base.files import failure, lock_failure, read_bytes, set_aside, write_durable
+from pipeline.base.files import lock_error, read_bytes, set_aside, storage_error, write_durable
 from pipeline.base.formats import dump_json_line, parse_json
-from pipeline.base.logs import timestamp
+from pipeline.base.jsonl import append_durable, last_line, repair_tail
+from pipeline.base.logs import utc_timestamp
 
 NAME = "tasks.jsonl"
 VERSION = 1
@@ -20,7 +20,7 @@ LARGEST_LINE = 1024 * 1024
 _FIELDS = {"version": int, "id": str, "at": str, "status": str, "mode": str, "source": str, "reason": str}
 
 
-class Entry(NamedTuple):
+class CatalogEntry(NamedTuple):
     """The last that is known of one task."""
 
     id: str
@@ -31,10 +31,10 @@ class Entry(NamedTuple):
     reason: str
 
 
-class Listing(NamedTuple):
+class TaskList(NamedTuple):
     """What tasks.jsonl holds, oldest change first, and what is wrong with it, in words."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, CatalogEntry]
     damages: list[str]
     """Lines in the middle that cannot be read: what they said of a task is unknown."""
     repairs: list[str]
@@ -60,7 +60,7 @@ class Catalog:
         row = {
             "version": VERSION,
             "id": task,
-            "at": timestamp(),
+            "at": utc_timestamp(),
             "status": status,
             "mode": mode,
             "source": source,
@@ -71,9 +71,9 @@ class Catalog:
             if not self._says(row):
                 append_durable(self.path, dump_json_line(row))
 
-    def read(self) -> Listing:
+    def read(self) -> TaskList:
         """Every task, and every damage. A torn tail is moved to tasks.jsonl.corrupt where that may be written."""
-        listing = Listing({}, [], [])
+        listing = TaskList({}, [], [])
         if not os.path.lexists(self.path):
             return listing
         data = read_bytes(self.path)
@@ -82,7 +82,7 @@ class Catalog:
         for number, line in enumerate(data.split(b"\n"), 1):
             if not line.strip():
                 continue
-            problem = _add(listing, line)
+            problem = _add_line(listing, line)
             if problem:
                 listing.damages.append(f"{self.path}, line {number}: {problem}")
         return listing
@@ -96,7 +96,7 @@ class Catalog:
             lines = read_bytes(self.path).splitlines(keepends=True)
             write_durable(self.path, b"".join(line for line in lines if _task_of(line) != task))
 
-    def rebuild(self, collect: Callable[[], list[Entry]]) -> None:
+    def rebuild(self, collect: Callable[[], list[CatalogEntry]]) -> None:
         """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
         with self._alone():
             entries = sorted(collect(), key=lambda entry: entry.at)
@@ -110,7 +110,7 @@ class Catalog:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise failure("read", self.path, error) from error
+            raise storage_error("read", self.path, error) from error
         try:
             last = parse_json(last_line(descriptor, os.fstat(descriptor).st_size) or b"{}")
         except FormatError:
@@ -119,7 +119,7 @@ class Catalog:
             os.close(descriptor)
         return isinstance(last, dict) and {**last, "at": ""} == {**row, "at": ""}
 
-    def _mend_tail(self, listing: Listing) -> bytes:
+    def _mend_tail(self, listing: TaskList) -> bytes:
         try:
             with self._alone():
                 torn = repair_tail(self.path)
@@ -138,23 +138,23 @@ class Catalog:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise failure("lock", path, error) from error
+            raise storage_error("lock", path, error) from error
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except OSError as error:
-                raise lock_failure(path, error) from error
+                raise lock_error(path, error) from error
             yield
         finally:
             os.close(descriptor)
 
 
 def _task_of(line: bytes) -> str | None:
-    listing = Listing({}, [], [])
-    return None if _add(listing, line) else next(iter(listing.entries), None)
+    listing = TaskList({}, [], [])
+    return None if _add_line(listing, line) else next(iter(listing.entries), None)
 
 
-def _add(listing: Listing, line: bytes) -> str | None:
+def _add_line(listing: TaskList, line: bytes) -> str | None:
     if len(line) > LARGEST_LINE:
         return f"{len(line):,} bytes, over the limit of {LARGEST_LINE:,}"
     try:
@@ -167,5 +167,5 @@ def _add(listing: Listing, line: bytes) -> str | None:
         return "not a task record"
     del row["version"]
     listing.entries.pop(row["id"], None)  # the latest change comes last
-    listing.entries[row["id"]] = Entry(**row)
+    listing.entries[row["id"]] = CatalogEntry(**row)
     return None

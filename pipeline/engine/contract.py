@@ -10,13 +10,13 @@ is left out of what is read and of what is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from pipeline.base import formats, plain_yaml
 from pipeline.base.errors import ContractError, FormatError
 from pipeline.base.files import read_bytes
-from pipeline.engine.phase import is_placeholder
+from pipeline.engine.phase import Documents, Phase, is_placeholder
 
 BUILT_IN = next(
     folder
@@ -43,7 +43,7 @@ class Contracts:
     def parse(self, name: str, data: bytes, *, writer: str) -> Any:
         """The checked value of a document's bytes. Raises ContractError, naming the phase that wrote it."""
         try:
-            value = _parser(name)(data)
+            value = _parser_of(name)(data)
         except FormatError as error:
             place = f", line {error.line}, column {error.column}" if error.line else ""
             raise ContractError(f"{name}{place}: {error} (written by {writer})") from error
@@ -55,7 +55,7 @@ class Contracts:
     def serialise(self, name: str, value: Any, *, writer: str) -> bytes:
         """The bytes of a checked value. Raises ContractError, naming the phase that tried to write it."""
         value = self._without_older(name, value)
-        data = _dump(name, value, writer)
+        data = _dump_value(name, value, writer)
         if name.endswith((*_YAML_STEMS, ".md")):
             self.parse(name, data, writer=writer)  # what cannot be read back must not be written
         else:
@@ -80,7 +80,7 @@ class Contracts:
         schema, key = self.schema(name), schema_name(name)
         if key not in self._with_older:
             self._with_older[key] = _names_older(schema)
-        return _kept(schema, value) if self._with_older[key] else value
+        return _drop_older(schema, value) if self._with_older[key] else value
 
     def _check(self, name: str, value: Any, writer: str, data: bytes) -> None:
         checked = value.front if isinstance(value, formats.Markdown) else value
@@ -94,7 +94,7 @@ class Contracts:
         except ValueError as error:  # a value that no JSON document can have: a set, a key that is a number
             raise ContractError(f"{name}: {error} (written by {writer})") from error
         if not valid:
-            _explain(name, schema, checked, writer, data)
+            _raise_breach(name, schema, checked, writer, data)
 
     def breach(self, schema: Mapping[str, Any], value: Any) -> str | None:
         """Why a value does not fit a schema that no document has, in one line, or None. One object is compiled once."""
@@ -103,8 +103,10 @@ class Contracts:
         validator = self._others[id(schema)][1]
         if validator.is_valid(value):
             return None
-        worst = explanations(dict(schema), value)
-        return f"at {worst[0].json_path}: {_shorten(worst[0].message)}" if worst else "it does not fit the schema"
+        worst = explain_breaches(dict(schema), value)
+        return (
+            f"at {worst[0].json_path}: {_shorten_message(worst[0].message)}" if worst else "it does not fit the schema"
+        )
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:
@@ -134,12 +136,14 @@ def _names_older(schema: Any) -> bool:
     return any(_is_older(rule) or _names_older(rule) for rule in rules) or _names_older(schema.get("items"))
 
 
-def _kept(schema: Any, value: Any) -> Any:
+def _drop_older(schema: Any, value: Any) -> Any:
     """The value without what only older documents have."""
     rules, items = (schema.get("properties", {}), schema.get("items")) if isinstance(schema, dict) else ({}, None)
     if isinstance(value, dict):
-        return {name: _kept(rules.get(name), inner) for name, inner in value.items() if not _is_older(rules.get(name))}
-    return [_kept(items, inner) for inner in value] if isinstance(value, list) and items else value
+        return {
+            name: _drop_older(rules.get(name), inner) for name, inner in value.items() if not _is_older(rules.get(name))
+        }
+    return [_drop_older(items, inner) for inner in value] if isinstance(value, list) and items else value
 
 
 def _is_older(rule: Any) -> bool:
@@ -153,10 +157,10 @@ def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
     try:
         return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise ContractError(f"{name} is not a valid schema: {_shorten(str(error))}") from error
+        raise ContractError(f"{name} is not a valid schema: {_shorten_message(str(error))}") from error
 
 
-def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
+def explain_breaches(schema: dict[str, Any], value: Any) -> list[Any]:
     """Every breach that jsonschema sees, the most telling first."""
     import jsonschema
     import referencing
@@ -166,13 +170,14 @@ def explanations(schema: dict[str, Any], value: Any) -> list[Any]:
     return sorted(validator.iter_errors(value), key=jsonschema.exceptions.relevance, reverse=True)
 
 
-def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: bytes) -> NoReturn:
-    breaches = explanations(schema, value)
+def _raise_breach(name: str, schema: dict[str, Any], value: Any, writer: str, data: bytes) -> NoReturn:
+    breaches = explain_breaches(schema, value)
     if not breaches:  # the two validators differ: the stricter one wins, in its own words
         strict = next(iter(fast_validator(schema).iter_errors(value)))
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in strict.instance_path)
         raise ContractError(
-            f"{name} at ${''.join(steps)}: {_shorten(strict.message)} (rule: {strict.schema_path[-1]}; written by {writer})"
+            f"{name} at ${''.join(steps)}: {_shorten_message(strict.message)} "
+            f"(rule: {strict.schema_path[-1]}; written by {writer})"
         )
     breach = breaches[0]
     while breach.context:
@@ -181,17 +186,17 @@ def _explain(name: str, schema: dict[str, Any], value: Any, writer: str, data: b
     line, column = plain_yaml.locate_yaml(data, path) if name.endswith(_YAML_STEMS) else (0, 0)
     place = f", line {line}, column {column}," if line else ""
     raise ContractError(
-        f"{name}{place} at {breach.json_path}: {_shorten(breach.message)} (rule: {breach.validator}; written by {writer})"
+        f"{name}{place} at {breach.json_path}: {_shorten_message(breach.message)} (rule: {breach.validator}; written by {writer})"
     )
 
 
-def _parser(name: str) -> Any:
+def _parser_of(name: str) -> Any:
     if name.endswith(".md"):
         return formats.parse_markdown
     return plain_yaml.parse_yaml if name.endswith(_YAML_STEMS) else formats.parse_json
 
 
-def _dump(name: str, value: Any, writer: str) -> bytes:
+def _dump_value(name: str, value: Any, writer: str) -> bytes:
     try:
         if isinstance(value, formats.Markdown) != name.endswith(".md"):
             raise FormatError("only Markdown goes under a name that ends in .md, and nothing else does")
@@ -202,10 +207,54 @@ def _dump(name: str, value: Any, writer: str) -> bytes:
         raise ContractError(f"{name}: {error} (written by {writer})") from error
 
 
-def _shorten(message: str, limit: int = 300) -> str:
+def _shorten_message(message: str, limit: int = 300) -> str:
     line = " ".join(message.split())
     return line if len(line) <= limit else line[: limit // 2] + " … " + line[-limit // 2 :]
 
 
 def _refuse_fetch(uri: str) -> NoReturn:
     raise ContractError(f"a schema refers to {uri}: schemas never fetch; put the definition under its own $defs")
+
+
+def check_output_names(phase: Phase, documents: Documents) -> None:
+    """Raises ContractError for a document that is missing, or that the phase does not declare."""
+    promised = {name for name in phase.writes if not name.endswith("/")}
+    folders = tuple(name for name in phase.writes if name.endswith("/"))
+    for name in promised - documents.keys():
+        raise ContractError(f"phase {phase.label} did not return {name}, which it promises to write")
+    for name in documents.keys() - promised:
+        if not (folders and name.startswith(folders)) or ".." in name.split("/"):
+            raise ContractError(f"phase {phase.label} returned {name}, which it does not declare")
+
+
+def check_listed_files(
+    phase: Phase, documents: Documents, returned: Mapping[str, str], digest: Callable[[str], str | None]
+) -> dict[str, str]:
+    """The sha256 of every file that the manifests of the phase's folders list; each is there, returned or on the disk, just so.
+
+    Raises ContractError for a file that is not, and for one outside the task.
+    """
+    found: dict[str, str] = {}
+    if not any(name.endswith("/") for name in phase.writes):
+        return found  # without a folder no document is a manifest: what it calls files is its own business
+    for name, value in documents.items():
+        for path, promised in _manifest_rows(getattr(value, "front", value)):
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ContractError(f"{name} lists {path}, which is not in the task (written by phase {phase.label})")
+            found[path] = returned.get(path) or digest(path) or ""
+            if found[path] != promised:
+                raise ContractError(
+                    f"{name} lists {path} with another sha256 than the file has (written by phase {phase.label})"
+                )
+    return found
+
+
+def _manifest_rows(document: object) -> list[tuple[str, str]]:
+    """Path and sha256 of each file that a document lists as a manifest does. Any other shape of `files` is for its schema."""
+    files = document.get("files") if isinstance(document, Mapping) else None
+    rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
+    return [
+        (row["path"], row["sha256"])
+        for row in rows
+        if isinstance(row.get("path"), str) and isinstance(row.get("sha256"), str)
+    ]

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pipeline.base.errors import FormatError, StorageError, TaskBusy
-from pipeline.base.files import failure, lock_failure
+from pipeline.base.files import lock_error, storage_error
 from pipeline.base.formats import parse_json
-from pipeline.base.logs import timestamp
+from pipeline.base.logs import utc_timestamp
 
 NAME = ".lock"
 _LARGEST = 4096
@@ -21,31 +21,31 @@ _PATIENCE = 1.0
 
 
 @contextmanager
-def locked(folder: str) -> Iterator[str | None]:
+def lock_task(folder: str) -> Iterator[str | None]:
     """Holds the task. Gives the words for a lock that a dead process left, or None. Raises TaskBusy at once."""
     path = os.path.join(folder, NAME)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise failure("lock", path, error) from error
+        raise storage_error("lock", path, error) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise StorageError(f"{path} is not a regular file, and a lock is one; delete it")
-        _take(descriptor, folder)
+        _take_lock(descriptor, folder)
         try:
-            left = _left_behind(descriptor, path)
-            _write(descriptor, _me())
+            left = _describe_dead_holder(descriptor, path)
+            _write_record(descriptor, _own_record())
         except OSError as error:
-            raise failure("lock", path, error) from error
+            raise storage_error("lock", path, error) from error
         try:
             yield left
         finally:
-            _let_go(descriptor)
+            _release_lock(descriptor)
     finally:
         os.close(descriptor)
 
 
-def holder(folder: str) -> str | None:
+def holder_of(folder: str) -> str | None:
     """Who works on the task right now, in words; None when nobody does."""
     try:
         descriptor = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -54,7 +54,7 @@ def holder(folder: str) -> str | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _words(_read(descriptor))
+        return _describe_record(_read_record(descriptor))
     except OSError:
         return None
     finally:
@@ -62,19 +62,21 @@ def holder(folder: str) -> str | None:
     return None
 
 
-def _take(descriptor: int, folder: str) -> None:
+def _take_lock(descriptor: int, folder: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            content = _read(descriptor)
+            content = _read_record(descriptor)
             # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
             if time.monotonic() > deadline or _is_at_work(content):
-                raise TaskBusy(f"{folder} is worked on by {_words(content)}; wait for it, or stop it first") from error
+                raise TaskBusy(
+                    f"{folder} is worked on by {_describe_record(content)}; wait for it, or stop it first"
+                ) from error
             time.sleep(_PATIENCE / 200)
         except OSError as error:
-            raise lock_failure(os.path.join(folder, NAME), error) from error
+            raise lock_error(os.path.join(folder, NAME), error) from error
         else:
             return
 
@@ -82,7 +84,7 @@ def _take(descriptor: int, folder: str) -> None:
 def _is_at_work(content: dict[str, object]) -> bool:
     """Whether a lock's content names a process that runs, as far as can be seen from here."""
     pid = content.get("pid")
-    if not isinstance(pid, int) or content.get("boot") != _boot():
+    if not isinstance(pid, int) or content.get("boot") != _boot_id():
         return "pid" in content
     try:
         os.kill(pid, 0)
@@ -93,31 +95,33 @@ def _is_at_work(content: dict[str, object]) -> bool:
     return True
 
 
-def _left_behind(descriptor: int, path: str) -> str | None:
+def _describe_dead_holder(descriptor: int, path: str) -> str | None:
     """The kernel gave us the lock, so a holder on this machine is dead. One on another machine might not be."""
-    content = _read(descriptor)
+    content = _read_record(descriptor)
     if not content:
         return None
-    if content.get("boot") != _boot() and content.get("host") not in (None, socket.gethostname()):
+    if content.get("boot") != _boot_id() and content.get("host") not in (None, socket.gethostname()):
         raise TaskBusy(
-            f"{path} was left by {_words(content)}; it cannot be seen from here whether that is still at work: "
+            f"{path} was left by {_describe_record(content)}; it cannot be seen from here whether that is still at work: "
             f"if it is not, delete {path}"
         )
-    return f"took over from {_words(content)}, which ended without letting go"
+    return f"took over from {_describe_record(content)}, which ended without letting go"
 
 
-def _let_go(descriptor: int) -> None:
+def _release_lock(descriptor: int) -> None:
     with suppress(OSError):  # closing the file frees the lock all the same; the next holder is told of a dead one
-        _write(descriptor, "")
+        _write_record(descriptor, "")
 
 
-def _me() -> str:
+def _own_record() -> str:
     import json
 
-    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot(), "started": timestamp()})
+    return json.dumps(
+        {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
+    )
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -125,7 +129,7 @@ def _boot() -> str:
         return "unknown"
 
 
-def _read(descriptor: int) -> dict[str, object]:
+def _read_record(descriptor: int) -> dict[str, object]:
     data = os.pread(descriptor, _LARGEST, 0)
     try:
         value = parse_json(data) if data.strip() else {}
@@ -134,11 +138,11 @@ def _read(descriptor: int) -> dict[str, object]:
     return value if isinstance(value, dict) else {"pid": "unknown"}
 
 
-def _words(content: dict[str, object]) -> str:
+def _describe_record(content: dict[str, object]) -> str:
     pid, host, started = content.get("pid", "unknown"), content.get("host", "this machine"), content.get("started", "?")
     return f"process {pid} on {host} since {started}"
 
 
-def _write(descriptor: int, text: str) -> None:
+def _write_record(descriptor: int, text: str) -> None:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, text.encode("utf-8"), 0)

@@ -94,7 +94,7 @@ class Context(NamedTuple):
     """time.monotonic() at which the phase should give up, or None."""
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
-    own_folder: str = ""
+    config_directory: str = ""
     """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
@@ -126,7 +126,7 @@ class Phase(NamedTuple):
         return f"{self.number} {self.name}"
 
 
-def placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
+def build_placeholder(status: str, reason: str, mode: str) -> dict[str, str]:
     """What stands in for the document of an optional phase that gave no result."""
     return {"status": status, "reason": reason, "mode": mode}
 
@@ -136,7 +136,7 @@ def is_placeholder(value: object) -> bool:
     return isinstance(value, dict) and value.get("status") in (SKIPPED, FAILED)
 
 
-def manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
+def build_manifest(files: Mapping[str, str]) -> list[dict[str, Any]]:
     """The `files` list of a folder document: path in the task, bytes and sha256 of each text."""
     encoded = {path: text.encode("utf-8") for path, text in files.items()}
     return [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in sorted(encoded.items())]

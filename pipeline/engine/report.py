@@ -16,8 +16,8 @@ from pipeline.base.errors import (
     Rejected,
     StorageError,
 )
-from pipeline.base.logs import timestamp
-from pipeline.engine.attempt import guarded
+from pipeline.base.logs import utc_timestamp
+from pipeline.engine.attempt import call_guarded
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -70,7 +70,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 def outcome_of_phases(store: TaskStore) -> Outcome:
     """The outcome of a run in which every phase has a result: what the phases themselves say, the worst of it."""
-    facts, error = _facts(store)
+    facts, error = _collect_facts(store)
     if error:
         return outcome_of(error)
     stamps = [stamp for _, stamp in sorted(store.stamps.items())]
@@ -90,18 +90,18 @@ def build_report(
 
     Facts that do not fit the report's schema are a bug of their phase: they are left out, and the outcome says so.
     """
-    facts, _ = _facts(store)
+    facts, _ = _collect_facts(store)
     usage = {"usage": dict(spent)} if spent else {}
-    report = _document(store, settings, outcome, {**_EMPTY, **facts, **usage, **outcome.report})
+    report = _build_document(store, settings, outcome, {**_EMPTY, **facts, **usage, **outcome.report})
     try:
         store.contracts.serialise("report.json", report, writer="the runner")
     except ContractError as error:
         outcome = Outcome(ERROR, f"a phase reports what does not fit: {error}", PhaseBug.exit_code)
-        report = _document(store, settings, outcome, _EMPTY)
+        report = _build_document(store, settings, outcome, _EMPTY)
     return report, outcome
 
 
-def _document(
+def _build_document(
     store: TaskStore, settings: Mapping[str, Any], outcome: Outcome, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     rows = []
@@ -115,14 +115,14 @@ def _document(
         "status": outcome.status,
         "reason": outcome.reason,
         "exit_code": outcome.exit_code,
-        "finished": timestamp(),
+        "finished": utc_timestamp(),
         **{name: settings[name] for name in ("mode", "model")},
         **{name: facts[name] for name in _EMPTY},
         "phases": rows,
     }
 
 
-def _facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
+def _collect_facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
     facts: dict[str, Any] = {}
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
@@ -132,7 +132,7 @@ def _facts(store: TaskStore) -> tuple[dict[str, Any], PipelineError | None]:
             outputs = store.outputs(phase)
         except (ContractError, StorageError):
             continue  # a damaged document has ended the run, or will end the next one, by name
-        told, error = guarded(phase, partial(phase.report, outputs))
+        told, error = call_guarded(phase, partial(phase.report, outputs))
         if error is None and not isinstance(told, Mapping):
             error = PhaseBug(f"phase {phase.label} reports {type(told).__name__}, and not facts by name")
         elif error is None and told.get("status", COMPLETED) not in EXIT_CODES:

@@ -10,7 +10,7 @@ from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.store import TaskStore
 
 
-class Event(NamedTuple):
+class RunEvent(NamedTuple):
     """Something that a person who watches the run may want to see."""
 
     kind: str
@@ -22,7 +22,7 @@ class Event(NamedTuple):
     total: int = 0
 
 
-class Run(NamedTuple):
+class RunRequest(NamedTuple):
     """What is asked of one run."""
 
     settings: Mapping[str, Any]
@@ -33,13 +33,13 @@ class Run(NamedTuple):
     """Tells the catalog the task's status and the reason."""
     environment: Mapping[str, str] = MappingProxyType({})
     """The user's own."""
-    own_folder: str = ""
+    config_directory: str = ""
     """The folder of the user's settings."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml."""
     spent: Callable[[], Mapping[str, Any]] = dict
     """What the task has spent on models by now: the fields of `usage` in report.json; empty where nothing."""
-    watch: Callable[[Event], None] = lambda event: None
+    watch: Callable[[RunEvent], None] = lambda event: None
     stop_at: Phase | None = None
     until: Phase | None = None
     only: Phase | None = None
@@ -59,7 +59,7 @@ class Run(NamedTuple):
         return {name: self.settings[name] for name in names}
 
 
-def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
+def stale_phases(store: TaskStore, run: RunRequest) -> list[tuple[Phase, str]]:
     """What would run, and why: phases that are stale now, and phases that read what those write."""
     stale: dict[str, tuple[Phase, str]] = {}
     for phase in store.graph.phases:
@@ -73,12 +73,12 @@ def stale_phases(store: TaskStore, run: Run) -> list[tuple[Phase, str]]:
     return list(stale.values())
 
 
-def stops_before(store: TaskStore, run: Run) -> Phase | None:
+def stops_before(store: TaskStore, run: RunRequest) -> Phase | None:
     """The first phase that --stop-at or --until keeps a run from."""
     return next((phase for phase in store.graph.phases if not run._replace(only=None).wants(phase)), None)
 
 
-def missing_input(store: TaskStore, run: Run) -> tuple[Phase, str] | None:
+def missing_input(store: TaskStore, run: RunRequest) -> tuple[Phase, str] | None:
     """Why one phase cannot run alone: the phase before it that must run first, and why that must."""
     for before in store.graph.before(run.only) if run.only else ():
         if reason := store.stale_reason(before, run.settings_of(before)):

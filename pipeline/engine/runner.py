@@ -19,28 +19,28 @@ from pipeline.base.errors import (
     PipelineError,
     StorageError,
 )
-from pipeline.base.logs import story, timestamp
-from pipeline.engine.attempt import Result, attempt, gave_up
+from pipeline.base.logs import log_event, utc_timestamp
+from pipeline.engine.attempt import Result, attempt_phase, failure_result
 from pipeline.engine.phase import Context, Phase, WorkflowContext
 from pipeline.engine.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
-from pipeline.engine.run_request import Event, Run, stale_phases, stops_before
+from pipeline.engine.run_request import RunEvent, RunRequest, stale_phases, stops_before
 from pipeline.engine.settings import LIMITS, SECRET
 from pipeline.engine.stamps import DONE, RUNNING
 from pipeline.engine.store import TaskStore
 
 
-def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
+def run_pipeline(store: TaskStore, run: RunRequest) -> dict[str, Any]:
     """Runs what is stale and returns the report. Whatever happens, report.json and the catalog learn of it."""
     outcome = Outcome(ERROR, "a bug in the pipeline ended the run", 70)
     try:
         _Runner(store, run).run()
-        outcome = _stopped_short(store, run) or outcome_of_phases(store)
+        outcome = _why_stopped_short(store, run) or outcome_of_phases(store)
     except (PipelineError, Interrupted) as error:
         outcome = outcome_of(error)
     finally:
         held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         try:
-            report = _conclude(store, run, outcome)
+            report = _conclude_run(store, run, outcome)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
     return report
@@ -49,13 +49,13 @@ def run_pipeline(store: TaskStore, run: Run) -> dict[str, Any]:
 class _Runner:
     """One walk over the phases: `settled` have a result that holds, `running` a thread, and `waiting` wait for somebody."""
 
-    def __init__(self, store: TaskStore, run: Run) -> None:
+    def __init__(self, store: TaskStore, run: RunRequest) -> None:
         self._store, self._run, self._mode = store, run, str(run.settings.get("mode"))
         self._settled: set[str] = set()
         self._running: dict[str, dict[str, str]] = {}
         self._waiting: dict[str, Paused] = {}
         self._overtaken: set[str] = set()
-        self._untold: list[Event] = []
+        self._untold: list[RunEvent] = []
         self._announced = False
         self._results: Any = None
 
@@ -69,7 +69,7 @@ class _Runner:
             started = [self._begin(phase, reason) for phase, reason in ready]
             self._note_and_tell()
             for phase, inputs in started:
-                self._run.watch(Event("started", phase))
+                self._run.watch(RunEvent("started", phase))
                 if alone:
                     self._settle(phase, self._attempt(phase, inputs))
                 else:
@@ -101,22 +101,22 @@ class _Runner:
     def _keep(self, phase: Phase) -> None:
         edited = ", ".join(self._store.accept_edits(phase))
         self._settled.add(phase.number)
-        self._untold.append(Event("fresh", phase, f"edited by hand: {edited}" if edited else ""))
+        self._untold.append(RunEvent("fresh", phase, f"edited by hand: {edited}" if edited else ""))
         if edited:
-            story(f"{phase.label}: {edited} edited by hand, and taken as it is")
+            log_event(f"{phase.label}: {edited} edited by hand, and taken as it is")
 
     def _begin(self, phase: Phase, reason: str) -> tuple[Phase, dict[str, Any]]:
         inputs, digests = self._store.load_inputs(phase)
         if not self._announced:
             self._run.record("running", "")
             self._announced = True
-        story(f"{phase.label} runs: {reason}")
-        self._store.begin(phase, timestamp())
+        log_event(f"{phase.label} runs: {reason}")
+        self._store.begin(phase, utc_timestamp())
         self._running[phase.number] = digests
         return phase, inputs
 
     def _attempt(self, phase: Phase, inputs: dict[str, Any]) -> Result:
-        return attempt(phase, inputs, self._context, self._mode)
+        return attempt_phase(phase, inputs, self._context, self._mode)
 
     def _start_thread(self, phase: Phase, inputs: dict[str, Any]) -> None:
         import contextvars
@@ -142,7 +142,7 @@ class _Runner:
             try:
                 self._commit(phase, result, digests)
             except ContractError as error:  # it returned what it must not; the documents on the disk are as they were
-                result = gave_up(phase, error, self._mode, result.seconds)
+                result = failure_result(phase, error, self._mode, result.seconds)
         if result.status in ("skipped", "degraded"):
             self._commit(phase, result, digests)
         elif result.error:
@@ -162,13 +162,13 @@ class _Runner:
         if phase.number not in self._overtaken:  # else what it read may have changed under it: it is looked at anew
             self._settled.add(phase.number)
         self._overtaken.discard(phase.number)
-        story(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
-        self._untold.append(Event(result.status, phase, text or "", result.seconds))
+        log_event(f"{phase.label} {result.status} after {result.seconds:.2f} s" + (f": {text}" if text else ""))
+        self._untold.append(RunEvent(result.status, phase, text or "", result.seconds))
 
     def _give_up(self, phase: Phase, result: Result) -> None:
         text = str(result.error)
         self._store.finish(phase, result.status, seconds=result.seconds, error=text)
-        self._run.watch(Event(result.status, phase, text, result.seconds))
+        self._run.watch(RunEvent(result.status, phase, text, result.seconds))
         if isinstance(result.error, InputsChanged):
             self._settled.clear()
             self._overtaken |= self._running.keys()
@@ -185,8 +185,8 @@ class _Runner:
         self._untold.clear()
 
     def _tell(self, phase: Phase, text: str) -> None:
-        story(f"{phase.label}: {text}")
-        self._run.watch(Event("told", phase, text))
+        log_event(f"{phase.label}: {text}")
+        self._run.watch(RunEvent("told", phase, text))
 
     def _context(self, phase: Phase) -> Context:
         run, limit = self._run, self._run.settings.get("phase_seconds")
@@ -196,7 +196,7 @@ class _Runner:
             secrets={name: str(run.settings.get(name, "")) for name in SECRET},
             limits={name: run.settings.get(name, 0) for name in LIMITS},
             environment=run.environment,
-            own_folder=run.own_folder,
+            config_directory=run.config_directory,
             hooks=run.hooks,
             tell=partial(self._tell, phase),
             contracts=self._store.contracts,
@@ -204,12 +204,12 @@ class _Runner:
             open_model=partial(run.open_model, phase.name),
             review=run.review,
             in_place=self._store.assert_in_place,
-            progress=lambda done, total, text: run.watch(Event("progress", phase, text, done=done, total=total)),
+            progress=lambda done, total, text: run.watch(RunEvent("progress", phase, text, done=done, total=total)),
             deadline=time.monotonic() + limit if limit else None,
         )
 
 
-def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
+def _why_stopped_short(store: TaskStore, run: RunRequest) -> Outcome | None:
     if not (run.stop_at or run.until or run.only):
         return None
     left = [phase for phase, _ in stale_phases(store, run)]
@@ -221,14 +221,14 @@ def _stopped_short(store: TaskStore, run: Run) -> Outcome | None:
     return Outcome(PAUSED, f"stopped before phase {left[0].label}, as asked", 5)
 
 
-def _conclude(store: TaskStore, run: Run, outcome: Outcome) -> dict[str, Any]:
+def _conclude_run(store: TaskStore, run: RunRequest, outcome: Outcome) -> dict[str, Any]:
     """Durable first, told afterwards. A disk that says no here is told beside the outcome, never instead of it."""
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:
             store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was at work")
     report, outcome = build_report(store, run.settings, outcome, run.spent())
-    story(f"ended {outcome.status}: {outcome.reason}")
+    log_event(f"ended {outcome.status}: {outcome.reason}")
     steps = (
         store.save,
         partial(store.write, {"report.json": report}),

@@ -145,14 +145,16 @@ def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping
     settings = Settings()._replace(**_from_file(user_file))
     settings = settings._replace(**_from_environment(environment))
     given = {
-        name: _checked(name, value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None
+        name: _check_value(name, value, f"--{name.replace('_', '-')}")
+        for name, value in flags.items()
+        if value is not None
     }
     return settings._replace(**given)
 
 
 def user_hooks(user_file: str) -> dict[str, Any]:
     """`{"hooks": …}`, as the user's file says under runtime, not checked yet; empty where it says nothing. Raises UsageError."""
-    runtime = _content(user_file).get(HOOKS, {})
+    runtime = _read_user_file(user_file).get(HOOKS, {})
     if not isinstance(runtime, dict) or runtime.keys() - {"hooks"}:
         raise UsageError(f"{user_file} at $.{HOOKS}: it holds `hooks:` and nothing else")
     return runtime
@@ -167,10 +169,10 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 
 
 def _from_file(path: str) -> dict[str, Any]:
-    content = {name: value for name, value in _content(path).items() if name != HOOKS}
+    content = {name: value for name, value in _read_user_file(path).items() if name != HOOKS}
     for name in _BY_FLAG_ALONE:
         _refuse_but_flag(name, name in content, path)
-    return {name: _checked(str(name), value, path) for name, value in content.items()}
+    return {name: _check_value(str(name), value, path) for name, value in content.items()}
 
 
 def _refuse_but_flag(name: str, given: bool, where: str) -> None:
@@ -178,7 +180,7 @@ def _refuse_but_flag(name: str, given: bool, where: str) -> None:
         raise UsageError(f"{where}: {name} is said by the flag --{name.replace('_', '-')} alone, for one run")
 
 
-def _content(path: str) -> dict[str, Any]:
+def _read_user_file(path: str) -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
     from pipeline.base.plain_yaml import parse_yaml
@@ -201,18 +203,20 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
             continue
         _refuse_but_flag(name, name in _BY_FLAG_ALONE, variable)
-        if name in _known():
-            from_environment[name] = _checked(name, value, variable)
-        elif "did you mean" in (hint := did_you_mean(name, _known())):  # others may own PIPELINE_ variables too
+        if name in _known_settings():
+            from_environment[name] = _check_value(name, value, variable)
+        elif "did you mean" in (
+            hint := did_you_mean(name, _known_settings())
+        ):  # others may own PIPELINE_ variables too
             near = hint.split("'")[1]
             meant = "STOP_AT_PHASE" if near == "stop_at" else PREFIX + near.upper()
             raise UsageError(f"{variable} is not a setting; did you mean '{meant}'?")
     return from_environment
 
 
-def _checked(name: str, value: Any, where: str) -> Any:
-    if name not in _known():
-        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known())}")
+def _check_value(name: str, value: Any, where: str) -> Any:
+    if name not in _known_settings():
+        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known_settings())}")
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
@@ -231,5 +235,5 @@ def _checked(name: str, value: Any, where: str) -> Any:
     return str(value)
 
 
-def _known() -> list[str]:
+def _known_settings() -> list[str]:
     return list(Settings._fields)

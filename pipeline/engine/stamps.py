@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pipeline.base.files import read_bytes, storage_error, write_durable
+from pipeline.base.jsonl import append_durable
+from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Phase
 
 DONE, RUNNING, PENDING = "done", "running", "pending"
@@ -68,7 +72,7 @@ def stale_reason(
     )
 
 
-def edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tuple[str, ...]:
+def find_edited_outputs(stamp: Stamp, digest: Callable[[str], str | None]) -> tuple[str, ...]:
     """The outputs that are no longer what the phase wrote."""
     return tuple(name for name, written in stamp.written.items() if digest(name) != written)
 
@@ -101,3 +105,43 @@ def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | No
         if now != stamp.written[name] and name.split("/")[0] in phase.owns:
             return f"{name} was edited"  # what a phase keeps by itself it must look at again itself
     return None
+
+
+NAME = "state.json"
+LINES = "state.jsonl"
+_WRITER = "the pipeline command"
+
+
+def read_state(root: str, contracts: Contracts) -> Stamps:
+    """The stamps of a task. Raises ContractError for a damaged document or line; a torn last line was never promised."""
+    stamps: Stamps = {}
+    path, lines = os.path.join(root, NAME), os.path.join(root, LINES)
+    if os.path.lexists(path):
+        stamps.update(stamps_from(contracts.parse(NAME, read_bytes(path), writer=_WRITER)))
+    if os.path.lexists(lines):
+        for number, line in enumerate(read_bytes(lines).split(b"\n")[:-1], 1):
+            stamps.update(stamps_from(contracts.parse(f"{LINES}, entry {number}", line, writer=_WRITER)))
+    return stamps
+
+
+def add_to_state(root: str, changed: Stamps, contracts: Contracts) -> None:
+    """Makes changed stamps durable as one line."""
+    line = contracts.serialise_line(NAME, stamps_to(changed), writer=_WRITER)
+    append_durable(os.path.join(root, LINES), line)
+
+
+def write_state(root: str, stamps: Stamps, contracts: Contracts) -> None:
+    """Makes all stamps durable as one document, which takes the lines in."""
+    data = contracts.serialise(NAME, stamps_to(stamps), writer=_WRITER)
+    write_durable(os.path.join(root, NAME), data)
+    try:
+        os.unlink(os.path.join(root, LINES))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise storage_error("remove", os.path.join(root, LINES), error) from error
+
+
+def has_lines(root: str) -> bool:
+    """Whether a run added lines and did not get to write the document: it was killed, or is at work."""
+    return os.path.lexists(os.path.join(root, LINES))

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from pipeline.base.append import drop_torn_tail
 from pipeline.base.errors import ContractError, StorageError
 from pipeline.base.files import (
-    make_folder,
+    make_directory,
     read_bytes,
     set_aside,
     sha256,
@@ -19,13 +18,24 @@ from pipeline.base.files import (
     write_all_durable,
     write_durable,
 )
-from pipeline.engine.contract import Contracts
+from pipeline.base.jsonl import drop_torn_tail
+from pipeline.engine.contract import Contracts, check_listed_files, check_output_names
 from pipeline.engine.graph import Graph
-from pipeline.engine.lock import locked
-from pipeline.engine.output_checks import listed_digests, refuse_wrong_names
+from pipeline.engine.lock import lock_task
 from pipeline.engine.phase import Documents, Phase
-from pipeline.engine.stamps import DONE, RUNNING, Stamp, Stamps, edited_outputs, stale_reason
-from pipeline.engine.state import LINES, add_to_state, has_lines, read_state, write_state
+from pipeline.engine.stamps import (
+    DONE,
+    LINES,
+    RUNNING,
+    Stamp,
+    Stamps,
+    add_to_state,
+    find_edited_outputs,
+    has_lines,
+    read_state,
+    stale_reason,
+    write_state,
+)
 
 _WORDS = {"edited": "was edited", "added": "was added", "missing": "is missing"}
 
@@ -38,7 +48,7 @@ class TaskStore:
         self.graph = graph
         self.contracts = contracts
         self.stamps: Stamps = {}
-        self._identity = _identity(self.root)
+        self._identity = _identity_of(self.root)
         self._unsaved: Stamps = {}
         self.stamps = read_state(self.root, contracts)
 
@@ -52,7 +62,7 @@ class TaskStore:
     @contextmanager
     def writing(self) -> Iterator[str | None]:
         """Holds the task's lock; gives the words for a dead holder's lock that was taken over, or None."""
-        with locked(self.root) as left:
+        with lock_task(self.root) as left:
             self.stamps = read_state(self.root, self.contracts)
             drop_torn_tail(self.path(LINES))
             written = {name for stamp in self.stamps.values() for name in stamp.written}
@@ -65,7 +75,7 @@ class TaskStore:
 
     def assert_in_place(self) -> None:
         """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
-        if _identity(self.root) != self._identity:
+        if _identity_of(self.root) != self._identity:
             raise StorageError(
                 f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
             )
@@ -108,7 +118,7 @@ class TaskStore:
         stamp = self.stamps.get(phase.number)
         reason = stale_reason(phase, stamp, settings, digest)
         if reason is None and stamp:
-            for name in edited_outputs(stamp, digest):
+            for name in find_edited_outputs(stamp, digest):
                 self._refuse_damage(phase, name)
             path, what = next(self.changes(phase), ("", ""))
             reason = f"{path} {_WORDS[what]}" if path else None
@@ -123,7 +133,7 @@ class TaskStore:
     def accept_edits(self, phase: Phase) -> tuple[str, ...]:
         """Takes outputs that were edited by hand for the phase's own; returns their names."""
         stamp, digest = self.stamps[phase.number], cache(self.digest)
-        edited = edited_outputs(stamp, digest)
+        edited = find_edited_outputs(stamp, digest)
         if edited:
             written = {name: digest(name) or "" for name in stamp.written}
             self._put(phase, stamp._replace(written=written, edited=tuple(sorted({*stamp.edited, *edited}))))
@@ -141,11 +151,11 @@ class TaskStore:
     def commit(self, phase: Phase, documents: Documents, stamp: Stamp) -> None:
         """Writes what a phase returned: every document checked first, then each made durable. The stamp follows with save()."""
         label = f"phase {phase.label}"
-        refuse_wrong_names(phase, documents)
+        check_output_names(phase, documents)
         contents = {name: self._serialise(name, value, label) for name, value in documents.items()}
         digests = {name: sha256(data) for name, data in contents.items()}
         self.assert_in_place()
-        digests |= listed_digests(phase, documents, digests, self.digest)
+        digests |= check_listed_files(phase, documents, digests, self.digest)
         self._keep_edits(phase, digests)
         for name in contents:
             self._make_folders(name)
@@ -218,7 +228,7 @@ class TaskStore:
             now = self.digest(name)
             by_hand = name in before.edited or now != before.written.get(name)
             if now and now != new and before.written and by_hand:
-                make_folder(self.path("edited"))
+                make_directory(self.path("edited"))
                 kept = self.path(f"edited/{name.replace('/', '__')}.{now[:12]}")
                 write_durable(kept, read_bytes(self.path(name)))
 
@@ -232,10 +242,10 @@ class TaskStore:
     def _make_folders(self, name: str) -> None:
         parts = name.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
-            make_folder(os.path.join(self.root, *parts[:depth]))
+            make_directory(os.path.join(self.root, *parts[:depth]))
 
 
-def _identity(root: str) -> tuple[int, int] | None:
+def _identity_of(root: str) -> tuple[int, int] | None:
     try:
         status = os.lstat(root)
     except OSError:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.mounted import HookSetting
+from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Interrupted, Paused

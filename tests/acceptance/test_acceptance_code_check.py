@@ -13,12 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.acceptance.checks import code_check
-from phases.acceptance.checks.bindings import bindings_of
-from phases.acceptance.checks.code_check import MOST_NAMED, check_code
-from phases.acceptance.checks.entry_script import command_for, entry_script
+from phases.acceptance.checks.bindings import read_bindings
+from phases.acceptance.checks.code_check import MOST_NAMED, check_code, find_entry_script, help_command
 from phases.acceptance.checks.imports import MOST_PROBLEMS, import_problems
-from phases.sandbox.commands import NONE, Box, kind_of_sandbox
-from phases.workspace.commands import Commands
+from phases.sandbox.box import NONE, Box
+from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.syntax import LARGEST_PYTHON
@@ -71,7 +71,7 @@ def checked(
 ) -> dict[str, Any]:
     """The verdict on these files."""
     workspace = written(tmp_path, files)
-    commands = Commands(Box(workspace.root, kind), Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
+    commands = CommandRunner(Box(workspace.root, kind), Snapshot(workspace.root, str(tmp_path / "task" / "kept")))
     commands.step = "verdict-1"
     verdict = check_code(workspace, dict(plan or plan_of(HEALTHY)), commands, untouched, missing)
     commands.settled()
@@ -720,7 +720,7 @@ def test_there_is_no_false_alarm_over_this_program(package: str) -> None:
 def test_no_text_breaks_the_check(first: str, second: str) -> None:
     files = {"a.py": first, "b.py": second, "p/a.py": first, "p/__init__.py": second}
     assert all("\n" not in problem for problem in import_problems(files))
-    path = entry_script(files, plan_of(files))
+    path = find_entry_script(files, plan_of(files))
     assert path in ("", *files)
 
 
@@ -828,12 +828,12 @@ def test_the_program_is_found_and_asked_as_its_users_would_ask_it(
     files: dict[str, str], path: str, command: str
 ) -> None:
     plan = {"file_structure": [{"path": each} for each in files]}
-    assert entry_script(files, plan) == path
-    assert not path or command_for(path, files) == command
+    assert find_entry_script(files, plan) == path
+    assert not path or help_command(path, files) == command
 
 
 def test_what_is_not_planned_is_not_the_program() -> None:
-    assert entry_script({"main.py": ARGPARSE + GUARD}, {"file_structure": [{"path": "other.py"}]}) == ""
+    assert find_entry_script({"main.py": ARGPARSE + GUARD}, {"file_structure": [{"path": "other.py"}]}) == ""
 
 
 @needs_a_sandbox
@@ -851,7 +851,7 @@ def test_the_command_that_asks_a_program_runs(files: dict[str, str], path: str, 
 
 
 def test_a_file_is_read_for_what_it_imports_and_binds() -> None:
-    found = bindings_of("import a.b as c, d.e\nfrom ..f import g as h, i\nx: int = 1\n" + GUARD)
+    found = read_bindings("import a.b as c, d.e\nfrom ..f import g as h, i\nx: int = 1\n" + GUARD)
     assert found is not None
     assert found.names == {"c", "d", "h", "i", "x"}
     assert [(row.line, row.level, row.module, row.names) for row in found.imports] == [
@@ -860,4 +860,4 @@ def test_a_file_is_read_for_what_it_imports_and_binds() -> None:
         (2, 2, "f", ("g", "i")),
     ]
     assert (found.is_program, found.opaque) == (True, False)
-    assert bindings_of("(") is None
+    assert read_bindings("(") is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.repo_hooks import entry_for
-from phases.acceptance.configuration.trust import write_trust
-from phases.acceptance.mounted import HookSetting
+from phases.acceptance.configuration.repo_hooks import build_trust_entry
+from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.hook_registry import HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Paused
@@ -41,11 +41,11 @@ class Place:
 
     def vouch(self, setting: HookSetting) -> None:
         """What `pipeline hooks trust` writes."""
-        from phases.acceptance.configuration.configured import hooks_from
+        from phases.acceptance.configuration.parse_hooks import parse_hooks
 
         root = str(self.task / "generate_code")
-        own = hooks_from(setting.own["hooks"], "user", "config.yaml")
-        entry = entry_for(root, setting.parse, "2026-01-31T12:00:00.000Z", "cli", own)
+        own = parse_hooks(setting.own["hooks"], "user", "config.yaml")
+        entry = build_trust_entry(root, setting.parse, "2026-01-31T12:00:00.000Z", "cli", own)
         write_trust(str(self.own / "trusted-workspaces.json"), root, entry, setting.check_store)
 
     def made(self, model: Scripted, setting: HookSetting, **more: Any) -> dict[str, Any]:

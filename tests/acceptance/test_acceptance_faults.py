@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.configured import HookConfigError, hooks_from
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for
-from phases.acceptance.configuration.trust import write_trust
+from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry
+from phases.acceptance.configuration.trust_store import write_trust
 from phases.acceptance.hook import USER
-from phases.acceptance.mounted import STORE, HookSetting
+from phases.acceptance.hook_registry import STORE, HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, PhaseError
@@ -41,7 +41,7 @@ def brought(task: Path, own: Path, *items: dict[str, Any]) -> HookSetting:
     path.write_bytes(dump_yaml({"hooks": {"items": list(items)}}))
     own.mkdir(exist_ok=True)
     setting = mounting(folder=own)
-    entry = entry_for(str(task / "generate_code"), setting.parse, "2026-01-31T12:00:00.000Z", "a test")
+    entry = build_trust_entry(str(task / "generate_code"), setting.parse, "2026-01-31T12:00:00.000Z", "a test")
     write_trust(str(own / STORE), str(task / "generate_code"), entry, setting.check_store)
     return setting
 
@@ -195,12 +195,12 @@ def test_fault_09_the_orders_and_the_documents_say_what_the_program_does(tmp_pat
             config = value.get("runtime", value) if isinstance(value, dict) else {}
             if "hooks" in config:
                 assert CONTRACTS.breach(CONTRACTS.schema("hooks.yaml"), {"hooks": config["hooks"]}) is None, path
-                assert hooks_from(config["hooks"], USER, path.name), path
+                assert parse_hooks(config["hooks"], USER, path.name), path
                 examples += 1
     assert examples > 0, "the documents show no hooks"
     dead = {"items": [item("old", "true", point="before_completion_decision")]}
     with pytest.raises(HookConfigError, match=r"items\[0\]\.point: .*accept_gate"):
-        hooks_from(dead, USER, "config.yaml")
+        parse_hooks(dead, USER, "config.yaml")
 
 
 @needs_a_sandbox

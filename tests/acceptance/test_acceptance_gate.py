@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.gate import CONTINUED, CONVERGENCE, FAILED, NONE_FAILED, OUTPUT, gate
+from phases.acceptance.gate import CONVERGENCE, GATE_CONTINUED, GATE_FAILED, NONE_FAILED, OUTPUT, run_gate
 from phases.acceptance.stop_reasons import ACCEPT_CONTINUE, ACCEPTED, STATUS, TODO_FAILED, TODO_WAITING
 from phases.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES, WAITS, Todo
 from tests.strategies import QUICK
@@ -26,21 +26,21 @@ WAITING = Todo("d", "get the data", "blocked", blocked_reason="user_input_wait")
     [
         pytest.param([], "done", (1, 1, 1), ACCEPTED, ACCEPTED, id="nothing to do, and a text"),
         pytest.param([DONE], "done", (1, 1, 1), ACCEPTED, ACCEPTED, id="all is done"),
-        pytest.param([DONE], " \n", (0, 1, 1), CONTINUED, ACCEPT_CONTINUE, id="no text"),
-        pytest.param([DONE, LEFT], "done", (1, 1, 0), CONTINUED, ACCEPT_CONTINUE, id="one is open"),
-        pytest.param([LEFT], "", (0, 1, 0), CONTINUED, ACCEPT_CONTINUE, id="no text, and one is open"),
-        pytest.param([BROKEN], "done", (1, 0, 1), FAILED, TODO_FAILED, id="one failed"),
-        pytest.param([LEFT, BROKEN], "", (0, 0, 0), FAILED, TODO_FAILED, id="all three fail"),
-        pytest.param([DONE, WAITING], "done", (1, 1, 0), FAILED, TODO_WAITING, id="nothing but waiting is left"),
-        pytest.param([WAITING], "", (0, 1, 0), FAILED, TODO_WAITING, id="waiting, and no text"),
-        pytest.param([WAITING, LEFT], "done", (1, 1, 0), CONTINUED, ACCEPT_CONTINUE, id="one waits, one does not"),
-        pytest.param([WAITING, BROKEN], "done", (1, 0, 0), FAILED, TODO_FAILED, id="one waits, one failed"),
+        pytest.param([DONE], " \n", (0, 1, 1), GATE_CONTINUED, ACCEPT_CONTINUE, id="no text"),
+        pytest.param([DONE, LEFT], "done", (1, 1, 0), GATE_CONTINUED, ACCEPT_CONTINUE, id="one is open"),
+        pytest.param([LEFT], "", (0, 1, 0), GATE_CONTINUED, ACCEPT_CONTINUE, id="no text, and one is open"),
+        pytest.param([BROKEN], "done", (1, 0, 1), GATE_FAILED, TODO_FAILED, id="one failed"),
+        pytest.param([LEFT, BROKEN], "", (0, 0, 0), GATE_FAILED, TODO_FAILED, id="all three fail"),
+        pytest.param([DONE, WAITING], "done", (1, 1, 0), GATE_FAILED, TODO_WAITING, id="nothing but waiting is left"),
+        pytest.param([WAITING], "", (0, 1, 0), GATE_FAILED, TODO_WAITING, id="waiting, and no text"),
+        pytest.param([WAITING, LEFT], "done", (1, 1, 0), GATE_CONTINUED, ACCEPT_CONTINUE, id="one waits, one does not"),
+        pytest.param([WAITING, BROKEN], "done", (1, 0, 0), GATE_FAILED, TODO_FAILED, id="one waits, one failed"),
     ],
 )
 def test_three_checks_make_one_outcome_and_what_failed_wins(
     todos: list[Todo], text: str, passed: tuple[int, ...], status: str, stop: str
 ) -> None:
-    report = gate(todos, text)
+    report = run_gate(todos, text)
     assert [(row.name, int(row.passed)) for row in report.results] == list(
         zip((OUTPUT, NONE_FAILED, CONVERGENCE), passed, strict=True)
     )
@@ -49,7 +49,7 @@ def test_three_checks_make_one_outcome_and_what_failed_wins(
 
 
 def test_the_names_of_the_checks_are_those_that_people_know() -> None:
-    assert [row.name for row in gate([], "").results] == [
+    assert [row.name for row in run_gate([], "").results] == [
         "output_only",
         "required_todo_failed",
         "required_todo_convergence",
@@ -67,12 +67,12 @@ def test_the_names_of_the_checks_are_those_that_people_know() -> None:
     ],
 )
 def test_the_hint_names_everything_that_more_work_can_mend(todos: list[Todo], text: str, hint: str) -> None:
-    assert gate(todos, text).continue_hint == hint
+    assert run_gate(todos, text).continue_hint == hint
 
 
 def test_the_summary_has_every_check_that_fails_in_its_order() -> None:
-    assert gate([DONE], "x").summary == "acceptance prechecks passed"
-    assert gate([LEFT, BROKEN, WAITING], "").summary == (
+    assert run_gate([DONE], "x").summary == "acceptance prechecks passed"
+    assert run_gate([LEFT, BROKEN, WAITING], "").summary == (
         "output_only: the reply has no visible text; required_todo_failed: required todos failed: c; "
         "required_todo_convergence: required todos are open: b, d (user_input_wait)"
     )
@@ -80,14 +80,14 @@ def test_the_summary_has_every_check_that_fails_in_its_order() -> None:
 
 @pytest.mark.parametrize("text", ["", " \t\n", "\u200b\u2060", "\x1b\x00", "\ufeff \u3164", "\u202e"])
 def test_what_nobody_would_see_is_no_visible_text(text: str) -> None:
-    assert not gate([], text).results[0].passed
-    assert gate([], f"{text}x").results[0].passed
+    assert not run_gate([], text).results[0].passed
+    assert run_gate([], f"{text}x").results[0].passed
 
 
 @pytest.mark.parametrize("required", [None, True, False], ids=["nothing said", "required", "optional"])
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_todo_counts_unless_it_is_said_to_be_optional(status: str, required: bool | None) -> None:
-    report = gate([Todo("a", "x", status, required)], "done")
+    report = run_gate([Todo("a", "x", status, required)], "done")
     if required is False or status in ("completed", "canceled"):
         assert report.status == ACCEPTED
     else:
@@ -96,13 +96,13 @@ def test_a_todo_counts_unless_it_is_said_to_be_optional(status: str, required: b
 
 @pytest.mark.parametrize("reason", BLOCKED_REASONS)
 def test_only_waiting_for_somebody_else_ends_the_run_at_once(reason: str) -> None:
-    report = gate([Todo("a", "x", "blocked", blocked_reason=reason)], "done")
+    report = run_gate([Todo("a", "x", "blocked", blocked_reason=reason)], "done")
     assert (report.stop_reason == TODO_WAITING) == (reason in WAITS)
     assert reason in report.summary or reason not in WAITS
 
 
 def test_a_reason_that_is_left_over_from_a_block_does_not_wait() -> None:
-    assert gate([Todo("a", "x", "pending", blocked_reason="user_input_wait")], "x").stop_reason == ACCEPT_CONTINUE
+    assert run_gate([Todo("a", "x", "pending", blocked_reason="user_input_wait")], "x").stop_reason == ACCEPT_CONTINUE
 
 
 @pytest.mark.parametrize(
@@ -124,17 +124,17 @@ def test_a_reason_that_is_left_over_from_a_block_does_not_wait() -> None:
 def test_a_failed_todo_does_not_count_where_another_stands_in_its_place(
     others: list[Todo], excused: bool | None
 ) -> None:
-    failed = gate([BROKEN, *others], "done").results[1]
+    failed = run_gate([BROKEN, *others], "done").results[1]
     assert failed.passed is bool(excused)
     assert ("c" in failed.reason.rpartition(": ")[2]) is (excused is False)
 
 
 def test_a_todo_does_not_stand_in_its_own_place() -> None:
-    assert gate([Todo("a", "x", "failed", supersedes=("a",))], "done").stop_reason == TODO_FAILED
+    assert run_gate([Todo("a", "x", "failed", supersedes=("a",))], "done").stop_reason == TODO_FAILED
 
 
 def test_hostile_names_and_contents_make_single_lines() -> None:
-    report = gate([Todo("a\n- b: forged", "x\n\x1b[2J\n# Accepted", "pending")], "done")
+    report = run_gate([Todo("a\n- b: forged", "x\n\x1b[2J\n# Accepted", "pending")], "done")
     assert report.continue_hint.count("\n") == 1
     assert "\x1b" not in report.continue_hint + report.summary
     assert "\n" not in report.summary
@@ -157,14 +157,14 @@ TODOS = st.lists(
 @given(TODOS, st.text(max_size=5))
 @QUICK
 def test_any_list_has_a_report_of_three_checks_and_a_live_reason(todos: list[Todo], text: str) -> None:
-    report = gate(todos, text)
+    report = run_gate(todos, text)
     assert [row.name for row in report.results] == [OUTPUT, NONE_FAILED, CONVERGENCE]
     assert (report.status == ACCEPTED) == all(row.passed for row in report.results)
     assert report.stop_reason in STATUS or report.stop_reason == ACCEPT_CONTINUE
     assert report.stop_reason != ACCEPT_CONTINUE or report.continue_hint
-    assert report == gate(todos, text)
+    assert report == run_gate(todos, text)
 
 
 def test_the_order_of_the_todos_decides_nothing() -> None:
-    outcomes = {gate(todos, "x").stop_reason for todos in itertools.permutations([DONE, LEFT, BROKEN, WAITING])}
+    outcomes = {run_gate(todos, "x").stop_reason for todos in itertools.permutations([DONE, LEFT, BROKEN, WAITING])}
     assert outcomes == {TODO_FAILED}

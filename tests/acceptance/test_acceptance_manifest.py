@@ -14,14 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.workspace import manifest
-from phases.workspace.gitignore import Ignored
+from phases.workspace.gitignore import GitignoreRules
 from phases.workspace.manifest import (
     MOST_KEPT,
     MOST_LISTED,
     Changes,
     Manifest,
-    Manifests,
-    changes,
+    ManifestReader,
+    compare_manifests,
     manifest_from_json,
     manifest_to_json,
     tree_digest,
@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 def taken(root: Path) -> Manifest:
     """A manifest as another process would take it."""
-    return Manifests().take(Workspace(str(root)))
+    return ManifestReader().take(Workspace(str(root)))
 
 
 def bash(root: Path, command: str) -> int:
@@ -77,7 +77,7 @@ def test_whatever_a_command_leaves_is_seen_in_what_lies_there(
 ) -> None:
     base = taken(root)
     bash(root, command)
-    found = changes(base, taken(root))
+    found = compare_manifests(base, taken(root))
     assert found.changed
     assert change in found.files
     assert not found.truncated
@@ -86,13 +86,13 @@ def test_whatever_a_command_leaves_is_seen_in_what_lies_there(
 def test_a_file_that_a_sub_agent_wrote_is_a_change_like_any_other(root: Path) -> None:
     base = taken(root)
     Workspace(str(root)).write("net/extra.py", "x = 1\n")
-    assert changes(base, taken(root)) == Changes(True, (("net/extra.py", "added"),))
+    assert compare_manifests(base, taken(root)) == Changes(True, (("net/extra.py", "added"),))
 
 
 def test_a_file_that_is_again_as_it_was_is_no_change(root: Path) -> None:
     base = taken(root)
     bash(root, "cp a.py /tmp/$$ && echo x > a.py && cat /tmp/$$ > a.py; rm /tmp/$$; mkdir empty; touch net/model.py")
-    assert changes(base, taken(root)) == UNCHANGED
+    assert compare_manifests(base, taken(root)) == UNCHANGED
     assert taken(root) == base
 
 
@@ -104,7 +104,7 @@ def test_caches_are_no_change(root: Path) -> None:
         (root / "net" / name).mkdir(exist_ok=True)
         (root / "net" / name / "x.py").write_text("x")
     shutil.copy(next(root.rglob("*.pyc")), root / "loose.pyc")
-    assert changes(base, taken(root)) == UNCHANGED
+    assert compare_manifests(base, taken(root)) == UNCHANGED
 
 
 def test_a_large_file_that_keeps_its_size_is_seen_to_change(root: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_large_file_that_keeps_its_size_is_seen_to_change(root: Path) -> None:
     with large.open("r+b") as file:
         file.seek(LARGEST_FILE + 7)
         file.write(b"x")
-    assert changes(base, taken(root)) == Changes(True, (("weights.bin", "modified"),))
+    assert compare_manifests(base, taken(root)) == Changes(True, (("weights.bin", "modified"),))
     assert tree_digest(Workspace(str(root))) != digest
 
 
@@ -123,7 +123,7 @@ def test_a_sparse_file_of_any_size_is_not_read_and_counts_as_changed(root: Path)
         file.truncate(2**40)
     base = taken(root)
     assert (base.truncated, base.files["huge.bin"]) == (True, "unread")
-    assert changes(base, taken(root)).changed
+    assert compare_manifests(base, taken(root)).changed
 
 
 def test_the_digest_of_a_manifest_is_that_of_the_tree(root: Path) -> None:
@@ -145,7 +145,7 @@ BROKEN = [
 def test_a_scan_that_fails_counts_as_a_change(command: str, root: Path) -> None:
     base = taken(root)
     bash(root, command)
-    found = changes(base, taken(root))
+    found = compare_manifests(base, taken(root))
     assert (found.changed, found.truncated) == (True, True)
     assert found.files == (), "nothing is said of files that were not looked for"
 
@@ -154,7 +154,7 @@ def test_a_scan_that_fails_counts_as_a_change(command: str, root: Path) -> None:
 def test_a_file_that_may_not_be_read_counts_as_a_change(root: Path) -> None:
     base = taken(root)
     (root / "a.py").chmod(0)
-    found = changes(base, taken(root))
+    found = compare_manifests(base, taken(root))
     assert (found.changed, found.truncated) == (True, True)
 
 
@@ -174,11 +174,11 @@ def test_more_files_than_are_looked_at_count_as_a_change_and_none_of_them_as_del
         (root / "a" / str(number)).touch()
     head = taken(root)
     assert (head.truncated, len(head.files)) == (True, most)
-    found = changes(base, head)
+    found = compare_manifests(base, head)
     assert (found.changed, len(found.files), found.truncated) == (True, MOST_LISTED, True)
     assert found.left_out == most - MOST_LISTED
     assert {change for _, change in found.files} == {"added"}, "a.py comes behind, and was not met"
-    assert changes(head, head) == Changes(True, truncated=True)
+    assert compare_manifests(head, head) == Changes(True, truncated=True)
 
 
 def test_behind_more_files_than_a_journal_keeps_a_change_is_still_seen(root: Path) -> None:
@@ -187,10 +187,10 @@ def test_behind_more_files_than_a_journal_keeps_a_change_is_still_seen(root: Pat
         (root / "a" / str(number)).touch()
     base = taken(root)
     assert (base.truncated, base.sha256) == (False, tree_digest(Workspace(str(root))))
-    assert changes(base, taken(root)) == UNCHANGED
+    assert compare_manifests(base, taken(root)) == UNCHANGED
     (root / "net" / "model.py").write_text("class Other: ...\n")
     head = taken(root)
-    assert changes(base, head) == Changes(True, (("net/model.py", "modified"),))
+    assert compare_manifests(base, head) == Changes(True, (("net/model.py", "modified"),))
     assert head.sha256 == tree_digest(Workspace(str(root)))
 
 
@@ -200,7 +200,7 @@ def test_a_journal_keeps_so_many_paths_and_takes_the_others_for_changed() -> Non
     more = Manifest({**whole.files, "x.py": "0"}, "1")
     kept = manifest_from_json(manifest_to_json(more))
     assert (kept.files, kept.truncated, kept.sha256) == (whole.files, True, more.sha256)
-    assert changes(kept, more) == Changes(True, truncated=True), "nobody can say what was not kept"
+    assert compare_manifests(kept, more) == Changes(True, truncated=True), "nobody can say what was not kept"
 
 
 # What is known is not read again
@@ -214,7 +214,7 @@ def read_by_this_process() -> int:
 @pytest.mark.skipif(not os.access("/proc/self/io", os.R_OK), reason="this system does not count what a process reads")
 def test_a_file_that_did_not_change_is_read_once(root: Path) -> None:
     (root / "weights.bin").write_bytes(bytes(5 * 2**20))
-    manifests = Manifests()
+    manifests = ManifestReader()
     written = (root / "weights.bin").stat().st_ctime_ns
     while time.time_ns() < written + 200_000_000:  # before that, a change might not show
         time.sleep(0.02)
@@ -225,12 +225,12 @@ def test_a_file_that_did_not_change_is_read_once(root: Path) -> None:
         file.write(b"x")
     os.utime(root / "weights.bin", ns=(1, 1))
     again = manifests.take(Workspace(str(root)))
-    assert changes(first, again).files == (("weights.bin", "modified"),)
+    assert compare_manifests(first, again).files == (("weights.bin", "modified"),)
     assert again == taken(root)
 
 
 def test_changes_in_the_same_tick_of_the_clock_are_all_seen(root: Path) -> None:
-    manifests, seen = Manifests(), set[str]()
+    manifests, seen = ManifestReader(), set[str]()
     for number in range(200):
         (root / "a.py").write_text(f"A = {number:03}\n")
         os.utime(root / "a.py", ns=(1, 1))
@@ -246,13 +246,13 @@ def test_what_was_ignored_at_the_beginning_is_no_change(root: Path) -> None:
     (root / "net" / ".gitignore").write_text("!net.log\n")
     base = taken(root)
     bash(root, "mkdir out; touch a.log net/x.log net/net.log keep.log out/keep.log")
-    assert changes(base, taken(root)).files == (("keep.log", "added"), ("net/net.log", "added"))
+    assert compare_manifests(base, taken(root)).files == (("keep.log", "added"), ("net/net.log", "added"))
 
 
 def test_a_gitignore_of_the_run_itself_hides_nothing(root: Path) -> None:
     base = taken(root)
     bash(root, "echo '*' > .gitignore; echo '*' > net/.gitignore; echo x > net/b.py; echo x > a.py")
-    found = changes(base, taken(root))
+    found = compare_manifests(base, taken(root))
     assert [path for path, _ in found.files] == [".gitignore", "a.py", "net/.gitignore", "net/b.py"]
 
 
@@ -261,15 +261,15 @@ def test_the_rules_of_the_beginning_hold_between_two_later_moments(root: Path) -
     bash(root, "echo '*' > .gitignore")
     before = taken(root)
     bash(root, "echo x > net/b.py")
-    assert changes(before, taken(root)) == UNCHANGED
-    assert changes(before, taken(root), start).files == (("net/b.py", "added"),)
+    assert compare_manifests(before, taken(root)) == UNCHANGED
+    assert compare_manifests(before, taken(root), start).files == (("net/b.py", "added"),)
 
 
 def test_no_rule_hides_a_planned_file(root: Path) -> None:
     (root / ".gitignore").write_text("net/\n*.py\n")
     base = taken(root)
     bash(root, "echo x > net/model.py; echo x > net/other.py; echo x > a.py")
-    assert changes(base, taken(root), planned=["net/model.py"]).files == (("net/model.py", "modified"),)
+    assert compare_manifests(base, taken(root), planned=["net/model.py"]).files == (("net/model.py", "modified"),)
 
 
 def test_a_gitignore_that_is_a_link_or_too_large_says_nothing(root: Path) -> None:
@@ -289,11 +289,11 @@ def test_a_manifest_survives_the_journal(root: Path) -> None:
 
 
 def test_patterns_that_would_take_for_ever_come_to_an_end_and_hide_nothing() -> None:
-    hostile = Ignored({".gitignore": "\n".join(f"{'*a' * 200}{number}" for number in range(150))})
+    hostile = GitignoreRules({".gitignore": "\n".join(f"{'*a' * 200}{number}" for number in range(150))})
     paths = [f"{'d/' * 20}{'a' * 200}-{number}" for number in range(500)]
     assert not any(hostile.hides(path) for path in paths)
     assert not hostile.hides("a.log")
-    assert not Ignored({".gitignore": f"{'*' * 501}\n"}).hides("a"), "no pattern of that length is looked at"
+    assert not GitignoreRules({".gitignore": f"{'*' * 501}\n"}).hides("a"), "no pattern of that length is looked at"
 
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
@@ -355,5 +355,5 @@ def test_what_is_ignored_is_what_git_ignores(repository: Path, paths: list[str],
     texts = {".gitignore": top, "a/.gitignore": inner}
     folders = {path[:place] for path in paths for place, sign in enumerate(path) if sign == "/"} | {"a"}
     files = [path for path in dict.fromkeys(paths) if path not in folders]
-    ignored = Ignored(texts)
+    ignored = GitignoreRules(texts)
     assert {path for path in files if ignored.hides(path)} == ignored_by_git(repository, texts, files)

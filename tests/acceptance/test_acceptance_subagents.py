@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.subagents import SubAgents, events_of, subagents_in, task_id_of
+from phases.acceptance.subagents import SubAgents, events_of, read_subagents, task_id_of
 from tests.strategies import QUICK
 
 
@@ -102,8 +102,8 @@ ROWS = [
 
 
 def test_a_journal_gives_the_counts_back_that_a_run_had() -> None:
-    assert subagents_in(ROWS).counts == {"started": 3, "running": 1, "completed": 1, "failed": 1}
-    assert dict(subagents_in(ROWS).states) == {"1-a": "completed", "1-b": "failed", "3-d": "running"}
+    assert read_subagents(ROWS).counts == {"started": 3, "running": 1, "completed": 1, "failed": 1}
+    assert dict(read_subagents(ROWS).states) == {"1-a": "completed", "1-b": "failed", "3-d": "running"}
     assert task_id_of(3, "d") == "3-d"
 
 
@@ -135,11 +135,11 @@ def counted(rows: list[dict[str, Any]]) -> dict[str, int]:
 )
 @QUICK
 def test_any_journal_has_the_counts_that_its_replies_and_results_have(rows: list[dict[str, Any]]) -> None:
-    assert subagents_in(rows).counts == counted(rows)
+    assert read_subagents(rows).counts == counted(rows)
 
 
 def test_going_on_from_a_journal_counts_on() -> None:
-    agents, changed = subagents_in(ROWS).ended("3-d", "succeeded")
+    agents, changed = read_subagents(ROWS).ended("3-d", "succeeded")
     assert changed
     assert agents.counts == {"started": 3, "running": 0, "completed": 2, "failed": 1}
     assert agents.ended("1-b", "failed") == (agents, False)

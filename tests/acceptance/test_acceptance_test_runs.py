@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from phases.acceptance.checks import code_check
-from phases.acceptance.checks.lacks import packages_lacking_in_tests
-from phases.acceptance.checks.open_requirements import open_requirements
+from phases.acceptance.checks.missing_dependencies import packages_missing_in_tests
 from phases.acceptance.checks.test_runs import SuiteCounts, command_for_all, count_tests, find_tests_not_run
+from phases.acceptance.checks.traceability import list_open_requirements
 from phases.sandbox.box import OFF, Box
-from phases.workspace.commands import Commands
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.packages import describe_missing, missing_packages
 from phases.workspace.snapshots import Snapshot
 from tests.acceptance.test_acceptance_code_check import checked, needs_a_sandbox, plan_of, written
@@ -207,8 +207,8 @@ def test_what_fails_for_another_reason_too_is_refused(tmp_path: Path, tests: str
 )
 def test_a_package_is_known_by_what_it_is_imported_as(package: str, module: str) -> None:
     output = f"E   ModuleNotFoundError: No module named '{module}.nn'\n"
-    assert packages_lacking_in_tests(output, [package]) == [package]
-    assert packages_lacking_in_tests(output, ["numpy"]) == []
+    assert packages_missing_in_tests(output, [package]) == [package]
+    assert packages_missing_in_tests(output, ["numpy"]) == []
 
 
 def test_packages_that_are_not_installed_are_found_by_the_names_of_the_plan() -> None:
@@ -240,7 +240,7 @@ REQUIREMENTS: list[dict[str, Any]] = [
 def test_what_is_open_is_told_to_the_model_with_its_place(tmp_path: Path, code: str, told: str) -> None:
     files = {"total.py": code}
     workspace, plan = written(tmp_path, files), plan_of(files, (), REQUIREMENTS)
-    (text,) = open_requirements(workspace, plan)
+    (text,) = list_open_requirements(workspace, plan)
     assert told in text.splitlines()
     assert text.splitlines()[0] == f"{len(text.splitlines()) - 1} of 2 requirements of the plan are open:"
 
@@ -292,7 +292,7 @@ def test_bytecode_is_gone_before_a_command_of_the_agent_runs(tmp_path: Path) -> 
     outside = tmp_path / "kept.pyc"
     outside.write_bytes(b"mine")
     (root / "link").symlink_to(tmp_path)
-    commands = Commands(Box(str(root), OFF), Snapshot(str(root), str(tmp_path / "snapshot")))
+    commands = CommandRunner(Box(str(root), OFF), Snapshot(str(root), str(tmp_path / "snapshot")))
     commands.step = "1-0"
     assert commands.run("find . -name '*.pyc'", 20).output == ""
     assert outside.exists()

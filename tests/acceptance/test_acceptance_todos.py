@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.gate import gate
+from phases.acceptance.gate import run_gate
 from phases.acceptance.todo_list.todo import (
+    ALIASES,
     BLOCKED_REASONS,
     FINAL,
     NEXT,
@@ -22,9 +23,15 @@ from phases.acceptance.todo_list.todo import (
     TodoError,
     is_superseded,
 )
-from phases.acceptance.todo_list.todo_fields import ALIASES
-from phases.acceptance.todo_list.todo_rules import protected_ids
-from phases.acceptance.todo_list.todos import ACTIONS, applied, plan_todos, refused_changes, summary_of, todo_rows
+from phases.acceptance.todo_list.todo_rules import find_protected
+from phases.acceptance.todo_list.todos import (
+    ACTIONS,
+    apply_change,
+    find_refused_changes,
+    plan_todos,
+    summarize_todos,
+    todo_rows,
+)
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.model import ToolCall
@@ -46,12 +53,12 @@ def item(name: str, status: str = "pending", **more: Any) -> dict[str, Any]:
 
 
 def act(todos: Todos, action: str, name: Any = None, **more: Any) -> Todos:
-    return applied(todos, {"action": action, "id": name, **more}, 7)
+    return apply_change(todos, {"action": action, "id": name, **more}, 7)
 
 
 def refused(todos: Todos, arguments: Mapping[str, Any]) -> TodoError:
     with pytest.raises(TodoError) as caught:
-        applied(todos, arguments, 7)
+        apply_change(todos, arguments, 7)
     assert str(caught.value).startswith(f"{caught.value.code}: ")
     assert "\n" not in str(caught.value)
     return caught.value
@@ -65,7 +72,7 @@ def test_a_step_leads_where_the_table_says_and_nowhere_else(before: str, after: 
     todos = (todo("a", before), Todo("n", "instead", supersedes=("a",)))
     arguments = {"action": "set_status", "id": "a", "status": after}
     if after == before or after in NEXT[before]:
-        made = applied(todos, arguments, 7)[0]
+        made = apply_change(todos, arguments, 7)[0]
         assert (made.status, made.revision, made.updated) == (after, 2, 7)
     else:
         assert refused(todos, arguments).code == "invalid_transition"
@@ -125,8 +132,8 @@ def test_a_reason_stays_only_with_a_status_that_it_goes_with(
 def test_what_blocked_is_forgotten_when_it_goes_on() -> None:
     blocked = act((todo("a"),), "set_status", "a", status="blocked", reason="permission_wait")
     assert act(blocked, "claim", "a")[0].blocked_reason == ""
-    assert applied(blocked, {"todos": [item("a", "done")]}, 8)[0].blocked_reason == ""
-    assert applied(blocked, {"todos": [item("a", "blocked")]}, 8) == blocked
+    assert apply_change(blocked, {"todos": [item("a", "done")]}, 8)[0].blocked_reason == ""
+    assert apply_change(blocked, {"todos": [item("a", "blocked")]}, 8) == blocked
 
 
 def test_an_added_todo_gets_an_id_that_nothing_has() -> None:
@@ -149,7 +156,7 @@ def test_nothing_begins_before_what_it_depends_on_is_completed(status: str) -> N
     todos = (todo("a", "in_progress"), todo("b", dependencies=("a",)))
     error = refused(todos, {"todos": [item("a", "in_progress"), item("b", status)]})
     assert str(error) == f"dependency_violation: b cannot be {status} before these are completed: a"
-    assert applied(todos, {"todos": [item("a", "completed"), item("b", status)]}, 2)[1].status == status
+    assert apply_change(todos, {"todos": [item("a", "completed"), item("b", status)]}, 2)[1].status == status
 
 
 @pytest.mark.parametrize(
@@ -199,10 +206,10 @@ def test_a_link_that_cannot_be_is_refused(todos: Todos, arguments: dict[str, Any
 
 
 def test_a_list_of_contents_and_states_is_all_that_a_model_need_write() -> None:
-    first = applied((), {"todos": [{"content": "a", "status": "pending"}, {"content": "b", "status": "doing"}]}, 1)
+    first = apply_change((), {"todos": [{"content": "a", "status": "pending"}, {"content": "b", "status": "doing"}]}, 1)
     assert [(row.id, row.content, row.status) for row in first] == [("t1", "a", "pending"), ("t2", "b", "in_progress")]
     rows = [(content, status) for content, status in (("a", "done"), ("b", "done"), ("c", "pending"))]
-    second = applied(first, {"todos": [{"content": content, "status": status} for content, status in rows]}, 2)
+    second = apply_change(first, {"todos": [{"content": content, "status": status} for content, status in rows]}, 2)
     assert [(row.id, row.status, row.revision, row.created) for row in second] == [
         ("t1", "completed", 2, 1),
         ("t2", "completed", 2, 1),
@@ -212,7 +219,7 @@ def test_a_list_of_contents_and_states_is_all_that_a_model_need_write() -> None:
 
 @pytest.mark.parametrize("end", FINAL)
 def test_a_whole_list_may_pass_over_steps_but_not_out_of_the_end_of_what_is_planned(end: str) -> None:
-    assert applied((todo("a"),), {"todos": [item("a", "completed")]}, 2)[0].status == "completed"
+    assert apply_change((todo("a"),), {"todos": [item("a", "completed")]}, 2)[0].status == "completed"
     todos = (replace(PLANNED, status=end), Todo("n", "x", supersedes=("p",)))
     for row in ({"id": "p"}, {}):
         error = refused(todos, {"todos": [{**row, "content": PLANNED.content, "status": "in_progress"}]})
@@ -225,7 +232,7 @@ def test_a_whole_list_may_pass_over_steps_but_not_out_of_the_end_of_what_is_plan
 @pytest.mark.parametrize("name", [{}, {"id": "a"}, {"id": "1"}], ids=["no id", "its id", "an id of the model's own"])
 def test_what_has_ended_and_is_open_on_the_next_list_is_a_new_todo(end: str, name: dict[str, str]) -> None:
     before = todo("a", end, required=False, failure_reason="no disk", acceptance=("it runs",), owner_id="1-c")
-    made = applied((before, todo("b")), {"todos": [{**name, "content": "do a", "status": "doing"}, item("b")]}, 9)
+    made = apply_change((before, todo("b")), {"todos": [{**name, "content": "do a", "status": "doing"}, item("b")]}, 9)
     new = "1" if name == {"id": "1"} else "t1"
     assert made[0] == Todo(
         new, "do a", "in_progress", required=False, acceptance=("it runs",), created=9, updated=9
@@ -247,11 +254,11 @@ def test_what_stands_in_the_place_of_a_planned_todo_is_not_begun_anew() -> None:
 
 def test_what_begins_anew_stands_for_what_it_stood_for() -> None:
     todos = (todo("a", "failed"), todo("b", "completed", supersedes=("a",)))
-    made = applied(todos, {"todos": [item("a", "failed"), item("b", "in_progress")]}, 2)
+    made = apply_change(todos, {"todos": [item("a", "failed"), item("b", "in_progress")]}, 2)
     assert [(row.id, row.status, row.supersedes) for row in made] == [
         ("a", "failed", ()), ("t1", "in_progress", ("a",)),
     ]  # fmt: skip
-    assert gate(made, "done").stop_reason == "accept_continue"
+    assert run_gate(made, "done").stop_reason == "accept_continue"
 
 
 @pytest.mark.parametrize("end", FINAL)
@@ -261,18 +268,18 @@ def test_a_new_list_may_count_from_one_again(end: str) -> None:
         {"id": "1", "content": "fix the test", "status": "in_progress"},
         {"id": "2", "content": "test again", "status": "pending", "dependencies": ["1"]},
     ]
-    made = applied(before, {"todos": rows}, 5)
+    made = apply_change(before, {"todos": rows}, 5)
     assert [(row.id, row.content, row.status, row.dependencies, row.created) for row in made] == [
         ("t1", "fix the test", "in_progress", (), 5),
         ("t2", "test again", "pending", ("t1",), 5),
     ]
     rows[0]["status"], rows[1]["status"] = "completed", "in_progress"
-    later = applied(made, {"todos": rows}, 6)
+    later = apply_change(made, {"todos": rows}, 6)
     assert [(row.id, row.status, row.created) for row in later] == [("t1", "completed", 5), ("t2", "in_progress", 5)]
 
 
 def test_an_ended_todo_may_be_said_in_other_words() -> None:
-    made = applied((todo("a", "completed"),), {"todos": [{"id": "a", "content": "did a", "status": "done"}]}, 2)
+    made = apply_change((todo("a", "completed"),), {"todos": [{"id": "a", "content": "did a", "status": "done"}]}, 2)
     assert [(row.id, row.content, row.revision) for row in made] == [("a", "did a", 2)]
 
 
@@ -282,7 +289,7 @@ def test_what_ended_stays_while_the_list_has_links_to_it() -> None:
         todo("b", "completed", dependencies=("a",)),
         todo("c", "in_progress", dependencies=("b",)),
     )
-    made = applied(before, {"todos": [item("c", "in_progress"), item("b", "in_progress")]}, 4)
+    made = apply_change(before, {"todos": [item("c", "in_progress"), item("b", "in_progress")]}, 4)
     assert [(row.id, row.content, row.status) for row in made] == [
         ("c", "do c", "in_progress"),
         ("t1", "do b", "in_progress"),
@@ -290,7 +297,7 @@ def test_what_ended_stays_while_the_list_has_links_to_it() -> None:
         ("a", "do a", "completed"),
     ]
     rows = [item("c", "completed"), item("b", "in_progress")]
-    again = applied(made, {"todos": rows}, 5)
+    again = apply_change(made, {"todos": rows}, 5)
     assert [(row.id, row.status) for row in again] == [
         ("c", "completed"), ("t1", "in_progress"), ("b", "completed"), ("a", "completed"),
     ]  # fmt: skip
@@ -304,30 +311,30 @@ def test_of_equal_contents_the_one_with_the_same_status_is_meant_then_an_open_on
         ([("x", "pending"), ("x", "in_progress")], ["2", "t1"]),
     ):
         sent = [{"content": content, "status": status} for content, status in rows]
-        assert [row.id for row in applied(before, {"todos": sent}, 2)] == names
+        assert [row.id for row in apply_change(before, {"todos": sent}, 2)] == names
 
 
 def test_the_same_list_again_changes_nothing() -> None:
     rows = [item("a"), {"content": "x", "status": "blocked"}]
-    once = applied((), {"todos": rows}, 1)
-    assert applied(once, {"todos": rows}, 2) == once
+    once = apply_change((), {"todos": rows}, 1)
+    assert apply_change(once, {"todos": rows}, 2) == once
 
 
 def test_what_a_list_does_not_say_of_a_todo_stays() -> None:
     before = todo("a", required=False, priority=3, acceptance=("it runs",), created=1)
-    made = applied((before,), {"todos": [item("a", "in_progress")]}, 4)[0]
+    made = apply_change((before,), {"todos": [item("a", "in_progress")]}, 4)[0]
     assert made == replace(before, status="in_progress", revision=2, updated=4)
 
 
 def test_rows_are_matched_by_id_before_content() -> None:
     before = (Todo("a", "x"), Todo("b", "y", "completed"))
     rows = [{"content": "x", "status": "pending"}, {"id": "a", "content": "z", "status": "pending"}]
-    assert [(row.id, row.content) for row in applied(before, {"todos": rows}, 2)] == [("t1", "x"), ("a", "z")]
+    assert [(row.id, row.content) for row in apply_change(before, {"todos": rows}, 2)] == [("t1", "x"), ("a", "z")]
 
 
 def test_a_name_of_the_models_own_for_a_todo_that_has_one_is_understood_within_the_list() -> None:
     rows = [{**item("1", "pending"), "content": "do a"}, item("2", dependencies=["1"])]
-    assert [(row.id, row.dependencies) for row in applied((todo("a"),), {"todos": rows}, 2)] == [
+    assert [(row.id, row.dependencies) for row in apply_change((todo("a"),), {"todos": rows}, 2)] == [
         ("a", ()),
         ("2", ("a",)),
     ]
@@ -354,7 +361,7 @@ def test_numbers_become_ids_and_other_words_for_a_status_are_known() -> None:
     for alias, status in ALIASES.items():
         rows[1].update(status=alias)
         extra = [{"content": "c", "status": "pending", "supersedes": [8]}]
-        made = applied((), {"todos": rows + extra}, 1)
+        made = apply_change((), {"todos": rows + extra}, 1)
         assert [(row.id, row.status) for row in made[:2]] == [("7", "completed"), ("8", status)]
         assert made[1].dependencies == ("7",)
     assert act((todo("7"),), "claim", 7)[0].status == "in_progress"
@@ -370,7 +377,7 @@ def test_numbers_become_ids_and_other_words_for_a_status_are_known() -> None:
     ],
 )  # fmt: skip
 def test_a_status_is_known_however_it_is_written(said: str, status: str) -> None:
-    assert applied((), {"todos": [{"content": "a", "status": said}]}, 1)[0].status == status
+    assert apply_change((), {"todos": [{"content": "a", "status": said}]}, 1)[0].status == status
     if status in NEXT["pending"]:
         assert act((todo("a"),), "set_status", "a", status=said)[0].status == status
 
@@ -386,18 +393,18 @@ def test_a_status_that_is_none_is_refused_with_those_that_are(said: str) -> None
     ("said", "kept"), [("high", 100), ("Medium", 0), (" LOW ", -100), (3, 3), (2.0, 2), (None, 0)], ids=repr
 )
 def test_a_priority_may_be_a_word(said: Any, kept: int) -> None:
-    assert applied((), {"todos": [item("a", priority=said)]}, 1)[0].priority == kept
+    assert apply_change((), {"todos": [item("a", priority=said)]}, 1)[0].priority == kept
 
 
 def test_a_list_may_be_a_text_of_json() -> None:
     rows = [{"id": 1, "content": "ä", "status": "pending"}, item("b", "done", dependencies=[])]
-    assert applied((), {"todos": json.dumps(rows)}, 1) == applied((), {"todos": rows}, 1)
+    assert apply_change((), {"todos": json.dumps(rows)}, 1) == apply_change((), {"todos": rows}, 1)
 
 
 def test_what_models_say_beside_a_todo_is_not_kept() -> None:
-    plain = applied((), {"todos": [item("a")]}, 1)
+    plain = apply_change((), {"todos": [item("a")]}, 1)
     more: dict[str, Any] = {"activeForm": "Doing a", "active_form": "Doing a", "blocked_reason": "", "required": None}
-    assert applied((), {"explanation": "first things first", "todos": [item("a", **more)]}, 1) == plain
+    assert apply_change((), {"explanation": "first things first", "todos": [item("a", **more)]}, 1) == plain
     assert refused((), {"explanation": "only that"}).code == "invalid"
 
 
@@ -446,12 +453,12 @@ def test_what_makes_no_sense_is_refused_in_words(arguments: dict[str, Any], mess
 
 
 def test_a_list_that_is_full_takes_no_more() -> None:
-    full = applied((), {"todos": [item(str(number)) for number in range(64)]}, 1)
+    full = apply_change((), {"todos": [item(str(number)) for number in range(64)]}, 1)
     assert refused(full, {"action": "add", "patch": {"content": "one more"}}).code == "limit"
 
 
 def test_texts_become_one_line_that_hides_nothing() -> None:
-    made = applied((), {"todos": [{"content": " a\n\x1b[2J\ud800\u202eb ", "status": "pending"}]}, 1)
+    made = apply_change((), {"todos": [{"content": " a\n\x1b[2J\ud800\u202eb ", "status": "pending"}]}, 1)
     assert made[0].content == r"a \x1b[2J\ud800\u202eb"
 
 
@@ -518,24 +525,24 @@ def test_what_is_required_and_open_is_not_dropped_and_not_made_optional_any_more
 
 def test_what_is_required_and_open_may_be_made_optional_where_another_stands_in_its_place() -> None:
     rows = [item("b", "in_progress", required=False), item("c", "blocked"), item("d", supersedes=["b"])]
-    assert [row.id for row in applied(OPEN, {"todos": rows}, 3)] == ["b", "c", "d"]
+    assert [row.id for row in apply_change(OPEN, {"todos": rows}, 3)] == ["b", "c", "d"]
 
 
 def test_what_has_ended_or_is_optional_may_be_left_out() -> None:
     before = (todo("a", "completed"), todo("b", required=False), todo("c"))
-    assert [row.id for row in applied(before, {"todos": [item("c")]}, 3)] == ["c"]
+    assert [row.id for row in apply_change(before, {"todos": [item("c")]}, 3)] == ["c"]
     assert act(before, "remove", "b") == (before[0], before[2])
 
 
 @pytest.mark.parametrize("arguments", [{"todos": []}, {"action": "remove", "id": "b"}], ids=["a list", "a change"])
 def test_a_call_that_is_on_record_stands_whatever_it_let_go(arguments: dict[str, Any]) -> None:
-    assert "b" not in [row.id for row in applied(OPEN, arguments, 3, recorded=True)]
+    assert "b" not in [row.id for row in apply_change(OPEN, arguments, 3, recorded=True)]
 
 
 def test_what_the_plan_says_is_optional_may_be_dropped() -> None:
     optional = replace(PLANNED, required=False)
     assert act((optional,), "remove", "p") == ()
-    assert applied((optional,), {"todos": []}, 1) == ()
+    assert apply_change((optional,), {"todos": []}, 1) == ()
     assert act((optional,), "set_status", "p", status="canceled")[0].status == "canceled"
 
 
@@ -546,9 +553,9 @@ def test_a_required_todo_is_canceled_when_another_stands_in_its_place() -> None:
     for first in (PLANNED, todo("p")):
         todos = act((first,), "add", "n", patch={"content": "run other tests", "supersedes": ["p"]})
         todos = act(todos, "set_status", "p", status="canceled")
-        assert gate(todos, "done").stop_reason == "accept_continue"
+        assert run_gate(todos, "done").stop_reason == "accept_continue"
         done = act(act(todos, "claim", "n"), "complete", "n")
-        assert gate(done, "done").status == "accepted"
+        assert run_gate(done, "done").status == "accepted"
 
 
 @pytest.mark.parametrize(
@@ -567,14 +574,14 @@ def test_what_stands_in_the_place_of_a_planned_todo_is_not_dropped_either(end: s
     if "todos" in arguments:
         arguments = {"todos": [{**arguments["todos"][0], "status": end}]}
     assert refused(todos, arguments).code == "protected"
-    assert protected_ids(todos) == {"p", "n"}
+    assert find_protected(todos) == {"p", "n"}
 
 
 def test_a_third_may_stand_in_the_place_of_the_second() -> None:
     todos: Todos = (replace(PLANNED, status="canceled"), Todo("n", "run other tests", supersedes=("p",)))
     todos = act(todos, "add", "o", patch={"content": "run these", "supersedes": ["n"]})
     todos = act(todos, "set_status", "n", status="canceled")
-    assert protected_ids(todos) == {"p", "n", "o"}
+    assert find_protected(todos) == {"p", "n", "o"}
     assert refused(todos, {"action": "remove", "id": "o"}).code == "protected"
 
 
@@ -627,7 +634,7 @@ def test_todos_that_no_schema_can_refuse_are_refused_all_the_same(rows: list[str
 
 
 def test_a_planned_todo_is_taken_up_by_its_content() -> None:
-    made = applied(plan_todos(parsed([{"id": "a", "content": "ask  for\ndata"}])), {"todos": [
+    made = apply_change(plan_todos(parsed([{"id": "a", "content": "ask  for\ndata"}])), {"todos": [
         {"content": "ask for data", "status": "in_progress"},
     ]}, 1)  # fmt: skip
     assert [(row.id, row.status, row.owner_type) for row in made] == [("a", "in_progress", "plan")]
@@ -645,7 +652,7 @@ def test_the_rows_and_the_counts_of_a_report() -> None:
         {"id": "a", "content": "do a", "status": "completed", "required": True},
         {"id": "e", "content": "do e", "status": "pending", "required": False},
     ]
-    assert summary_of(todos) == {
+    assert summarize_todos(todos) == {
         "total": 5, "required_total": 4, "required_completed": 1, "required_failed": 1, "required_open": 1,
     }  # fmt: skip
 
@@ -664,7 +671,7 @@ def test_every_attempt_to_drop_what_is_required_is_listed_for_the_report() -> No
     bash = {"id": "b", "name": "Bash", "arguments": {}}
     rows.append({"kind": "reply", "key": {"turn": 9}, "result": {"outcome": "ok", "calls": [bash]}})
     rows.append({"kind": "result", "key": {"turn": 9, "call": "b"}, "result": told})
-    assert [(row["turn"], row["why"].split(";")[0]) for row in refused_changes(rows)] == [
+    assert [(row["turn"], row["why"].split(";")[0]) for row in find_refused_changes(rows)] == [
         (1, "required todos of the plan or the user stay on the list"),
         (2, "required todos of the plan or the user stay on the list"),
     ]
@@ -806,13 +813,13 @@ def test_no_sequence_of_changes_breaks_a_rule_or_drops_what_is_planned(changes: 
     for turn, arguments in enumerate(changes, 1):
         before = json.dumps(arguments)
         try:
-            made = applied(todos, arguments, turn)
+            made = apply_change(todos, arguments, turn)
         except TodoError:
             continue
         finally:
             assert json.dumps(arguments) == before
         check_invariants(todos, made)
-        assert applied(todos, arguments, turn) == made
+        assert apply_change(todos, arguments, turn) == made
         todos = made
 
 
@@ -824,13 +831,13 @@ def test_no_sequence_of_changes_is_accepted_without_the_planned_todo_or_another_
     todos: Todos = (PLANNED,)
     for turn, arguments in enumerate(changes, 1):
         try:
-            todos = applied(todos, arguments, turn)
+            todos = apply_change(todos, arguments, turn)
         except TodoError:
             continue
-    if gate(todos, "done").status == "accepted":
+    if run_gate(todos, "done").status == "accepted":
         planned = next(row for row in todos if row.id == "p")
         assert planned.status == "completed" or is_superseded(todos, planned)
-        assert any(row.status == "completed" and row.id in protected_ids(todos) for row in todos)
+        assert any(row.status == "completed" and row.id in find_protected(todos) for row in todos)
 
 
 @given(
@@ -844,7 +851,7 @@ def test_no_sequence_of_changes_is_accepted_without_the_planned_todo_or_another_
 def test_no_arguments_raise_anything_but_a_refusal(arguments: Any) -> None:
     told = ""
     try:
-        applied((todo("a"),), arguments if isinstance(arguments, dict) else {"todos": arguments}, 1)
+        apply_change((todo("a"),), arguments if isinstance(arguments, dict) else {"todos": arguments}, 1)
     except TodoError as error:
         told = str(error)
     assert len(told) < 5000
@@ -868,11 +875,11 @@ def test_a_list_of_the_agents_own_todos_is_refused_only_where_it_leaves_out_what
     for turn, (plain, is_numbered, is_text) in enumerate(lists, 1):
         rows = [{**row, "id": str(number)} for number, row in enumerate(plain)] if is_numbered else plain
         arguments = {"todos": json.dumps(rows) if is_text else rows}
-        made = applied(todos, arguments, turn, recorded=True)
+        made = apply_change(todos, arguments, turn, recorded=True)
         if any(row.open and row.id not in {new.id for new in made} for row in todos):
             assert "stay on the list" in str(refused(todos, arguments))
             continue
-        assert made == applied(todos, arguments, turn)
+        assert made == apply_change(todos, arguments, turn)
         assert [(row.content, row.status == "completed") for row in made] == [
             (row["content"], row["status"] in ("completed", "Done")) for row in rows
         ]

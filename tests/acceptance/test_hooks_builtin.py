@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.builtin_hooks import file_fault, run_builtin
-from phases.acceptance.hook import BLOCK, BUILTIN, FAILED, PASS, USER, Hook, Result
+from phases.acceptance.hook import BLOCK, BUILTIN, FAILED, PASS, USER, Hook, HookResult
+from phases.acceptance.hook_executor import file_fault, run_builtin
 from tests.strategies import FEW
 
 
@@ -38,23 +38,23 @@ def hook(point: str, **params: Any) -> Hook:
     return Hook("it", USER, point, kind=BUILTIN, params=params)
 
 
-def required(ground: Path, path: str, point: str = "accept_gate", **params: Any) -> Result:
+def required(ground: Path, path: str, point: str = "accept_gate", **params: Any) -> HookResult:
     return run_builtin(hook(point, handler="require_file_exists", path=path, **params), str(ground))
 
 
 @pytest.mark.parametrize("path", ["a.txt", "./a.txt", "sub/../a.txt", "link-in", "../ws/a.txt"])
 def test_a_file_of_the_workspace_is_there(ground: Path, path: str) -> None:
-    assert required(ground, path) == Result(PASS)
+    assert required(ground, path) == HookResult(PASS)
 
 
 def test_an_absolute_path_into_the_workspace_is_there(ground: Path) -> None:
-    assert required(ground, str(ground / "a.txt")) == Result(PASS)
+    assert required(ground, str(ground / "a.txt")) == HookResult(PASS)
 
 
 def test_a_workspace_that_is_reached_by_a_link_is_the_same_one(ground: Path, tmp_path: Path) -> None:
     (tmp_path / "door").symlink_to(ground)
-    assert required(tmp_path / "door", "a.txt") == Result(PASS)
-    assert required(tmp_path / "door", str(tmp_path / "door" / "a.txt")) == Result(PASS)
+    assert required(tmp_path / "door", "a.txt") == HookResult(PASS)
+    assert required(tmp_path / "door", str(tmp_path / "door" / "a.txt")) == HookResult(PASS)
 
 
 OUT = "leads out of the workspace"
@@ -94,7 +94,7 @@ def test_what_is_no_file_of_the_workspace_blocks_with_the_reason(ground: Path, p
 
 
 def test_away_from_the_gate_a_missing_file_is_a_failed_hook(ground: Path) -> None:
-    assert required(ground, "b.txt", "before_tool_call") == Result(FAILED, "the required file b.txt is not there")
+    assert required(ground, "b.txt", "before_tool_call") == HookResult(FAILED, "the required file b.txt is not there")
 
 
 def test_the_message_of_the_configuration_comes_first_and_the_reason_stays(ground: Path) -> None:
@@ -132,16 +132,16 @@ def test_whatever_the_path_is_only_a_file_inside_is_found(tmp_path_factory: pyte
 )
 def test_a_warning_is_for_the_user_and_blocks_nothing(params: dict[str, Any], tool: str, message: str) -> None:
     warns = hook("before_tool_call", handler="warn_on_tool_call", **params)
-    assert run_builtin(warns, "/nowhere", tool) == Result(PASS, message=message)
+    assert run_builtin(warns, "/nowhere", tool) == HookResult(PASS, message=message)
 
 
 @pytest.mark.parametrize("name", ["note", "message"])
 def test_a_note_is_for_the_model_and_blocks_nothing(name: str) -> None:
     notes = hook("session_start", handler="add_context_note", **{name: "Use \x1b[1mpathlib\x1b[0m."})
-    assert run_builtin(notes, "/nowhere") == Result(PASS, context="Use pathlib.")
+    assert run_builtin(notes, "/nowhere") == HookResult(PASS, context="Use pathlib.")
 
 
 def test_a_builtin_that_does_not_exist_gives_no_verdict() -> None:
-    assert run_builtin(hook("accept_gate", handler="no\nsuch"), "/nowhere") == Result(
+    assert run_builtin(hook("accept_gate", handler="no\nsuch"), "/nowhere") == HookResult(
         FAILED, r"hook user:it: there is no builtin 'no\nsuch'"
     )

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.variables import SET_FOR_ALL
-from phases.acceptance.configuration.configured import HookConfigError, hooks_from, problems_of
-from phases.acceptance.hook import REPO, USER, Hook
+from phases.acceptance.commands.hook_environment import SET_FOR_ALL
+from phases.acceptance.configuration.parse_hooks import HookConfigError, find_problems, parse_hooks
+from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.payload import RunFacts, variables_for
-from phases.acceptance.points import POINTS
 from pipeline.base.errors import ContractError
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
@@ -28,7 +27,7 @@ def loaded(config: dict[str, Any], source: str = USER) -> tuple[Hook, ...]:
     """The hooks of a file, by way of its schema."""
     data = dump_yaml({"hooks": config})
     value = CONTRACTS.parse("hooks.yaml", data, writer="the user")
-    return hooks_from(value["hooks"], source, "config.yaml" if source == USER else ".pipeline/hooks.yaml")
+    return parse_hooks(value["hooks"], source, "config.yaml" if source == USER else ".pipeline/hooks.yaml")
 
 
 def one(item: dict[str, Any], source: str = USER, **config: Any) -> Hook:
@@ -650,7 +649,7 @@ def test_a_default_of_no_time_is_refused_too() -> None:
 
 def test_all_problems_are_told_at_once_where_they_are_asked_for() -> None:
     items = [{**COMMAND, "timeout_sec": 0, "point": "Stop"}, {**COMMAND, "id": "A", "kind": "agent"}]
-    places = [line.partition(": ")[0] for line in problems_of({"items": items}, USER, "config.yaml")]
+    places = [line.partition(": ")[0] for line in find_problems({"items": items}, USER, "config.yaml")]
     root = "config.yaml at $.runtime.hooks.items"
     assert places == [f"{root}[0].point", f"{root}[0].timeout_sec", f"{root}[1].id", f"{root}[1].kind"]
 
@@ -682,7 +681,7 @@ def test_a_shape_that_is_unknown_is_refused_with_its_place(config: dict[str, Any
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_examples_of_the_schema_are_hooks(number: int) -> None:
     config = CONTRACTS.schema("hooks.yaml")["examples"][number]["hooks"]
-    assert problems_of(config, USER, "example") == []
+    assert find_problems(config, USER, "example") == []
     assert loaded(config)
 
 
@@ -706,10 +705,10 @@ items = st.fixed_dictionaries(
 @given(st.lists(items, max_size=4), st.sampled_from([USER, REPO]))
 @QUICK
 def test_hooks_are_made_or_refused_in_one_line_whatever_the_file_says(rows: list[dict[str, Any]], source: str) -> None:
-    problems = problems_of({"items": rows}, source, "x")
+    problems = find_problems({"items": rows}, source, "x")
     if problems:
         assert all("\n" not in problem and problem.startswith("x at $.") for problem in problems)
         with pytest.raises(HookConfigError):
-            hooks_from({"items": rows}, source, "x")
+            parse_hooks({"items": rows}, source, "x")
     else:
-        assert len(hooks_from({"items": rows}, source, "x")) == len(rows)
+        assert len(parse_hooks({"items": rows}, source, "x")) == len(rows)

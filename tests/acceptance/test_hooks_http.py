@@ -18,14 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.hook import FAILED, HTTP, PASS, USER, Hook, Result
-from phases.acceptance.http_hooks import observe
+from phases.acceptance.hook import FAILED, HTTP, PASS, USER, Hook, HookResult
+from phases.acceptance.http_hooks import send_observation
 from phases.acceptance.payload import (
     EndingFacts,
     LastBlock,
-    Response,
     RunFacts,
     ToolFacts,
+    ToolResponse,
     stop_input,
     tool_input,
 )
@@ -45,10 +45,10 @@ def hook(url: str, seconds: float = HANGS, point: str = "accept_gate", **params:
     )
 
 
-def ask(it: Hook, given: dict[str, Any] | None = None, context: ssl.SSLContext | None = None) -> Result:
+def ask(it: Hook, given: dict[str, Any] | None = None, context: ssl.SSLContext | None = None) -> HookResult:
     """Runs the hook; one that does not end in time fails the test instead of holding it up."""
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(observe, it, RUN, given or {}, AT, ssl_context=context)
+        asked = pool.submit(send_observation, it, RUN, given or {}, AT, ssl_context=context)
         return asked.result(timeout=2 * HANGS)
 
 
@@ -94,7 +94,7 @@ def test_with_metadata_it_is_told_what_happened_and_nothing_that_was_said_or_pri
 
 @pytest.mark.parametrize("point", ["after_tool_result", "after_tool_failure"])
 def test_of_a_tool_call_the_name_is_told_and_neither_question_nor_answer(point: str) -> None:
-    call = ToolFacts("7", "Write", {"content": "SECRET"}, "call-1", Response("SECRET", failed=True))
+    call = ToolFacts("7", "Write", {"content": "SECRET"}, "call-1", ToolResponse("SECRET", failed=True))
     given = tool_input(hook("", point=point), RUN, call) | {
         "result_content_preview": "SECRET",
         "execution_error": "SECRET",
@@ -255,7 +255,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 )
 def test_a_question_that_cannot_be_asked_is_not_asked(params: dict[str, Any], reason: str) -> None:
     with serving(says()) as server:
-        assert ask(hook(server.base, **params)) == Result(FAILED, reason)
+        assert ask(hook(server.base, **params)) == HookResult(FAILED, reason)
     assert server.connections == 0
 
 
@@ -349,8 +349,8 @@ def test_no_descriptor_is_left_open() -> None:
         closed = listener.getsockname()[1]
     with serving(resets(b""), says(), redirects("/"), sends(b"junk")) as server:
         for port in [server.port] * 4 + [closed]:
-            observe(hook(f"http://127.0.0.1:{port}/"), RUN, {}, AT)
-        observe(hook(f"https://127.0.0.1:{server.port}/", SHORT), RUN, {}, AT)
+            send_observation(hook(f"http://127.0.0.1:{port}/"), RUN, {}, AT)
+        send_observation(hook(f"https://127.0.0.1:{server.port}/", SHORT), RUN, {}, AT)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -409,4 +409,4 @@ def test_a_handshake_that_does_not_end_does_not_hold_up_the_run() -> None:
 )
 def test_whatever_the_configuration_says_nothing_but_a_result_comes_back(url: str, headers: dict[str, str]) -> None:
     for start in ("", "http://", "http://127.0.0.1:1/", "https://localhost:1"):
-        assert observe(hook(start + url, SHORT, headers=headers), RUN, {}, AT).status == FAILED
+        assert send_observation(hook(start + url, SHORT, headers=headers), RUN, {}, AT).status == FAILED

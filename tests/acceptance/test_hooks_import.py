@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.configuration.configured import HookConfigError, hooks_from
-from phases.acceptance.configuration.imported import Imported, import_hooks
-from phases.acceptance.hook import USER
-from phases.acceptance.points import POINTS
+from phases.acceptance.configuration.import_dialects import ImportedHooks, import_hooks
+from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
+from phases.acceptance.hook import POINTS, USER
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.strategies import QUICK, hostile_json, json_values
@@ -24,21 +23,21 @@ CONTRACTS = Contracts()
 STOP = {"type": "command", "command": "python -m pytest -q"}
 
 
-def imported(kind: str, value: Any) -> Imported:
+def imported(kind: str, value: Any) -> ImportedHooks:
     """What is imported, once it is known that the items are hooks by the schema and by the rules."""
     found = import_hooks(kind, json.dumps(value).encode(), "settings.json")
     assert_sound(found)
     return found
 
 
-def assert_sound(found: Imported) -> None:
+def assert_sound(found: ImportedHooks) -> None:
     data = dump_yaml({"hooks": {"items": found.items}})
     value = CONTRACTS.parse("hooks.yaml", data, writer="the import")
-    assert len(hooks_from(value["hooks"], USER, "config.yaml")) == len(found.items)
+    assert len(parse_hooks(value["hooks"], USER, "config.yaml")) == len(found.items)
     assert all("\n" not in line and line.startswith("$") for line in found.untranslated)
 
 
-def of_event(kind: str, event: str, *hooks: Any, **group: Any) -> Imported:
+def of_event(kind: str, event: str, *hooks: Any, **group: Any) -> ImportedHooks:
     return imported(kind, {"hooks": {event: [{**group, "hooks": list(hooks)}]}})
 
 
@@ -46,7 +45,7 @@ def of_event(kind: str, event: str, *hooks: Any, **group: Any) -> Imported:
 
 
 def test_a_stop_hook_of_claude_code_becomes_an_accept_gate_hook() -> None:
-    assert of_event("claude", "Stop", {**STOP, "timeout": 90}, matcher="") == Imported(
+    assert of_event("claude", "Stop", {**STOP, "timeout": 90}, matcher="") == ImportedHooks(
         [
             {
                 "id": "stop-python-m-pytest-q",
@@ -262,7 +261,7 @@ PLACE = "$.hooks.Stop[0].hooks[0]"
     ids=lambda value: json.dumps(value)[:50] if not isinstance(value, str) else "",
 )
 def test_a_hook_that_would_be_another_here_is_left_out_with_the_reason(hook: Any, line: str) -> None:
-    assert of_event("claude", "Stop", hook) == Imported([], [PLACE + line])
+    assert of_event("claude", "Stop", hook) == ImportedHooks([], [PLACE + line])
 
 
 def test_http_to_another_machine_is_left_out() -> None:
@@ -298,7 +297,7 @@ def test_every_field_that_says_nothing_here_is_named() -> None:
     ],
 )
 def test_an_event_that_never_comes_here_is_named(kind: str, event: str, line: str) -> None:
-    assert of_event(kind, event, STOP) == Imported([], [f"$.hooks.{event}: {line}"])
+    assert of_event(kind, event, STOP) == ImportedHooks([], [f"$.hooks.{event}: {line}"])
 
 
 @pytest.mark.parametrize(
@@ -369,7 +368,7 @@ def test_a_hook_that_gemini_lists_as_disabled_is_named() -> None:
     ],
 )
 def test_a_file_of_another_shape_is_told_of(value: Any, line: str) -> None:
-    assert imported("claude", value) == Imported([], [line])
+    assert imported("claude", value) == ImportedHooks([], [line])
 
 
 @pytest.mark.parametrize(
@@ -429,7 +428,7 @@ settings = st.fixed_dictionaries(
 )
 
 
-def is_named(place: str, found: Imported) -> bool:
+def is_named(place: str, found: ImportedHooks) -> bool:
     """Whether a place, or something that it is in, stands in a line."""
     named = {line.partition(": ")[0] for line in found.untranslated}
     return any(place == name or place.startswith((f"{name}.", f"{name}[")) for name in named)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.configured import HookConfigError
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, entry_for
-from phases.acceptance.configuration.trust import write_trust
-from phases.acceptance.mounted import STORE, HookSetting
+from phases.acceptance.configuration.parse_hooks import HookConfigError
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry
+from phases.acceptance.configuration.trust_store import write_trust
+from phases.acceptance.hook_registry import STORE, HookSetting
 from phases.llm.model import Reply, Request
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import Incomplete, Paused
@@ -45,7 +45,7 @@ class Place:
         self.file.write_bytes(dump_yaml({"hooks": {**hooks, "items": list(items)}}))
 
     def trust(self) -> None:
-        entry = entry_for(str(self.root), _parsed, "2026-01-31T12:00:00.000Z", "a test")
+        entry = build_trust_entry(str(self.root), _parsed, "2026-01-31T12:00:00.000Z", "a test")
         write_trust(str(self.store), str(self.root), entry, mounting().check_store)
 
     def setting(self, *items: dict[str, Any], **more: Any) -> HookSetting:

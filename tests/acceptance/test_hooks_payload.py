@@ -10,17 +10,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.hook import REPO, USER, Hook
+from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.payload import (
     EndingFacts,
     FileChange,
     LastBlock,
     RecentTool,
-    Response,
     RunFacts,
     SessionFacts,
     SubagentFacts,
     ToolFacts,
+    ToolResponse,
     payload_bytes,
     session_input,
     stop_input,
@@ -28,7 +28,6 @@ from phases.acceptance.payload import (
     tool_input,
     variables_for,
 )
-from phases.acceptance.points import POINTS
 from pipeline.base.formats import parse_json
 from tests.strategies import QUICK
 
@@ -52,7 +51,7 @@ def hook_at(point: str, source: str = REPO) -> Hook:
 
 def every_input() -> dict[str, dict[str, Any]]:
     """One input for each point that phase 09 comes by."""
-    answered = CALL._replace(response=Response("ok", failed=False))
+    answered = CALL._replace(response=ToolResponse("ok", failed=False))
     return {
         "accept_gate": stop_input(hook_at("accept_gate"), RUN, ENDING),
         "before_tool_call": tool_input(hook_at("before_tool_call"), RUN, CALL),
@@ -177,13 +176,15 @@ def test_a_tool_call_is_told_in_the_names_of_claude_code() -> None:
 
 
 def test_an_answered_call_is_told_with_its_answer() -> None:
-    body = tool_input(hook_at("after_tool_result"), RUN, CALL._replace(response=Response("written", failed=False)))
+    body = tool_input(hook_at("after_tool_result"), RUN, CALL._replace(response=ToolResponse("written", failed=False)))
     assert body["tool_response"] == {"text": "written", "is_error": False}
     assert "error" not in body
 
 
 def test_a_failed_call_is_told_with_its_error() -> None:
-    body = tool_input(hook_at("after_tool_failure"), RUN, CALL._replace(response=Response("no such file", failed=True)))
+    body = tool_input(
+        hook_at("after_tool_failure"), RUN, CALL._replace(response=ToolResponse("no such file", failed=True))
+    )
     assert body["tool_response"] == {"text": "no such file", "is_error": True}
     assert body["error"] == "no such file"
 
@@ -240,7 +241,7 @@ VALUES = st.recursive(
 @example({"a": "\ud800"}, "\udc80 and \ud83d\ude00")
 @example({"a": "\u2028\x00\x7f"}, "\r\n")
 def test_whatever_is_said_the_input_is_one_line_of_strict_json(arguments: dict[str, Any], text: str) -> None:
-    call = CALL._replace(arguments=arguments, response=Response(text, failed=True))
+    call = CALL._replace(arguments=arguments, response=ToolResponse(text, failed=True))
     for body in (
         tool_input(hook_at("after_tool_failure"), RUN, call),
         stop_input(hook_at("accept_gate"), RUN, ENDING._replace(last_message=text)),

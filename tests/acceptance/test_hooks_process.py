@@ -17,14 +17,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.clean import cleaned, harmless
-from phases.acceptance.commands.outputs import MOST_KEPT, MOST_LOGGED
-from phases.acceptance.commands.process import Launch, Ran, run_process
-from phases.acceptance.commands.variables import dropped_names, environment_of
-from phases.acceptance.hook import COMMAND, USER, Hook
-from phases.acceptance.points import ACCEPT_GATE
+from phases.acceptance.commands.hook_environment import dropped_names, environment_of
+from phases.acceptance.commands.hook_process import MOST_KEPT, MOST_LOGGED, CommandLaunch, ProcessOutcome, run_process
+from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER, Hook
 from pipeline.base.errors import Interrupted
-from pipeline.base.text_escaping import escaped
+from pipeline.base.text_escaping import escape_text
 from tests.drills.test_hook_soak import MARK, descriptors, left_behind, soak
 from tests.papers import HANGS, ROOT
 from tests.strategies import NASTY, QUICK
@@ -32,11 +30,13 @@ from tests.strategies import NASTY, QUICK
 SYSTEM = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
 
 
-def ran(folder: Path, script: str, *, stdin: bytes = b"", seconds: float = HANGS, log: str = "") -> Ran:
+def ran(folder: Path, script: str, *, stdin: bytes = b"", seconds: float = HANGS, log: str = "") -> ProcessOutcome:
     """A script, run; that it leaves neither a process nor a descriptor is checked each time."""
     mark = f"{os.getpid()}-{folder.name}"
     before = descriptors()
-    result = run_process(Launch(("/bin/sh", "-c", script), str(folder), {**SYSTEM, MARK: mark}, stdin, seconds, log))
+    result = run_process(
+        CommandLaunch(("/bin/sh", "-c", script), str(folder), {**SYSTEM, MARK: mark}, stdin, seconds, log)
+    )
     assert left_behind(mark) == []
     assert descriptors() == before
     return result
@@ -78,20 +78,22 @@ def test_a_command_that_cannot_be_run_says_why(tmp_path: Path, argv: tuple[str, 
     (tmp_path / "empty").write_bytes(b"\x7f")
     (tmp_path / "empty").chmod(0o700)
     before = descriptors()
-    result = run_process(Launch(argv, str(tmp_path / folder), SYSTEM, b"", HANGS))
+    result = run_process(CommandLaunch(argv, str(tmp_path / folder), SYSTEM, b"", HANGS))
     assert (result.exit_code, result.signal, result.timed_out) == (None, None, False)
     assert fault in result.fault
     assert descriptors() == before
 
 
 def test_a_variable_that_no_program_can_be_given_is_a_fault(tmp_path: Path) -> None:
-    result = run_process(Launch(("true",), str(tmp_path), {"A=B": "c"}, b"", HANGS))
+    result = run_process(CommandLaunch(("true",), str(tmp_path), {"A=B": "c"}, b"", HANGS))
     assert result.fault == "no program can be given a variable of this name or value: 'A=B'"
 
 
 def test_bytes_that_are_no_text_reach_the_command_as_they_are(tmp_path: Path) -> None:
     odd = os.fsdecode(b"\xff\xfe")
-    result = run_process(Launch(("/bin/sh", "-c", 'printf "$1$V"', "sh", odd), str(tmp_path), {"V": odd}, b"", HANGS))
+    result = run_process(
+        CommandLaunch(("/bin/sh", "-c", 'printf "$1$V"', "sh", odd), str(tmp_path), {"V": odd}, b"", HANGS)
+    )
     assert result.stdout == b"\xff\xfe" * 2
 
 
@@ -102,7 +104,7 @@ def test_what_a_hook_is_given_does_not_reach_the_process_that_watches_over_it(tm
         "PYTHONHOME": "/nonexistent",
         "LD_PRELOAD": "/nonexistent.so",
     }
-    result = run_process(Launch(("/bin/sh", "-c", "exit 5"), str(tmp_path), broken, b"", HANGS))
+    result = run_process(CommandLaunch(("/bin/sh", "-c", "exit 5"), str(tmp_path), broken, b"", HANGS))
     assert result.exit_code == 5
 
 
@@ -110,7 +112,7 @@ def test_it_has_no_terminal_and_ordinary_signals(tmp_path: Path) -> None:
     assert ran(tmp_path, "exec 3</dev/tty").exit_code != 0
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
     try:
-        launch = Launch(("grep", "-E", "SigIgn|SigBlk", "/proc/self/status"), str(tmp_path), SYSTEM, b"", HANGS)
+        launch = CommandLaunch(("grep", "-E", "SigIgn|SigBlk", "/proc/self/status"), str(tmp_path), SYSTEM, b"", HANGS)
         masks = run_process(launch)  # not by way of a shell: some set their own mask right
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -151,7 +153,7 @@ def test_a_character_is_never_cut_in_two_where_output_is_left_out(tmp_path: Path
 
 def test_streams_are_kept_apart_and_stand_together_in_the_log(tmp_path: Path) -> None:
     log = tmp_path / "hook.log"
-    launch = Launch(
+    launch = CommandLaunch(
         ("/bin/sh", "-c", "echo one; echo two >&2"), str(tmp_path), SYSTEM, b"", HANGS, str(log), "the heading"
     )
     result = run_process(launch)
@@ -184,8 +186,8 @@ def test_a_log_that_cannot_be_written_changes_no_verdict_and_nothing_else(tmp_pa
 def test_a_log_that_cannot_grow_changes_no_verdict(tmp_path: Path) -> None:
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from phases.acceptance.commands.process import *;"
-        "r = run_process(Launch(('/bin/sh', '-c', 'yes | head -c 90000; exit 3'), '/', {}, b'', 60, sys.argv[1]));"
+        "from phases.acceptance.commands.hook_process import *;"
+        "r = run_process(CommandLaunch(('/bin/sh', '-c', 'yes | head -c 90000; exit 3'), '/', {}, b'', 60, sys.argv[1]));"
         "print(r.exit_code, len(r.stdout), r.notes)"
     )
     ended = subprocess.run(
@@ -247,7 +249,7 @@ def test_a_child_that_holds_the_output_of_a_command_that_has_ended_is_not_waited
 
 def test_what_kills_the_process_that_watches_over_it_gets_no_verdict(tmp_path: Path) -> None:
     mark, script = f"{os.getpid()}-unwatched", "sleep 999 & kill -KILL $PPID; sleep 999"
-    result = run_process(Launch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", HANGS))
+    result = run_process(CommandLaunch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", HANGS))
     assert result.fault == "the process that watches over it was ended before it (exit code -9)"
     assert result.exit_code is None
     assert result.notes[0].startswith("a process of it may be left")
@@ -272,7 +274,7 @@ def test_an_interrupt_ends_the_hook_with_all_its_children_and_goes_on_up(tmp_pat
     mark, before = f"{os.getpid()}-interrupted", descriptors()
     script = f"setsid sleep 999 & sleep 999 & kill -USR1 {os.getpid()}; sleep 999"
     with _Interrupting(), pytest.raises(Interrupted):
-        run_process(Launch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", HANGS))
+        run_process(CommandLaunch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", HANGS))
     assert left_behind(mark) == []
     assert descriptors() == before
 
@@ -282,8 +284,8 @@ def test_a_killed_runner_leaves_no_process_of_its_hook(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     script = "setsid sleep 999 & sleep 999 & echo ready; kill -KILL $RUNNER; sleep 999"
     code = (
-        "import os, sys; from phases.acceptance.commands.process import *;"
-        "run_process(Launch(('/bin/sh', '-c', 'exec >alive; ' + sys.argv[1]), sys.argv[2],"
+        "import os, sys; from phases.acceptance.commands.hook_process import *;"
+        "run_process(CommandLaunch(('/bin/sh', '-c', 'exec >alive; ' + sys.argv[1]), sys.argv[2],"
         " {**os.environ, 'RUNNER': str(os.getpid())}, b'', 60))"
     )
     runner = subprocess.Popen([sys.executable, "-c", code, script, str(tmp_path)], cwd=ROOT)
@@ -337,11 +339,11 @@ def test_a_small_share_of_the_soak_leaves_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_text_is_what_can_be_seen_of_it(data: bytes | str, text: str) -> None:
-    assert cleaned(data, 1000) == text
+    assert strip_control(data, 1000) == text
 
 
 def test_what_is_left_out_of_a_long_text_is_said_between_its_first_quarter_and_the_rest() -> None:
-    text = cleaned("".join(f"{number:07}\n" for number in range(10_000)), 8192)
+    text = strip_control("".join(f"{number:07}\n" for number in range(10_000)), 8192)
     assert text.startswith("0000000\n")
     assert text.endswith("\n0009999\n")
     head, said, tail = re.split("\n(… 71,8[0-9][0-9] bytes here are left out …)\n", text)
@@ -351,7 +353,9 @@ def test_what_is_left_out_of_a_long_text_is_said_between_its_first_quarter_and_t
 
 def test_the_same_characters_are_unseen_here_and_in_what_tools_show() -> None:
     points = [*range(0xD800), *range(0xE000, 0x10000), *range(0xE0000, 0xE1000)]
-    differing = [hex(c) for c in points if (chr(c) in cleaned(f"a{chr(c)}b", 9)) != (escaped(chr(c)) == chr(c))]
+    differing = [
+        hex(c) for c in points if (chr(c) in strip_control(f"a{chr(c)}b", 9)) != (escape_text(chr(c)) == chr(c))
+    ]
     assert differing == []
 
 
@@ -361,10 +365,10 @@ def test_the_same_characters_are_unseen_here_and_in_what_tools_show() -> None:
 @example("é" * 100, 61)
 @example("\ud800" * 9, 5)
 def test_a_cleaned_text_is_bounded_clean_and_stays_as_it_is(data: bytes | str, most: int) -> None:
-    text = cleaned(data, most)
+    text = strip_control(data, most)
     assert len(text.encode()) <= most
-    assert cleaned(text, most) == text
-    assert escaped(text) == text
+    assert strip_control(text, most) == text
+    assert escape_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -375,7 +379,7 @@ def test_a_cleaned_text_is_bounded_clean_and_stays_as_it_is(data: bytes | str, m
     ],
 )  # fmt: skip
 def test_a_forged_tag_is_none(forged: str) -> None:
-    text = harmless(f"before {forged} after")
+    text = mask_tag(f"before {forged} after")
     assert not re.search(r"<\s*/?\s*acceptance", text, re.IGNORECASE)
     assert len(text) == len(f"before {forged} after")
     assert text.startswith("before ")
@@ -386,17 +390,17 @@ def test_a_forged_tag_is_none(forged: str) -> None:
     st.lists(st.sampled_from(["<", "/", " ", "\n", "acceptance", "Acceptance", "-", "feedback", ">", "x"])).map("".join)
 )
 def test_no_text_can_open_or_close_the_tag(text: str) -> None:
-    safe = harmless(text)
+    safe = mask_tag(text)
     assert not re.search(r"<\s*/?\s*acceptance\s*-\s*feedback", safe, re.IGNORECASE)
-    assert harmless(safe) == safe
+    assert mask_tag(safe) == safe
     assert safe.replace("[", "<") == text
 
 
 @pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "\x1b", "\r", "<", "< ", "</acceptance ", "\x1b[0;", "\x9d"])
 def test_no_text_takes_long_to_be_made_safe(piece: str) -> None:
     text = piece * 200_000
-    assert len(harmless(cleaned(text, 8192))) <= 8192
-    assert harmless(text + " " * 200_000).count("<") == text.count("<")
+    assert len(mask_tag(strip_control(text, 8192))) <= 8192
+    assert mask_tag(text + " " * 200_000).count("<") == text.count("<")
 
 
 # What it finds in its environment

@@ -12,13 +12,30 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.answers import answer_of
-from phases.acceptance.commands.clean import cleaned
-from phases.acceptance.commands.command_hooks import Place, run_command
-from phases.acceptance.commands.process import Ran
-from phases.acceptance.hook import AUTO, BLOCK, CLAUDE, COMMAND, FAILED, PASS, STOP, STRICT, USER, Hook, Result
+from phases.acceptance.commands.command_hooks import HookPlace, run_command
+from phases.acceptance.commands.hook_process import ProcessOutcome
+from phases.acceptance.commands.hook_protocol import read_verdict
+from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.hook import (
+    ACCEPT_GATE,
+    AFTER_TOOL,
+    AUTO,
+    BEFORE_TOOL,
+    BLOCK,
+    CLAUDE,
+    COMMAND,
+    FAILED,
+    PASS,
+    POINTS,
+    SESSION_END,
+    SESSION_START,
+    STOP,
+    STRICT,
+    USER,
+    Hook,
+    HookResult,
+)
 from phases.acceptance.payload import EndingFacts, FileChange, RunFacts, payload_bytes, stop_input, variables_for
-from phases.acceptance.points import ACCEPT_GATE, AFTER_TOOL, BEFORE_TOOL, POINTS, SESSION_END, SESSION_START
 from tests.papers import HANGS
 from tests.strategies import NASTY, QUICK
 
@@ -38,19 +55,21 @@ def hook_of(
     return Hook("tests", USER, point, COMMAND, seconds=seconds, exit_policy=policy, params=params, **more)
 
 
-def place_of(folder: Path, environment: dict[str, str] | None = None) -> Place:
-    return Place(str(folder), str(folder / "hook.log"), {**OWN, **(environment or {})})
+def place_of(folder: Path, environment: dict[str, str] | None = None) -> HookPlace:
+    return HookPlace(str(folder), str(folder / "hook.log"), {**OWN, **(environment or {})})
 
 
-def run(folder: Path, script: str, policy: str = STRICT, payload: bytes = b"{}", **more: Any) -> Result:
+def run(folder: Path, script: str, policy: str = STRICT, payload: bytes = b"{}", **more: Any) -> HookResult:
     return run_command(hook_of(script, policy, **more), payload, place_of(folder))
 
 
 def answer(
     stdout: bytes | dict[str, Any] = b"", policy: str = CLAUDE, *, point: str = ACCEPT_GATE, **ran: Any
-) -> Result:
+) -> HookResult:
     printed = json.dumps(stdout).encode() if isinstance(stdout, dict) else stdout
-    return answer_of(Ran(stdout=printed, **{"exit_code": 0, **ran}), hook_of(policy=policy, point=point), POINTS[point])
+    return read_verdict(
+        ProcessOutcome(stdout=printed, **{"exit_code": 0, **ran}), hook_of(policy=policy, point=point), POINTS[point]
+    )
 
 
 def ending_of(folder: Path, *, continues: int = 0) -> bytes:
@@ -221,7 +240,7 @@ def test_where_exit_codes_are_the_protocol_a_block_without_a_reason_is_still_a_b
 @EVERY_POLICY
 def test_a_stop_wins_over_everything(policy: str) -> None:
     stop = {"continue": False, "stopReason": "s", "decision": "block", "reason": "r", "systemMessage": "m"}
-    assert answer(stop, policy)[:4] == (STOP, "s", cleaned(json.dumps(stop), 8192), "m")
+    assert answer(stop, policy)[:4] == (STOP, "s", strip_control(json.dumps(stop), 8192), "m")
     assert (
         answer({"continue": False, "stopReason": 3, "decision": 4}, policy).reason == "hook user:tests stopped the run"
     )
@@ -238,8 +257,8 @@ def test_messages_and_contexts_reach_whom_they_are_for() -> None:
     "stdout", [{}, {"decision": None}, {"decision": "approve"}, {"continue": True}, {"other": [1]}, b"", b" \n"]
 )
 def test_an_answer_that_asks_for_nothing_is_a_pass(stdout: bytes | dict[str, Any]) -> None:
-    assert answer(stdout) == Result(
-        PASS, tail=cleaned(json.dumps(stdout), 99) if isinstance(stdout, dict) else "", exit_code=0
+    assert answer(stdout) == HookResult(
+        PASS, tail=strip_control(json.dumps(stdout), 99) if isinstance(stdout, dict) else "", exit_code=0
     )
 
 
@@ -374,8 +393,8 @@ def test_text_that_is_no_answer_is_a_note(stdout: bytes, policy: str) -> None:
 
 
 def test_in_the_sandbox_exit_codes_alone_count() -> None:
-    ran = Ran(exit_code=0, stdout=b'{"continue": false}')
-    assert answer_of(ran, hook_of(sandbox=True), POINTS[ACCEPT_GATE]).status == PASS
+    ran = ProcessOutcome(exit_code=0, stdout=b'{"continue": false}')
+    assert read_verdict(ran, hook_of(sandbox=True), POINTS[ACCEPT_GATE]).status == PASS
 
 
 # Scripts as people have them
@@ -451,7 +470,7 @@ REPLIES = st.dictionaries(
 ).map(lambda reply: json.dumps(reply).encode())
 OUTPUT = st.one_of(st.binary(max_size=200), REPLIES, REPLIES.map(lambda reply: reply[:-1]))
 RAN = st.builds(
-    Ran,
+    ProcessOutcome,
     exit_code=st.one_of(st.none(), st.integers(0, 255)),
     signal=st.one_of(st.none(), st.none(), st.integers(1, 64)),
     timed_out=st.sampled_from([False, False, False, True]),
@@ -464,16 +483,18 @@ RAN = st.builds(
 
 @QUICK
 @given(RAN, st.sampled_from(POLICIES), st.sampled_from([ACCEPT_GATE, BEFORE_TOOL, SESSION_END]), st.booleans())
-@example(Ran(exit_code=0, stdout=b'{"a":' * 30_000), CLAUDE, ACCEPT_GATE, False)
-@example(Ran(exit_code=0, stdout=b'{"continue": ' + b"9" * 5000 + b"}"), STRICT, ACCEPT_GATE, False)
-@example(Ran(exit_code=2, stdout=b"[" * 60_000), CLAUDE, BEFORE_TOOL, False)
-def test_whatever_a_hook_does_there_is_one_clean_verdict(ran: Ran, policy: str, point: str, blocks: bool) -> None:
+@example(ProcessOutcome(exit_code=0, stdout=b'{"a":' * 30_000), CLAUDE, ACCEPT_GATE, False)
+@example(ProcessOutcome(exit_code=0, stdout=b'{"continue": ' + b"9" * 5000 + b"}"), STRICT, ACCEPT_GATE, False)
+@example(ProcessOutcome(exit_code=2, stdout=b"[" * 60_000), CLAUDE, BEFORE_TOOL, False)
+def test_whatever_a_hook_does_there_is_one_clean_verdict(
+    ran: ProcessOutcome, policy: str, point: str, blocks: bool
+) -> None:
     hook = hook_of(policy=policy, point=point, timeout_blocks=blocks)
-    result = answer_of(ran, hook, POINTS[point])
+    result = read_verdict(ran, hook, POINTS[point])
     assert result.status in (PASS, BLOCK, FAILED, STOP)
     assert (result.status == PASS) == (not result.reason)
     for text in (result.reason, result.tail, result.message, result.context, *result.notes):
-        assert cleaned(text, 8192 + 200) == text
+        assert strip_control(text, 8192 + 200) == text
     if result.status == PASS:
         assert ran.exit_code is not None
         assert not ran.fault
@@ -483,5 +504,7 @@ def test_whatever_a_hook_does_there_is_one_clean_verdict(ran: Ran, policy: str, 
 @QUICK
 @given(OUTPUT, st.binary(max_size=100), st.integers(1, 255))
 def test_a_strict_hook_that_fails_is_never_a_pass_whatever_it_prints(stdout: bytes, stderr: bytes, code: int) -> None:
-    result = answer_of(Ran(exit_code=code, stdout=stdout, stderr=stderr), hook_of(policy=STRICT), POINTS[ACCEPT_GATE])
+    result = read_verdict(
+        ProcessOutcome(exit_code=code, stdout=stdout, stderr=stderr), hook_of(policy=STRICT), POINTS[ACCEPT_GATE]
+    )
     assert result.status == (FAILED if code in (126, 127) else BLOCK)

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.configured import HookConfigError
-from phases.acceptance.configuration.pins import (
+from phases.acceptance.configuration.checksums import (
     ABSENT,
     UNREADABLE,
-    digest_of_item,
-    names_in,
-    scripts_in,
-    tampered,
+    find_changed,
+    hash_scripts,
+    item_digest,
+    script_paths_of,
 )
+from phases.acceptance.configuration.parse_hooks import HookConfigError
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     INVALID,
@@ -30,11 +30,11 @@ from phases.acceptance.configuration.repo_hooks import (
     NO_HOOKS,
     TRUSTED,
     UNTRUSTED,
-    Discovered,
-    discover,
-    entry_for,
+    RepoHooks,
+    build_trust_entry,
+    discover_repo_hooks,
 )  # fmt: skip
-from phases.acceptance.configuration.trust import TrustRefused, read_store, write_trust
+from phases.acceptance.configuration.trust_store import TrustRefused, read_store, write_trust
 from phases.acceptance.hook import REPO, USER, Hook
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
@@ -70,12 +70,12 @@ class Place:
         self.file.write_bytes(dump_yaml({"hooks": {**hooks, "items": items}}))
 
     def trust(self) -> dict[str, Any]:
-        entry = entry_for(str(self.root), parse, AT, "cli")
+        entry = build_trust_entry(str(self.root), parse, AT, "cli")
         write_trust(str(self.store), str(self.root), entry, check)
         return entry
 
-    def discover(self, root: Path | None = None, *, trust_now: bool = False) -> Discovered:
-        return discover(str(root or self.root), str(self.store), parse, check, trust_now=trust_now)
+    def discover(self, root: Path | None = None, *, trust_now: bool = False) -> RepoHooks:
+        return discover_repo_hooks(str(root or self.root), str(self.store), parse, check, trust_now=trust_now)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def ids(found: Discovered) -> list[str]:
+def ids(found: RepoHooks) -> list[str]:
     return [hook.id for hook in found.hooks]
 
 
@@ -92,7 +92,7 @@ def ids(found: Discovered) -> list[str]:
 
 def test_a_workspace_without_a_hooks_file_has_none(place: Place) -> None:
     place.file.unlink()
-    assert place.discover() == Discovered(NO_HOOKS)
+    assert place.discover() == RepoHooks(NO_HOOKS)
 
 
 def test_hooks_that_nobody_trusted_are_skipped_and_told_of(place: Place) -> None:
@@ -108,7 +108,7 @@ def test_what_the_user_trusts_runs_and_is_pinned(place: Place) -> None:
     assert (found.state, ids(found), found.reason, found.was_trusted) == (TRUSTED, ["tests", "lint"], "", True)
     assert {hook.source for hook in found.hooks} == {REPO}
     assert found.pins == {HOOKS_FILE: sha256(place.file.read_bytes()), "ci/check.sh": sha256(b"true\n")}
-    assert tampered(found.pins, str(place.root)) == ()
+    assert find_changed(found.pins, str(place.root)) == ()
 
 
 def test_trust_for_one_run_writes_nothing(place: Place) -> None:
@@ -315,7 +315,7 @@ def test_a_workspace_that_is_reached_by_a_link_is_trusted_as_what_it_is(place: P
 def test_a_link_that_is_turned_to_another_workspace_takes_no_trust_along(place: Place, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(place.root)
-    write_trust(str(place.store), str(link), entry_for(str(link), parse, AT, "cli"), check)
+    write_trust(str(place.store), str(link), build_trust_entry(str(link), parse, AT, "cli"), check)
     assert place.discover(link).state == TRUSTED
     other = Place(tmp_path / "other")
     link.unlink()
@@ -443,7 +443,7 @@ def test_a_linked_folder_of_settings_is_looked_at_where_it_leads(place: Place, t
 
 
 def test_without_a_folder_of_settings_nothing_is_trusted(place: Place) -> None:
-    found = discover(str(place.root), "", parse, check)
+    found = discover_repo_hooks(str(place.root), "", parse, check)
     assert found.reason == f"no folder of settings is known, so no workspace is trusted{LOOK}"
 
 
@@ -466,7 +466,7 @@ def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place
 WRITER = """
 import sys
 from functools import partial
-from phases.acceptance.configuration.trust import write_trust
+from phases.acceptance.configuration.trust_store import write_trust
 from pipeline.engine.contract import Contracts
 contracts = Contracts()
 check = partial(contracts.breach, contracts.schema("trusted-workspaces.json"))
@@ -524,10 +524,10 @@ def test_an_entry_that_is_none_is_not_written(place: Place) -> None:
 
 
 def test_an_entry_says_what_was_read(place: Place) -> None:
-    assert entry_for(str(place.root), parse, AT, "cli") == {
+    assert build_trust_entry(str(place.root), parse, AT, "cli") == {
         "hooks_file_sha256": sha256(place.file.read_bytes()),
         "scripts": {"ci/check.sh": sha256(b"true\n")},
-        "hooks": {"tests": digest_of_item(TESTS), "lint": digest_of_item(LINT)},
+        "hooks": {"tests": item_digest(TESTS), "lint": item_digest(LINT)},
         "beside": {},
         "trusted_at": AT,
         "by": "cli",
@@ -535,8 +535,8 @@ def test_an_entry_says_what_was_read(place: Place) -> None:
 
 
 def test_the_digest_of_a_hook_does_not_depend_on_the_order_of_its_keys() -> None:
-    assert digest_of_item({"a": 1, "b": {"c": "é", "d": 2}}) == digest_of_item({"b": {"d": 2, "c": "é"}, "a": 1})
-    assert digest_of_item({"a": 1}) != digest_of_item({"a": 2})
+    assert item_digest({"a": 1, "b": {"c": "é", "d": 2}}) == item_digest({"b": {"d": 2, "c": "é"}, "a": 1})
+    assert item_digest({"a": 1}) != item_digest({"a": 2})
 
 
 # Which files a command names
@@ -588,7 +588,7 @@ def test_the_files_that_a_command_names_are_found(place: Place, line: str | list
     (place.root / "ci" / "run").write_text("true")
     (place.root / "top.py").write_text("1")
     (place.root / "tests" / "unit").mkdir(parents=True)
-    found = scripts_in(command(line), str(place.root))
+    found = hash_scripts(command(line), str(place.root))
     assert set(found) == paths
     assert {path for path, digest in found.items() if digest == ABSENT} == {
         path for path in paths if "new" in path or "pytest" in path
@@ -600,31 +600,31 @@ def test_files_outside_are_pinned_by_their_whole_path_and_links_there_are_not(pl
     (tmp_path / "link").symlink_to("outside")
     os.mkfifo(tmp_path / "pipe")
     line = f"{tmp_path}/outside ../outside {tmp_path}/link {tmp_path}/pipe {tmp_path}/none.sh {tmp_path}"
-    assert scripts_in(command(line), str(place.root)) == {f"{tmp_path}/outside": sha256(b"true")}
+    assert hash_scripts(command(line), str(place.root)) == {f"{tmp_path}/outside": sha256(b"true")}
 
 
 def test_a_whole_path_into_the_workspace_is_pinned_as_inside_by_either_way(place: Place, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(place.root)
     for root in (place.root, tmp_path / "link"):
-        found = scripts_in(command(f"sh {tmp_path}/ws/ci/check.sh"), str(root))
+        found = hash_scripts(command(f"sh {tmp_path}/ws/ci/check.sh"), str(root))
         assert found == {"ci/check.sh": sha256(b"true\n")}
 
 
 def test_a_file_that_cannot_be_read_safely_is_pinned_as_one_that_nobody_vouches_for(place: Place) -> None:
     put_a_link_for_the_script(place)
-    pins = scripts_in(command("sh ci/check.sh"), str(place.root))
+    pins = hash_scripts(command("sh ci/check.sh"), str(place.root))
     assert pins == {"ci/check.sh": UNREADABLE}
-    assert tampered(pins, str(place.root)) == ("ci/check.sh",)
+    assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
 
 
 def test_a_link_to_nowhere_is_no_file_that_is_not_there_yet(place: Place) -> None:
     (place.root / "ci" / "later.sh").symlink_to("nowhere.sh")
-    assert scripts_in(command("sh ci/later.sh"), str(place.root)) == {"ci/later.sh": UNREADABLE}
+    assert hash_scripts(command("sh ci/later.sh"), str(place.root)) == {"ci/later.sh": UNREADABLE}
 
 
 def test_a_builtin_names_no_files() -> None:
     builtin = Hook("a", REPO, "accept_gate", "builtin", params={"path": "ci/check.sh"})
-    assert (scripts_in(builtin, "/"), names_in(builtin, "/")) == ({}, ())
+    assert (hash_scripts(builtin, "/"), script_paths_of(builtin, "/")) == ({}, ())
 
 
 WAYS = [
@@ -638,11 +638,11 @@ WAYS = [
 
 @pytest.mark.parametrize("line", WAYS)
 def test_a_script_has_one_name_whatever_the_way_to_it_is_and_whether_it_is_there(place: Place, line: str) -> None:
-    assert scripts_in(command(line), str(place.root)) == {"ci/check.sh": sha256(b"true\n")}
-    assert names_in(command(line), str(place.root)) == ("ci/check.sh",)
+    assert hash_scripts(command(line), str(place.root)) == {"ci/check.sh": sha256(b"true\n")}
+    assert script_paths_of(command(line), str(place.root)) == ("ci/check.sh",)
     place.script.unlink()
-    assert scripts_in(command(line), str(place.root)) == {"ci/check.sh": ABSENT}
-    assert names_in(command(line), str(place.root)) == ("ci/check.sh",)
+    assert hash_scripts(command(line), str(place.root)) == {"ci/check.sh": ABSENT}
+    assert script_paths_of(command(line), str(place.root)) == ("ci/check.sh",)
 
 
 def test_a_way_that_steps_back_out_of_a_link_leads_to_a_file_that_nobody_vouches_for(place: Place) -> None:
@@ -650,8 +650,8 @@ def test_a_way_that_steps_back_out_of_a_link_leads_to_a_file_that_nobody_vouches
     (place.root / "out").symlink_to("else/where")
     (place.root / "top.sh").write_text("true")
     for line in ("sh out/../top.sh", "cd out; sh ../top.sh"):
-        assert scripts_in(command(line), str(place.root)) == {"top.sh": UNREADABLE}
-        assert names_in(command(line), str(place.root)) == ("top.sh",)
+        assert hash_scripts(command(line), str(place.root)) == {"top.sh": UNREADABLE}
+        assert script_paths_of(command(line), str(place.root)) == ("top.sh",)
 
 
 def test_only_what_is_run_or_has_the_suffix_of_a_script_is_named_as_one_and_nothing_outside(
@@ -659,8 +659,8 @@ def test_only_what_is_run_or_has_the_suffix_of_a_script_is_named_as_one_and_noth
 ) -> None:
     (place.root / "ci" / "rules.toml").write_text("")
     line = f"ci/run --config ci/rules.toml new.py sh {tmp_path}/else.sh ../out.sh; sh ci/check.sh; ci/run"
-    assert names_in(command(line), str(place.root)) == ("ci/run", "new.py", "ci/check.sh")
-    assert set(scripts_in(command(line), str(place.root))) == {"ci/run", "ci/rules.toml", "new.py", "ci/check.sh"}
+    assert script_paths_of(command(line), str(place.root)) == ("ci/run", "new.py", "ci/check.sh")
+    assert set(hash_scripts(command(line), str(place.root))) == {"ci/run", "ci/rules.toml", "new.py", "ci/check.sh"}
 
 
 # Scripts of the user's own hooks
@@ -671,7 +671,7 @@ def own(line: str) -> Hook:
 
 
 def vouched(place: Place, *hooks: Hook) -> dict[str, Any]:
-    entry = entry_for(str(place.root), parse, AT, "cli", hooks)
+    entry = build_trust_entry(str(place.root), parse, AT, "cli", hooks)
     write_trust(str(place.store), str(place.root), entry, check)
     return entry
 
@@ -683,7 +683,7 @@ def test_scripts_that_hooks_of_the_user_name_are_vouched_for_without_a_hooks_fil
     assert entry == {
         "hooks_file_sha256": "", "scripts": {}, "hooks": {}, "user_scripts": scripts, "beside": {}, "trusted_at": AT, "by": "cli"
     }  # fmt: skip
-    assert place.discover() == Discovered(NO_HOOKS, user_scripts=scripts, beside={})
+    assert place.discover() == RepoHooks(NO_HOOKS, user_scripts=scripts, beside={})
 
 
 @pytest.mark.parametrize(
@@ -751,11 +751,11 @@ def test_an_edit_of_a_pinned_file_is_seen_and_its_restoration_too(place: Place) 
     pins, before = place.discover().pins, place.file.read_bytes()
     edit_the_script(place)
     edit_the_command(place)
-    assert tampered(pins, str(place.root)) == (HOOKS_FILE, "ci/check.sh")
+    assert find_changed(pins, str(place.root)) == (HOOKS_FILE, "ci/check.sh")
     place.file.write_bytes(before)
-    assert tampered(pins, str(place.root)) == ("ci/check.sh",)
+    assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
     place.script.write_text("true\n")
-    assert tampered(pins, str(place.root)) == ()
+    assert find_changed(pins, str(place.root)) == ()
 
 
 @pytest.mark.parametrize(
@@ -769,28 +769,28 @@ def test_an_edit_of_a_pinned_file_is_seen_and_its_restoration_too(place: Place) 
     ],
 )
 def test_a_pinned_file_is_not_what_it_was_once_it_is(place: Place, change: Callable[[Place], object]) -> None:
-    pins = scripts_in(command("sh ci/check.sh"), str(place.root))
+    pins = hash_scripts(command("sh ci/check.sh"), str(place.root))
     change(place)
-    assert tampered(pins, str(place.root)) == ("ci/check.sh",)
+    assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
 
 
 def test_a_folder_on_the_way_that_turns_into_a_link_is_seen(place: Place) -> None:
-    pins = scripts_in(command("sh ci/check.sh"), str(place.root))
+    pins = hash_scripts(command("sh ci/check.sh"), str(place.root))
     os.rename(place.root / "ci", place.root / "real")
     (place.root / "ci").symlink_to("real")
-    assert tampered(pins, str(place.root)) == ("ci/check.sh",)
+    assert find_changed(pins, str(place.root)) == ("ci/check.sh",)
 
 
 def test_a_script_that_was_not_there_is_not_written_by_who_is_examined(place: Place) -> None:
-    pins = scripts_in(command("sh ci/later.sh"), str(place.root))
+    pins = hash_scripts(command("sh ci/later.sh"), str(place.root))
     assert pins == {"ci/later.sh": ABSENT}
-    assert tampered(pins, str(place.root)) == ()
+    assert find_changed(pins, str(place.root)) == ()
     (place.root / "ci" / "later.sh").write_text("true")
-    assert tampered(pins, str(place.root)) == ("ci/later.sh",)
+    assert find_changed(pins, str(place.root)) == ("ci/later.sh",)
 
 
 def test_an_edit_outside_is_seen_too(place: Place, tmp_path: Path) -> None:
     (tmp_path / "outside.sh").write_text("true")
-    pins = scripts_in(command("sh ../outside.sh"), str(place.root))
+    pins = hash_scripts(command("sh ../outside.sh"), str(place.root))
     (tmp_path / "outside.sh").write_text("false")
-    assert tampered(pins, str(place.root)) == (f"{tmp_path}/outside.sh",)
+    assert find_changed(pins, str(place.root)) == (f"{tmp_path}/outside.sh",)

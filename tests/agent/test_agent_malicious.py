@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from phases.agent.implement import implement
+from phases.agent.implement import implement_plan
 from phases.llm.model import Reply, ToolCall
-from phases.workspace.syntax import fault_of
+from phases.workspace.syntax import find_syntax_fault
 from tests.agents import assignment_in, call, says, small_plan
 from tests.drills.ground import until
 from tests.drills.test_agent_malicious import (
@@ -68,7 +68,7 @@ def test_a_malicious_model_changes_nothing_outside_and_learns_and_reaches_nothin
         plan = small_plan("con.py", verify=(order("read", at), "python -c 'import con, conftest'; false"))
         work = assignment_in(folder, plan)._replace(sandbox=kind)
         control = {path: text for path, text in digest_of(folder).items() if "logs" not in path}
-        made = implement(work, model, lambda done, total, text: None)["implementation"]
+        made = implement_plan(work, model, lambda done, total, text: None)["implementation"]
         assert at.digest() == before
         assert at.visits == []
     assert (made["status"], made["verification"]["verified"]) == ("incomplete", False)
@@ -96,7 +96,7 @@ def test_what_the_host_reads_in_a_planted_workspace_is_never_run(tmp_path: Path)
         names = ("sitecustomize.py", "conftest.py", "json.py", "pyproject.toml", "tests/__init__.py")
         writes = [call("Write", identifier=name, file_path=name, content=aimed(OWNED, at)) for name in names]
         work = assignment_in(folder, small_plan(*names))._replace(sandbox="none")
-        made = implement(work, says(*writes), lambda done, total, text: None)["implementation"]
+        made = implement_plan(work, says(*writes), lambda done, total, text: None)["implementation"]
         assert at.digest() == before
     assert made["status"] == "incomplete"
 
@@ -111,5 +111,5 @@ def test_what_the_host_reads_in_a_planted_workspace_is_never_run(tmp_path: Path)
 )
 def test_a_name_of_very_many_parts_is_refused_before_the_parser_takes_memory_for_it(text: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert "a name of more than 100 parts" in (fault_of("a.py", text) or "")
+    assert "a name of more than 100 parts" in (find_syntax_fault("a.py", text) or "")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.agent.begun import Begun
+from phases.agent.begun import Session
 from phases.agent.memory import Memory
-from phases.agent.prompt import plan_in
+from phases.agent.prompt import parse_first_messages
 from phases.llm.model import Message, Reply, ToolCall, tokens_of
 from pipeline.base.errors import PhaseError
 from tests.agents import small_plan
@@ -23,9 +23,9 @@ def memory(window: int = ROOMY, paths: list[str] = PATHS, kept: dict[str, str] |
     return Memory(small_plan(*paths), begun(paths, window, kept), [])
 
 
-def begun(write: list[str], window: int, kept: dict[str, str] | None = None) -> Begun:
+def begun(write: list[str], window: int, kept: dict[str, str] | None = None) -> Session:
     """Work that has begun. Its journal is not looked at."""
-    return Begun(None, tuple(write), tuple(write), kept or {}, {}, (), window, None)  # type: ignore[arg-type]
+    return Session(None, tuple(write), tuple(write), kept or {}, {}, (), window, None)  # type: ignore[arg-type]
 
 
 def written(memory: Memory, path: str, *, sound: bool = True, text: str = "written") -> None:
@@ -118,7 +118,7 @@ def test_whatever_happens_the_transcript_is_valid_and_fits(steps: list[str], win
         messages = shown.messages()
         assert size(messages) <= window
         assert messages[0].role == "system"
-        assert plan_in(messages)[1] == PATHS[:6]
+        assert parse_first_messages(messages)[1] == PATHS[:6]
         open_calls: list[str] = []
         for message in messages:
             if message.role == "tool":

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import trace
+from phases.acceptance.checks.traceability import trace_requirements
 from phases.agent.offline_model import file_text
 from phases.planning.rules.plan import plan_by_rules
 from phases.workspace.workspace import Workspace
@@ -132,7 +132,7 @@ def test_a_planned_name_that_is_gone_fails_the_test_of_the_scaffold(tmp_path: Pa
 def test_every_requirement_is_cited_where_it_is_to_be_met(paper: Any, tmp_path: Path) -> None:
     made: Read = paper()
     workspace = write_tree(tmp_path, made.plan)
-    rows = {row["id"]: row for row in trace(workspace, made.plan)["requirements"]}
+    rows = {row["id"]: row for row in trace_requirements(workspace, made.plan)["requirements"]}
     for wanted in made.plan["requirements"]:
         path = rows[wanted["id"]]["places"][0].partition(":")[0]
         text = " ".join(workspace.read(path).split())

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from phases.agent import explore, memory, prompt
-from phases.agent.session import order_of
+from phases.agent.session import order_files
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request, ToolCall
-from phases.sandbox.commands import NONE, OFF, Box, kind_of_sandbox
-from phases.workspace.commands import Commands
+from phases.sandbox.box import NONE, OFF, Box
+from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.snapshots import Snapshot
 from pipeline.base.errors import Interrupted, Paused, PhaseError
 from tests.agents import Scripted, call, carry_out, says, small_plan, tree, write
@@ -97,7 +98,7 @@ def test_a_run_that_stops_at_any_turn_goes_on_as_if_it_had_not(window: int, tmp_
 
 def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As another release would: the words of the prompts, of the tools, or the shape of their arguments."""
-    schemas, needs_of, word = Toolbox.schemas, prompt.needs_of, f"release {number}: "
+    schemas, needs_of, word = Toolbox.schemas, prompt.describe_next_file, f"release {number}: "
     if what == "the system's text":
         monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM}\n{word}")
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
@@ -239,7 +240,7 @@ def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys
     assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
 
 
-@pytest.mark.parametrize("died", ["keep_a_copy", "Journal", "_carry_out", "set_aside", "replace_file", "sync_folder"])
+@pytest.mark.parametrize("died", ["back_up_tree", "Journal", "_carry_out", "set_aside", "replace_file", "sync_folder"])
 @pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
 def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run(
     died: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -276,7 +277,7 @@ def test_folders_too_deep_to_be_copied_are_set_aside_and_stop_nobody(tmp_path: P
         os.mkdir("d")
         os.chdir("d")
     os.chdir(where)
-    model = says(*(write(path, "V = 1\n", path) for path in order_of(changed()[1])))
+    model = says(*(write(path, "V = 1\n", path) for path in order_files(changed()[1])))
     carry_out(tmp_path / "task", model, changed()[1], "2" * 64)
     assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
 
@@ -288,11 +289,11 @@ def test_what_a_hand_changed_after_a_command_was_cut_off_is_kept(tmp_path: Path)
     code = tmp_path / "code"
     code.mkdir()
     (code / "a.py").write_text("one\n")
-    first = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+    first = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
     first.step = "1-0"
     first.run("echo half > made.txt", 30)
     (code / "mine.txt").write_text("by hand")
-    again = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+    again = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
     again.step = "1-0"
     again.run("echo whole > made.txt", 30)
     assert (code / "made.txt").read_text() == "whole\n"
@@ -304,7 +305,7 @@ def test_checks_of_one_verdict_share_the_tree_that_the_first_began_with(tmp_path
     code = tmp_path / "code"
     code.mkdir()
     for _ in range(2):  # the second time, after the first was cut off
-        commands = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+        commands = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
         commands.step = "verdict-3"
         assert commands.run("test ! -e mark", 30).exit_code == 0
         assert commands.run("touch mark", 30).exit_code == 0
@@ -527,7 +528,7 @@ def test_two_hands_that_changed_something_between_two_kills_lose_nothing(tmp_pat
     code = tmp_path / "code"
     code.mkdir()
     for number in range(3):
-        commands = Commands(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
+        commands = CommandRunner(Box(str(code), OFF), Snapshot(str(code), str(tmp_path / "kept")))
         commands.step = "1-0"
         commands.run("true", 30)
         (code / f"mine{number}.txt").write_text("by hand")

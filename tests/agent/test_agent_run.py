@@ -238,9 +238,9 @@ def test_a_command_that_a_kill_cut_off_is_run_again_on_the_tree_that_it_began_wi
         if cut:
             dying = script.with_name("dying.py")
             dying.write_text(
-                "import os\nfrom phases.agent import commands\nreal = commands.run_in\n"
+                "import os\nfrom phases.workspace import commands\nreal = commands.run_in\n"
                 "def dies(box, command, **more):\n    real(box, command, **more)\n    os._exit(9)\n"
-                "commands.run_in = dies\n" + script.read_text()
+                "command_runner.run_command = dies\n" + script.read_text()
             )
             ended = subprocess.run(
                 [sys.executable, str(dying), str(folder)], cwd=os.getcwd(), timeout=HANGS, check=False,

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from phases.agent.implement import implement
-from phases.agent.supervisor_replay import replayed
+from phases.agent.implement import implement_plan
+from phases.agent.supervisor_replay import replay_decisions
 from phases.llm.model import Reply, Request
-from phases.sandbox.commands import NONE, kind_of_sandbox
-from phases.supervision.rules import RULES
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
+from phases.supervision.config import RULES
 from pipeline.base.errors import Paused, PhaseError
 from pipeline.base.files import sha256
 from tests.agents import CONTRACTS, Scripted, assignment_in, call, says, small_plan, tree, write
@@ -64,13 +65,13 @@ def supervised(
     data = json.dumps(PLAN).encode()
     work = assignment_in(folder, PLAN, sha256(data), supervisor=mode, **limits)._replace(deadline=deadline)
     (folder / "initial_plan.txt").write_bytes(data)
-    made: dict[str, Any] = implement(work, model, lambda done, total, text: None)["implementation"]
+    made: dict[str, Any] = implement_plan(work, model, lambda done, total, text: None)["implementation"]
     return made
 
 
 def again(folder: Path) -> list[str]:
     """What differs when every decision is computed again."""
-    differences, count = replayed(str(folder), lambda data: dict(json.loads(data)))
+    differences, count = replay_decisions(str(folder), lambda data: dict(json.loads(data)))
     assert count > 5
     return differences
 

@@ -12,20 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.written import fault_of
+from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import LONGEST_LINE, file_tools
-from phases.agent.tools.notes import Notes
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
-from phases.agent.tools.tool import Tool, closed
-from phases.agent.tools.toolbox import MOST_CHARACTERS, Toolbox
+from phases.agent.tools.toolbox import MOST_CHARACTERS, Notes, Tool, Toolbox, object_schema
 from phases.llm.model import ToolCall
-from phases.workspace.syntax import LARGEST_PYTHON, tree_of
+from phases.workspace.syntax import LARGEST_PYTHON, parse_python
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.files import sha256
 from pipeline.base.formats import dump_json_line
-from pipeline.base.text_escaping import LARGEST_ANSWER, bounded, escaped
+from pipeline.base.text_escaping import LARGEST_ANSWER, bound_text, escape_text
 from pipeline.engine.contract import Contracts
 from tests.strategies import FEW, QUICK, json_values
 
@@ -231,7 +229,7 @@ def test_only_what_changes_nothing_counts_as_reading(tmp_path: Path) -> None:
 
 def test_an_answer_is_bounded_and_keeps_its_head_and_its_tail() -> None:
     text = "first " + "x" * 100_000 + " last"
-    shown = bounded(text)
+    shown = bound_text(text)
     assert len(shown) <= LARGEST_ANSWER
     assert (shown.startswith("first"), shown.endswith("last")) == (True, True)
     assert "characters left out here" in shown
@@ -240,7 +238,7 @@ def test_an_answer_is_bounded_and_keeps_its_head_and_its_tail() -> None:
 @given(st.text(), st.integers(200, 400))
 @QUICK
 def test_what_is_left_out_and_what_is_kept_are_the_whole(text: str, most: int) -> None:
-    shown = bounded(text * 50, most)
+    shown = bound_text(text * 50, most)
     assert len(shown) <= most or shown == text * 50
 
 
@@ -248,7 +246,7 @@ def test_what_is_left_out_and_what_is_kept_are_the_whole(text: str, most: int) -
     "code", [0x1B, 0x07, 0x00, 0x0D, 0x9B, 0x200B, 0x202E, 0x2066, 0xFEFF, 0xD800, 0xE0041, 0xFE0F]
 )
 def test_what_would_not_be_seen_is_written_out(code: int) -> None:
-    shown = escaped(f"a{chr(code)}b")
+    shown = escape_text(f"a{chr(code)}b")
     assert shown.isprintable()
     assert shown[0] + shown[-1] == "ab"
     assert "\\" in shown
@@ -257,14 +255,18 @@ def test_what_would_not_be_seen_is_written_out(code: int) -> None:
 @given(st.text())
 @QUICK
 def test_escaped_text_can_be_stored_and_is_not_changed_again(text: str) -> None:
-    shown = escaped(text)
-    assert escaped(shown) == shown
+    shown = escape_text(text)
+    assert escape_text(shown) == shown
     assert shown.encode("utf-8").decode("utf-8") == shown
 
 
 def test_a_tool_of_another_module_may_answer_with_plain_text() -> None:
     tool = Tool(
-        "Ask", "Asks.", closed({"question": {"type": "string"}}), lambda question: question.upper(), reads_only=True
+        "Ask",
+        "Asks.",
+        object_schema({"question": {"type": "string"}}),
+        lambda question: question.upper(),
+        reads_only=True,
     )
     answer = Toolbox([tool], Contracts().breach).answer(ToolCall("c1", "Ask", {"question": "why\x1b"}), again=True)
     assert answer == {"text": "WHY\\x1b", "failed": False, "touched": [], "seen": {}}
@@ -412,8 +414,8 @@ def test_python_of_the_largest_size_is_taken_for_code_and_one_byte_more_is_not(b
     largest = "#" + "x" * (LARGEST_PYTHON - 1)
     bench.says("Write", file_path="a.py", content=largest)
     bench.refuses("Edit", file_path="a.py", old_string="#", new_string="##")
-    assert tree_of(largest)
-    assert tree_of("#" + largest) is None
+    assert parse_python(largest)
+    assert parse_python("#" + largest) is None
     bench.says("Write", file_path="a.txt", content="#" + largest)
 
 
@@ -442,7 +444,7 @@ def test_what_has_no_parser_here_is_not_looked_at(path: str, bench: Bench) -> No
 def test_an_empty_file_that_does_its_work_by_being_there_is_a_written_one(tmp_path: Path, path: str) -> None:
     bench = bench_in(tmp_path)
     assert bench.says("Write", file_path=path, content="") == f"{path} is written, 0 lines"
-    assert fault_of(bench.workspace, path) is None
+    assert planned_file_fault(bench.workspace, path) is None
 
 
 @pytest.mark.parametrize(("path", "content"), [("a.py", ""), ("a/init.py", "\n\n"), ("config.yaml", " ")])
@@ -450,7 +452,7 @@ def test_any_other_empty_file_is_said_to_be_empty_at_once(tmp_path: Path, path: 
     bench = bench_in(tmp_path)
     told = bench.says("Write", file_path=path, content=content)
     assert told.endswith("; it is empty, and an empty file does not count as written")
-    assert fault_of(bench.workspace, path) == "is empty"
+    assert planned_file_fault(bench.workspace, path) == "is empty"
     bench.says("Write", file_path="b.py", content="x = 1\n")
     assert "it is empty" in bench.says("Edit", file_path="b.py", old_string="x = 1\n", new_string="")
 

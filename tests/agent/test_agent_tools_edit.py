@@ -10,10 +10,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from phases.agent.tools.edit import NoEdit, Replacement, edited, text_before
+from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
 from phases.agent.tools.files import file_tools
-from phases.agent.tools.notes import Notes
-from phases.agent.tools.toolbox import Toolbox
+from phases.agent.tools.toolbox import Notes, Toolbox
 from phases.llm.model import ToolCall
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import sha256
@@ -95,8 +94,8 @@ def test_a_crash_before_or_after_an_edit_leaves_the_same_tree_and_the_same_answe
 @QUICK
 def test_an_edit_that_was_made_is_known_by_what_its_author_saw(text: str, replacement: Replacement) -> None:
     try:
-        after = edited(text, replacement)
-    except NoEdit:
+        after = apply_replacement(text, replacement)
+    except EditError:
         assume(False)
     known = sha256(text.encode())
     assert text_before(text, replacement, known) is None
@@ -119,7 +118,7 @@ ORDINARY = [
 def test_an_ordinary_edit_is_known_by_its_text_alone(old: str, new: str, everywhere: bool) -> None:
     replacement = Replacement(old, new, everywhere)
     assert text_before(LINES, replacement, None) is None
-    assert text_before(edited(LINES, replacement), replacement, None) is not None
+    assert text_before(apply_replacement(LINES, replacement), replacement, None) is not None
 
 
 def test_an_edit_that_was_never_possible_stays_an_error_on_a_resume(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.agent.tools import search
-from phases.agent.tools.patterns import LONGEST_PATTERN, NoPattern, matching
+from phases.agent.tools.search import LONGEST_PATTERN, PatternError, match_paths
 from pipeline.base.text_escaping import LARGEST_ANSWER
 from tests.agent.test_agent_tools import Bench, bench_in
 from tests.papers import HANGS
@@ -90,15 +90,15 @@ def test_a_long_list_is_cut_and_that_is_said(tmp_path: Path) -> None:
 @QUICK
 def test_no_pattern_surprises(pattern: str) -> None:
     try:
-        found = matching(["a", "a/b", "b.a"], pattern)
-    except NoPattern:
+        found = match_paths(["a", "a/b", "b.a"], pattern)
+    except PatternError:
         return
     assert set(found) <= {"a", "a/b", "b.a"}
 
 
 def test_a_pattern_of_stars_ends() -> None:
-    assert matching(["a" * 255], "*a" * 200 + "b") == []
-    assert matching(["/".join("a" * 30)], "**/a/" * 60 + "b") == []
+    assert match_paths(["a" * 255], "*a" * 200 + "b") == []
+    assert match_paths(["/".join("a" * 30)], "**/a/" * 60 + "b") == []
 
 
 # Grep

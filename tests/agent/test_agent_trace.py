@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import difference, places_in, trace
+from phases.acceptance.checks.traceability import find_places, trace_requirements, value_difference
 from phases.agent.reports import requirement_counts
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import Workspace
@@ -28,7 +28,7 @@ def traced(
         "requirements": [{"id": name, "kind": kind, "text": f"text of {name}"} for name in identifiers],
         "file_structure": [{"path": path} for path in files],
     }
-    return trace(workspace, plan)
+    return trace_requirements(workspace, plan)
 
 
 CODE = [
@@ -172,12 +172,12 @@ def test_a_file_that_was_not_planned_is_looked_at_too(tmp_path: Path) -> None:
     workspace = Workspace(str(tmp_path))
     workspace.write("more.py", FUNCTION + "    return 1\n")
     plan = {"requirements": [{"id": "R1", "text": "a"}], "file_structure": [{"path": "gone.py"}]}
-    assert trace(workspace, plan)["requirements"][0]["places"] == ["more.py:wait"]
+    assert trace_requirements(workspace, plan)["requirements"][0]["places"] == ["more.py:wait"]
 
 
 def test_a_place_knows_its_lines(tmp_path: Path) -> None:
     code = "import os\n\n# R1\n@fast\ndef wait(\n    room,\n):\n    return 1\n\nRATE = (\n    1\n)  # R2\n"
-    places = places_in("a.py", code, {"R1", "R2"})
+    places = find_places("a.py", code, {"R1", "R2"})
     assert [(place.name, place.first, place.last) for place in places] == [("a.py:wait", 4, 8), ("a.py:RATE", 10, 12)]
 
 
@@ -199,20 +199,20 @@ VALUES = [
 @pytest.mark.parametrize(("code", "value", "words"), VALUES)
 def test_a_constant_is_compared_with_the_value_of_the_plan(code: str, value: object, words: str) -> None:
     requirement = {"id": "R1", "kind": "hyperparameter", "value": value}
-    assert difference(requirement, places_in("a.py", code + "\n", {"R1"})) == words
-    assert difference({**requirement, "kind": "metric"}, places_in("a.py", code + "\n", {"R1"})) == ""
+    assert value_difference(requirement, find_places("a.py", code + "\n", {"R1"})) == words
+    assert value_difference({**requirement, "kind": "metric"}, find_places("a.py", code + "\n", {"R1"})) == ""
 
 
 @given(st.text("R1#'\"\\\n\r :=()defclasx@é", max_size=60))
 @QUICK
 def test_no_source_surprises_the_trace(source: str) -> None:
-    assert all(place.identifier == "R1" for place in places_in("a.py", source, {"R1"}))
-    assert all(place.is_test for place in places_in("tests/test_a.py", source, {"R1"}))
+    assert all(place.identifier == "R1" for place in find_places("a.py", source, {"R1"}))
+    assert all(place.is_test for place in find_places("tests/test_a.py", source, {"R1"}))
 
 
 def test_a_planned_file_that_is_not_there_implements_nothing(tmp_path: Path) -> None:
     plan = {"requirements": [{"id": "R1", "text": "a"}], "file_structure": [{"path": "gone.py"}]}
-    assert trace(Workspace(str(tmp_path)), plan)["requirements"][0]["status"] == "missing"
+    assert trace_requirements(Workspace(str(tmp_path)), plan)["requirements"][0]["status"] == "missing"
 
 
 def test_the_report_counts_what_is_open(tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.base.append import append_durable, repair_tail
 from pipeline.base.errors import StorageError
 from pipeline.base.files import (
-    make_folder,
+    make_directory,
     read_bytes,
     set_aside,
     sha256,
@@ -27,6 +26,7 @@ from pipeline.base.files import (
     write_all_durable,
     write_durable,
 )
+from pipeline.base.jsonl import append_durable, repair_tail
 from tests.strategies import FEW
 
 OLD, NEW = b"the old content\n", b"the new content, which is longer\n" * 10
@@ -406,9 +406,9 @@ def test_a_refused_read_leaves_no_descriptor_open(tmp_path: Path, kind: str) -> 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
     path = tmp_path / "logs"
-    make_folder(str(path))
+    make_directory(str(path))
     (path / "a").touch()
-    make_folder(str(path))
+    make_directory(str(path))
     assert names(path) == {"a"}
 
 
@@ -420,13 +420,13 @@ def test_what_is_not_a_folder_is_not_taken_for_one(tmp_path: Path, kind: str) ->
     else:
         path.symlink_to(tmp_path if kind == "a link to a folder" else tmp_path / "nothing")
     with pytest.raises(StorageError) as caught:
-        make_folder(str(path))
+        make_directory(str(path))
     assert str(caught.value) == f"{path} is not a folder, and one is needed there; move it away"
 
 
 def test_a_folder_without_a_parent_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot make .*/a/b: .*\(ENOENT\)"):
-        make_folder(str(tmp_path / "a" / "b"))
+        make_directory(str(tmp_path / "a" / "b"))
 
 
 def test_what_is_set_aside_is_numbered_and_never_overwritten(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.base.errors import StorageError
-from pipeline.base.logs import TaskLog, story, task_log, timestamp
+from pipeline.base.logs import TaskLog, log_event, task_log, utc_timestamp
 from tests.base.test_files import plant
 from tests.strategies import FEW, texts
 
@@ -34,7 +34,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def tell(path: Path, *messages: str) -> None:
     with task_log(str(path)):
         for message in messages:
-            story(message)
+            log_event(message)
 
 
 def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -47,7 +47,7 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_line_says_what_when_and_how_grave(path: Path) -> None:
     with task_log(str(path)):
-        story("00 intake runs: never ran", level="WARNING", phase="00")
+        log_event("00 intake runs: never ran", level="WARNING", phase="00")
     (line,) = lines(path)
     assert (line["seq"], line["level"], line["message"], line["phase"]) == (
         1,
@@ -109,7 +109,7 @@ def test_the_numbers_go_on_after_a_very_long_line(path: Path) -> None:
 def test_any_text_is_one_line_of_json(tmp_path_factory: pytest.TempPathFactory, message: str, field: str) -> None:
     path = tmp_path_factory.mktemp("logs") / "system.jsonl"
     with task_log(str(path)):
-        story(message, field=field)
+        log_event(message, field=field)
     (line,) = lines(path)
     assert (line["message"], line["field"]) == (message, field)
 
@@ -121,8 +121,8 @@ def test_any_text_is_one_line_of_json(tmp_path_factory: pytest.TempPathFactory, 
 )
 def test_a_field_that_is_no_json_never_ends_a_run(path: Path, odd: object) -> None:
     with task_log(str(path)):
-        story("odd", field=odd)
-        story("next")
+        log_event("odd", field=odd)
+        log_event("next")
     assert [line["message"] for line in lines(path)][-1] == "next"
 
 
@@ -131,16 +131,16 @@ def test_a_full_disk_never_ends_a_run(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with task_log(str(path)):
-        story("a")
+        log_event("a")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "write", full)
-            story("lost")
-        story("b")
+            log_event("lost")
+        log_event("b")
     assert [line["message"] for line in lines(path)] == ["a", "b"]
 
 
 def test_outside_a_task_the_story_goes_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    story("nobody hears this")
+    log_event("nobody hears this")
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
@@ -148,12 +148,12 @@ def test_outside_a_task_the_story_goes_nowhere(tmp_path: Path, capfd: pytest.Cap
 def test_after_a_task_the_log_is_the_one_from_before(tmp_path: Path) -> None:
     outer, inner = tmp_path / "outer", tmp_path / "inner"
     with task_log(str(outer)):
-        story("outer 1")
+        log_event("outer 1")
         with contextlib.suppress(KeyError), task_log(str(inner)):
-            story("inner")
+            log_event("inner")
             raise KeyError("x")
-        story("outer 2")
-    story("nowhere")
+        log_event("outer 2")
+    log_event("nowhere")
     assert [line["message"] for line in lines(outer)] == ["outer 1", "outer 2"]
     assert [line["message"] for line in lines(inner)] == ["inner"]
 
@@ -165,7 +165,7 @@ def test_two_tasks_in_two_threads_do_not_mix(tmp_path: Path) -> None:
         with task_log(str(tmp_path / name)):
             both.wait()
             for number in range(50):
-                story(f"{name} {number}")
+                log_event(f"{name} {number}")
             after.wait()
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
@@ -207,13 +207,13 @@ def test_a_log_that_is_no_file_is_refused_by_name(path: Path, kind: str) -> None
 
 LATE = """
 import sys
-from pipeline.base.logs import story, task_log
+from pipeline.base.logs import log_event, task_log
 with task_log(sys.argv[1]):
-    story("before")
+    log_event("before")
     assert "loguru" not in sys.modules
     from loguru import logger
     logger.bind(phase="03").info("through {}", "loguru")
-    story("after")
+    log_event("after")
 with task_log(sys.argv[2]):
     logger.debug("the second task")
 logger.warning("outside")
@@ -301,13 +301,13 @@ def test_importing_the_logs_imports_no_loguru() -> None:
 @FEW
 @given(st.floats(0, 4_102_444_800))
 def test_a_timestamp_is_utc_to_the_millisecond(seconds: float) -> None:
-    text = timestamp(seconds)
+    text = utc_timestamp(seconds)
     assert len(text) == len("2026-01-31T12:00:00.000Z")
     assert text.endswith("Z")
 
 
 def test_timestamps_sort_like_the_moments_that_they_name() -> None:
     moments = [0.0, 0.0015, 0.9994, 1.0, 1.5, 59.999, 86_399.9996, 86_400.0]
-    written = [timestamp(moment) for moment in moments]
+    written = [utc_timestamp(moment) for moment in moments]
     assert written == sorted(written)
     assert written[0] == "1970-01-01T00:00:00.000Z"

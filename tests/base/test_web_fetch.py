@@ -25,15 +25,15 @@ from hypothesis import strategies as st
 
 from pipeline.base.errors import Interrupted, StorageError
 from pipeline.base.http import connection
-from pipeline.base.http.addresses import LONGEST_URL, Forbidden, permitted, refusal, shown, target_of
-from pipeline.base.http.fetch import DownloadError, Fetched, Limits, fetch
+from pipeline.base.http.addresses import LONGEST_URL, Forbidden, permit_addresses, printable_url, target_of, why_refused
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, Fetched, fetch_url
 from tests.papers import HANGS
 from tests.strategies import QUICK
 from tests.web import Script, Server, floods, head, redirects, resets, says, sends, serving
 
 PAPER = b"%PDF-1.7 " + bytes(range(256)) * 100
-LIMITS = Limits(bytes=1_000_000, seconds=10, seconds_to_connect=5)
-SHORT = Limits(bytes=1_000_000, seconds=0.4, seconds_to_connect=5)
+LIMITS = DownloadLimits(bytes=1_000_000, seconds=10, seconds_to_connect=5)
+SHORT = DownloadLimits(bytes=1_000_000, seconds=0.4, seconds_to_connect=5)
 
 
 @dataclass
@@ -47,11 +47,11 @@ class Ground:
     def file(self) -> Path:
         return self.folder / "paper.pdf"
 
-    def fetch(self, url: str, limits: Limits = LIMITS, **options: object) -> Fetched:
+    def fetch(self, url: str, limits: DownloadLimits = LIMITS, **options: object) -> Fetched:
         given = {"private": True, "sleep": self.pauses.append, **options}
-        return fetch(url, str(self.file), limits, **given)  # type: ignore[arg-type]
+        return fetch_url(url, str(self.file), limits, **given)  # type: ignore[arg-type]
 
-    def fails(self, url: str, *words: str, limits: Limits = LIMITS, **options: object) -> DownloadError:
+    def fails(self, url: str, *words: str, limits: DownloadLimits = LIMITS, **options: object) -> DownloadError:
         """It fails with one line that holds these words, and leaves nothing."""
         with pytest.raises(DownloadError) as caught:
             self.fetch(url, limits, **options)
@@ -108,25 +108,25 @@ NO_ADDRESSES = [
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_is_permitted(address: str) -> None:
-    assert refusal(address) is None
+    assert why_refused(address) is None
 
 
 @pytest.mark.parametrize("address", SPECIAL)
 def test_a_special_address_is_refused(address: str) -> None:
-    assert refusal(address), f"{address} would be connected to"
+    assert why_refused(address), f"{address} would be connected to"
 
 
 @pytest.mark.parametrize("address", NO_ADDRESSES, ids=repr)
 def test_what_is_no_plain_address_is_refused(address: str) -> None:
-    assert refusal(address) == "no address"
-    assert refusal(address, private=True) == "no address"
+    assert why_refused(address) == "no address"
+    assert why_refused(address, private=True) == "no address"
 
 
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "::1", "10.1.2.3", "192.168.0.7", "172.20.0.1", "100.64.0.9", "fd12::1"]
 )
 def test_an_intranet_is_permitted_where_that_is_set(address: str) -> None:
-    assert refusal(address, private=True) is None
+    assert why_refused(address, private=True) is None
 
 
 @pytest.mark.parametrize(
@@ -135,13 +135,13 @@ def test_an_intranet_is_permitted_where_that_is_set(address: str) -> None:
      "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "0.0.0.0", "224.0.0.1", "255.255.255.255", "ff02::1", "fe80::1"],
 )  # fmt: skip
 def test_metadata_services_and_the_like_are_refused_in_an_intranet_too(address: str) -> None:
-    assert refusal(address, private=True)
+    assert why_refused(address, private=True)
 
 
 @QUICK
 @given(address=st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)))
 def test_what_is_permitted_is_global_by_the_librarys_word_too(address: IPv4Address | IPv6Address) -> None:
-    if refusal(str(address)) is None:
+    if why_refused(str(address)) is None:
         assert getattr(address, "ipv4_mapped", None) or address.is_global
 
 
@@ -150,15 +150,18 @@ def test_what_is_permitted_is_global_by_the_librarys_word_too(address: IPv4Addre
 @example("1" * 5000)
 @example("::%\x00")
 def test_no_text_breaks_the_check_of_an_address(text: str) -> None:
-    assert refusal(text) is None or refusal(text)
+    assert why_refused(text) is None or why_refused(text)
 
 
 def test_one_refused_address_refuses_the_host() -> None:
     with pytest.raises(Forbidden, match=r"mixed.example leads to 10.0.0.1, which is a private address"):
-        permitted("mixed.example", ["8.8.8.8", "10.0.0.1"])
+        permit_addresses("mixed.example", ["8.8.8.8", "10.0.0.1"])
     with pytest.raises(Forbidden, match="has no address"):
-        permitted("empty.example", [])
-    assert permitted("good.example", ["2606:4700:0:0::1111", "8.8.8.8", "8.8.8.8"]) == ("2606:4700::1111", "8.8.8.8")
+        permit_addresses("empty.example", [])
+    assert permit_addresses("good.example", ["2606:4700:0:0::1111", "8.8.8.8", "8.8.8.8"]) == (
+        "2606:4700::1111",
+        "8.8.8.8",
+    )
 
 
 # What is a URL
@@ -262,10 +265,10 @@ def test_any_text_is_a_target_of_plain_letters_or_forbidden(text: str) -> None:
 
 
 def test_a_url_is_shown_without_its_password_and_on_one_line() -> None:
-    assert shown("https://me:secret@a.example/x") == "https://…@a.example/x"
-    assert "secret" not in shown("https:\\\\x//me:sec\x1b[0mret:secret@a.example/" + "x" * 9000)
-    assert shown("a\nb\x1b[31m\u202ec").isprintable()
-    assert len(shown("https://a.example/" + "x" * 9000)) < 400
+    assert printable_url("https://me:secret@a.example/x") == "https://…@a.example/x"
+    assert "secret" not in printable_url("https:\\\\x//me:sec\x1b[0mret:secret@a.example/" + "x" * 9000)
+    assert printable_url("a\nb\x1b[31m\u202ec").isprintable()
+    assert len(printable_url("https://a.example/" + "x" * 9000)) < 400
 
 
 # What is downloaded
@@ -345,9 +348,9 @@ def test_a_media_type_that_is_none_is_not_passed_on(claim: str, ground: Ground) 
 def test_a_file_of_exactly_the_limit_is_downloaded_and_one_byte_more_is_not(ground: Ground) -> None:
     body = bytes(1000)
     with serving(sends(head() + body)) as server:
-        assert ground.fetch(server.base, Limits(1000, 10, 5)).bytes == 1000
+        assert ground.fetch(server.base, DownloadLimits(1000, 10, 5)).bytes == 1000
         ground.file.unlink()
-        ground.fails(server.base, "larger than the 999 bytes", limits=Limits(999, 10, 5))
+        ground.fails(server.base, "larger than the 999 bytes", limits=DownloadLimits(999, 10, 5))
 
 
 def test_an_older_file_is_replaced_at_the_end_and_kept_on_failure(ground: Ground) -> None:
@@ -489,7 +492,7 @@ def test_a_resolver_that_hangs_is_left_at_the_cap(ground: Ground) -> None:
 def test_a_secure_server_that_says_nothing_is_left_at_the_cap(ground: Ground) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
-        ground.fails(f"https://127.0.0.1:{silent.getsockname()[1]}", "in time", limits=Limits(9, 20, 0.2))
+        ground.fails(f"https://127.0.0.1:{silent.getsockname()[1]}", "in time", limits=DownloadLimits(9, 20, 0.2))
         assert time.monotonic() - began < HANGS
 
 
@@ -517,14 +520,14 @@ def test_what_was_transient_is_tried_again_and_then_there(ground: Ground) -> Non
 def test_a_server_that_asks_for_patience_gets_it(patience: str, pauses: list[float], ground: Ground) -> None:
     busy = says(b"", f"Retry-After: {patience}", status="429 Slow down")
     with serving(busy, says(PAPER)) as server:
-        ground.fetch(server.base, Limits(1_000_000, 60, 5))
+        ground.fetch(server.base, DownloadLimits(1_000_000, 60, 5))
     assert ground.pauses == pauses
 
 
 @pytest.mark.parametrize(("patience", "seconds"), [("31", 99), ("3600", 9999), ("20", 15)])
 def test_a_wait_that_is_too_long_is_told_and_not_made(patience: str, seconds: float, ground: Ground) -> None:
     with serving(says(b"", f"Retry-After: {patience}", status="503 Later")) as server:
-        ground.fails(server.base, f"asks for {patience} s", limits=Limits(1_000_000, seconds, 5))
+        ground.fails(server.base, f"asks for {patience} s", limits=DownloadLimits(1_000_000, seconds, 5))
     assert ground.pauses == []
 
 
@@ -816,7 +819,7 @@ def test_a_secure_stream_that_is_cut_off_is_not_taken_for_whole(ground: Ground, 
 
 def test_trouble_with_the_disk_is_not_the_servers(ground: Ground) -> None:
     with serving(says(PAPER)) as server, pytest.raises(StorageError, match=r"cannot write .*nowhere.*ENOENT"):
-        fetch(server.base, str(ground.folder / "nowhere" / "paper.pdf"), LIMITS, private=True)
+        fetch_url(server.base, str(ground.folder / "nowhere" / "paper.pdf"), LIMITS, private=True)
     assert len(server.questions) == 1, "it was tried again"
 
 
@@ -860,5 +863,5 @@ PACKED = [head("Transfer-Encoding: chunked"), head("Content-Encoding: gzip")]
 def test_no_answer_breaks_it(answer: bytes, start: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     ground = Ground(tmp_path_factory.mktemp("any"))
     with serving(sends(start + answer)) as server, suppress(DownloadError):  # anything but this error fails the test
-        ground.fetch(server.base, Limits(100_000, 3, 1), resolve=here)
+        ground.fetch(server.base, DownloadLimits(100_000, 3, 1), resolve=here)
     assert os.listdir(ground.folder) in ([], ["paper.pdf"])

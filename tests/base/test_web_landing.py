@@ -9,13 +9,13 @@ import pytest
 
 from pipeline.base.errors import PipelineError
 from pipeline.base.http.addresses import Forbidden
-from pipeline.base.http.answers import DownloadError, Limits
-from pipeline.base.http.landing import Landing, landing
+from pipeline.base.http.answers import DownloadError, DownloadLimits
+from pipeline.base.http.git_remote import GitRemote, resolve_remote
 from tests.papers import HANGS
 from tests.repositories import HOST, Certificates, certificates
 from tests.web import Script, floods, head, redirects, says, serving
 
-LIMITS = Limits(bytes=0, seconds=HANGS, seconds_to_connect=10)
+LIMITS = DownloadLimits(bytes=0, seconds=HANGS, seconds_to_connect=10)
 KIND = "Content-Type: application/x-git-upload-pack-advertisement"
 ANSWER = says(b"001e# service=git-upload-pack\n", KIND)
 Resolve = Callable[[str, int], Sequence[str]]
@@ -31,9 +31,9 @@ def here(host: str, port: int) -> list[str]:
     return [host] if host[0].isdigit() else ["127.0.0.1"]
 
 
-def land(url: str, certified: Certificates, *, resolve: Resolve = here, limits: Limits = LIMITS) -> Landing:
+def land(url: str, certified: Certificates, *, resolve: Resolve = here, limits: DownloadLimits = LIMITS) -> GitRemote:
     nap = lambda seconds: None  # noqa: E731
-    return landing(url, limits, resolve=resolve, private=True, sleep=nap, ssl_context=certified.client)
+    return resolve_remote(url, limits, resolve=resolve, private=True, sleep=nap, ssl_context=certified.client)
 
 
 def fails(url: str, certified: Certificates, *words: str, resolve: Resolve = here) -> None:
@@ -49,7 +49,7 @@ def fails(url: str, certified: Certificates, *words: str, resolve: Resolve = her
 def test_a_repository_that_answers_is_told_with_its_checked_addresses(certified: Certificates) -> None:
     with serving(ANSWER, context=certified.server) as server:
         found = land(f"https://{HOST}:{server.port}/a/b/", certified)
-    assert found == Landing(f"https://{HOST}:{server.port}/a/b", HOST, server.port, ("127.0.0.1",))
+    assert found == GitRemote(f"https://{HOST}:{server.port}/a/b", HOST, server.port, ("127.0.0.1",))
     assert server.questions[0].startswith("GET /a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n")
 
 
@@ -104,7 +104,7 @@ def test_trouble_that_passes_is_waited_for(certified: Certificates) -> None:
 def test_a_name_that_leads_inside_is_refused_where_the_inside_is_not_permitted(certified: Certificates) -> None:
     with serving(ANSWER, context=certified.server) as server:
         with pytest.raises(DownloadError, match=r"leads to 127\.0\.0\.1, which is a loopback address"):
-            landing(f"https://{HOST}/a/b", LIMITS, resolve=here, ssl_context=certified.client)
+            resolve_remote(f"https://{HOST}/a/b", LIMITS, resolve=here, ssl_context=certified.client)
         assert server.connections == 0
 
 
@@ -143,5 +143,5 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(certified: Certificate
     with serving(ANSWER, context=certified.server) as server:
         url = f"https://{HOST}:{server.port}/a/b"
         with pytest.raises(DownloadError, match="certificate is not good"):
-            landing(url, LIMITS, resolve=here, private=True)
+            resolve_remote(url, LIMITS, resolve=here, private=True)
         assert server.questions == []

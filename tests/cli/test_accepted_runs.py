@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from phases.sandbox.commands import NONE, kind_of_sandbox
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.plain_yaml import dump_yaml
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli.seal import is_sealed
-from pipeline.cli.vouched import in_force
+from pipeline.cli.trust import settings_in_force
 from pipeline.engine.settings import Settings
 from tests.papers import PAPER, ROOT, Command, paper
 
@@ -204,10 +204,10 @@ def test_of_a_stranger_s_settings_and_the_user_s_the_stricter_holds(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     store: Any = Store(tmp_path / "task", **{name: theirs})
-    found = in_force(store, Settings()._replace(**{name: own}), {})
+    found = settings_in_force(store, Settings()._replace(**{name: own}), {})
     assert not found.trusted
     assert found.values[name] == holds
-    flagged = in_force(store, Settings()._replace(**{name: own}), {name: own})
+    flagged = settings_in_force(store, Settings()._replace(**{name: own}), {name: own})
     assert flagged.values[name] == own  # what is said now is the user's word
 
 

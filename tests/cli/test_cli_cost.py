@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.next_steps import _higher_limit
+from pipeline.cli.summary import _higher_limit
 from tests.llm_server import LlmServer, Says, always
 from tests.papers import Command, Ended, paper
 

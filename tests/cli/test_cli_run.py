@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.engine.contract import Contracts
-from pipeline.engine.state import read_state
+from pipeline.engine.stamps import read_state
 from tests.papers import PAPER, Command, paper
 from tests.toys import toy_name, write_toy, write_toys
 

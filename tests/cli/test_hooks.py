@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from phases.sandbox.commands import probe
-from pipeline.engine.lock import locked
+from phases.sandbox.probe import probe_best
+from pipeline.engine.lock import lock_task
 from tests.papers import HANGS, Command, Ended, in_terminal, paper
 
 HOSTILE = "\x1b]0;owned\x07\u202e"
@@ -545,7 +545,7 @@ def test_the_built_in_check_can_be_tried_and_leaves_nothing_behind(command: Comm
     before = files()
     ended = command("hooks", "test", "paper", "internal:code", "--json")
     assert (ended.code, ended.json()["status"]) == (1, "block"), ended.err  # a scaffold has stubs
-    assert ended.json()["verification"]["sandbox"] == probe().kind
+    assert ended.json()["verification"]["sandbox"] == probe_best().kind
     assert files() == before
     gone = next(
         path for path in command.document("paper", "implementation.json")["planned"] if path.endswith("__main__.py")
@@ -571,7 +571,7 @@ def test_the_built_in_check_knows_from_the_journal_what_was_to_be_changed(comman
     assert f"{planned} is as it was, and the plan changed it" in blocked.out
 
 
-@pytest.mark.skipif(not probe().usable, reason="no sandbox holds on this machine")
+@pytest.mark.skipif(not probe_best().usable, reason="no sandbox holds on this machine")
 def test_a_hook_in_the_sandbox_is_tried_there(command: Command) -> None:
     outside = command.folder / "outside"
     own(command, item("check", f"echo in; touch {outside}; exit 1", sandbox=True))
@@ -662,7 +662,7 @@ def test_an_invalid_configuration_is_refused_as_a_run_would_refuse_it(command: C
 def test_no_hook_is_tried_while_somebody_works_on_the_task(command: Command) -> None:
     mark = command.folder / "ran"
     own(command, item("check", f"touch {mark}"))
-    with locked(str(command.task("paper"))):
+    with lock_task(str(command.task("paper"))):
         refused = command("hooks", "test", "paper", "check")
     assert (refused.code, len(refused.complaints)) == (1, 1)
     assert not mark.exists()

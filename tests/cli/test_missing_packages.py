@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from phases.llm.model import Reply, ToolCall, reply_to_json
-from phases.sandbox.commands import NONE, kind_of_sandbox
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import looping, scenes
 from tests.papers import Command, paper
 

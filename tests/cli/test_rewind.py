@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from phases.llm.model import Reply, reply_to_json
-from phases.workspace.rejected_snapshots import keep_ending, refusals_in
+from phases.workspace.rejected_snapshots import keep_rejected, read_refusals
 from phases.workspace.task_paths import task_paths
-from pipeline.engine.lock import locked
+from pipeline.engine.lock import lock_task
 from tests.agents import write
 from tests.papers import HANGS, Command, paper
 
@@ -38,8 +38,8 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ended = command(*arguments, "--max-turns", str(most))
         codes.append(ended.code)
         places = task_paths(str(command.task("paper")))
-        newest = refusals_in(places)[-1]
-        assert keep_ending(places, newest.number, newest.tree), ended.err
+        newest = read_refusals(places)[-1]
+        assert keep_rejected(places, newest.number, newest.tree), ended.err
     assert codes == [5, 5, 5, 3]
     return folder
 
@@ -196,7 +196,7 @@ def test_a_number_that_is_none_is_refused(command: Command) -> None:
 
 
 def test_a_task_that_is_worked_on_is_left_alone_and_can_be_looked_at(command: Command) -> None:
-    with locked(str(command.task("paper"))):
+    with lock_task(str(command.task("paper"))):
         assert "4 endings were not accepted" in command("rewind", "paper").out
         ended = command("rewind", "paper", "1")
     assert ended.code == 1

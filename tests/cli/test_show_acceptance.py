@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from phases.sandbox.commands import NONE, kind_of_sandbox
-from pipeline.engine.lock import locked
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
+from pipeline.engine.lock import lock_task
 from tests.drills import looping, scenes
 from tests.papers import Command, paper
 
@@ -146,7 +147,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_came(kind: str, told: str, 
 
 def test_while_a_run_is_at_work_its_attempts_are_told(command: Command) -> None:
     cut_off(command, "verdict")
-    with locked(str(command.task("paper"))):
+    with lock_task(str(command.task("paper"))):
         ended = command("show", "paper", "acceptance")
     assert ended.code == 0
     assert "Attempt 1" in ended.out

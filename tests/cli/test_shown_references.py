@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.agent.reference_context import files_shown
+from phases.agent.reference_context import group_by_file
 from tests.cli.test_accepted_runs import DONE, WRITES
 from tests.drills.ground import Ended, Ground
 from tests.drills.looping import Turn, looping
@@ -140,6 +140,6 @@ def test_lines_of_another_commit_are_told_with_its_own_licence() -> None:
     shown = [{**row, "commit": "a" * 40, "licence": "MIT"}, {**row, "commit": "b" * 40, "licence": "GPL-3.0-only"}]
     told = [
         (found["commit"][0], found["licence"], found["lines"])
-        for found in files_shown([*shown, {**shown[0], "end": 5}])
+        for found in group_by_file([*shown, {**shown[0], "end": 5}])
     ]
     assert told == [("a", "MIT", ["1-5"]), ("b", "GPL-3.0-only", ["1-3"])]

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from phases.sandbox.commands import NONE, kind_of_sandbox
+from phases.sandbox.box import NONE
+from phases.sandbox.commands import kind_of_sandbox
 from tests.drills import scenes
 from tests.drills.ground import Ground
 from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping

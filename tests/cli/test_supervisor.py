@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phases.supervision.config import Config
-from phases.supervision.records import to_json
+from phases.supervision.serialization import to_json
 from pipeline.engine.contract import Contracts
 from tests.papers import Command, paper
 from tests.supervised import SNAPSHOT, checkpoint, graph, report, takeover_log, write_files

@@ -16,12 +16,12 @@ from tests.toys import STEP, schema_of, toy_name, write_toy, write_toys
 
 _FOLDER = '''"""Toy phase {number}, which writes a folder."""
 
-from pipeline.engine.phase import Phase, manifest
+from pipeline.engine.phase import Phase, build_manifest
 
 
 def run(inputs, ctx):
     files = {{"{name}/one.txt": {before}, "{name}/in/two.txt": "two"}}
-    document = {{"step": {index}, "text": "{name}", "files": manifest(files)}}
+    document = {{"step": {index}, "text": "{name}", "files": build_manifest(files)}}
     return {{"{name}.json": document, **files}}
 
 
@@ -55,7 +55,8 @@ _COMMANDING = '''"""Toy phase {number}, whose command runs for ever, the first t
 import os
 import pathlib
 
-from phases.sandbox.commands import OFF, Box, run_in
+from phases.sandbox.box import Box, OFF
+from phases.sandbox.commands import run_in
 from pipeline.engine.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)
@@ -64,7 +65,7 @@ SIGNS = pathlib.Path(@signs@)
 def run(inputs, ctx):
     before = {before}
     if not (SIGNS / "go").exists():
-        run_in(Box(ctx.paths.root, OFF), f"echo $$ > {{SIGNS}}/{name}.pid; touch {{SIGNS}}/begun; exec sleep 600")
+        run_command(Box(ctx.paths.root, OFF), f"echo $$ > {{SIGNS}}/{name}.pid; touch {{SIGNS}}/begun; exec sleep 600")
     return {{"{name}.json": {{"step": {index}, "text": before + "{name} "}}}}
 
 

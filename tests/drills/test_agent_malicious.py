@@ -23,14 +23,17 @@ from typing import Any
 
 import pytest
 
-from phases.sandbox.commands import BUBBLEWRAP, LANDLOCK, probe_of
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK
+from phases.sandbox.probe import probe_kind
 from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.drills.ground import Ended, Ground, until
 from tests.llm_server import Answer, Call, LlmServer, Says, call
 
 KINDS = [
-    pytest.param(kind, marks=pytest.mark.skipif(not probe_of(kind).usable, reason=f"{kind}: {probe_of(kind).detail}"))
+    pytest.param(
+        kind, marks=pytest.mark.skipif(not probe_kind(kind).usable, reason=f"{kind}: {probe_kind(kind).detail}")
+    )
     for kind in (BUBBLEWRAP, LANDLOCK)
 ]
 KEY = "sk-CANARY0KEY-0123456789-0123456789"

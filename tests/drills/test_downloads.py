@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.base.http.addresses import refusal
-from pipeline.base.http.fetch import DownloadError, Limits, fetch
+from pipeline.base.http.addresses import why_refused
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, fetch_url
 from tests.strategies import QUICK
 from tests.web import Script, floods, head, says, sends, serving
 
@@ -33,11 +33,11 @@ MANY = settings(QUICK, max_examples=1500)
 
 DOWNLOAD = """\
 import json, resource, sys
-from pipeline.base.http.fetch import Limits, fetch
+from pipeline.base.http.fetch import DownloadLimits, fetch_url
 from pipeline.base.errors import PipelineError
 url, to, most, seconds = sys.argv[1:]
 try:
-    fetched = fetch(url, to, Limits(int(most), float(seconds), 5), private=True, sleep=lambda pause: None)
+    fetched = fetch_url(url, to, DownloadLimits(int(most), float(seconds), 5), private=True, sleep=lambda pause: None)
     end = fetched.sha256
 except PipelineError as error:
     end = str(error)
@@ -98,7 +98,7 @@ SPELLINGS = [
 ]  # fmt: skip
 IN_A_NETWORK_OF_ITS_OWN = """\
 import json, socket, subprocess, sys, tempfile, threading
-from pipeline.base.http.fetch import DownloadError, Limits, fetch
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, fetch_url
 planted, spellings = json.loads(sys.argv[1])
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 for address in planted:
@@ -120,7 +120,7 @@ wrong = []
 with tempfile.TemporaryDirectory() as folder:
     for url in spellings:
         try:
-            fetch(url, folder + "/x", Limits(1000, 5, 2))
+            fetch_url(url, folder + "/x", DownloadLimits(1000, 5, 2))
         except DownloadError as error:
             if "\\n" in str(error):
                 wrong.append(str(error))
@@ -184,12 +184,16 @@ def test_a_name_that_changes_its_mind_never_leads_astray(tmp_path: Path, monkeyp
     monkeypatch.setattr(socket.socket, "connect", connect)
     for _ in range(1000):
         with pytest.raises(DownloadError):
-            fetch(
-                "https://a.example/x", str(tmp_path / "x"), Limits(9, 9, 9), resolve=resolve, sleep=lambda pause: None
+            fetch_url(
+                "https://a.example/x",
+                str(tmp_path / "x"),
+                DownloadLimits(9, 9, 9),
+                resolve=resolve,
+                sleep=lambda pause: None,
             )
     assert asked >= 1000
     assert connected, "no address was ever good: the drill proves nothing"
-    assert {address for address in connected if refusal(address)} == set()
+    assert {address for address in connected if why_refused(address)} == set()
 
 
 # 61: servers with faults, and the memory and time that they cost
@@ -286,10 +290,10 @@ def test_no_damaged_answer_breaks_it_or_leaves_litter(
     folder = tmp_path_factory.getbasetemp() / "damaged"
     folder.mkdir(exist_ok=True)
     with serving(sends(answer[:cut]), says(b"", status="404 Not Found")) as server, suppress(DownloadError):
-        fetch(
+        fetch_url(
             f"http://a.example:{server.port}/",
             str(folder / "paper.pdf"),
-            Limits(100_000, 5, 1),
+            DownloadLimits(100_000, 5, 1),
             resolve=lambda host, port: ["127.0.0.1"] if port == server.port else [],
             private=True,
             sleep=lambda pause: None,

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phases.acceptance.commands.outputs import MOST_KEPT
-from phases.acceptance.commands.process import Launch, Ran, run_process
+from phases.acceptance.commands.hook_process import MOST_KEPT, CommandLaunch, ProcessOutcome, run_process
 from tests.papers import ROOT
 
 MARK = "HOOK_UNDER_TEST"
@@ -42,7 +41,7 @@ KINDS = {
 
 INTERRUPTED = """
 import os, random, signal, sys
-from phases.acceptance.commands.process import Launch, run_process
+from phases.acceptance.commands.hook_process import Launch, run_process
 from pipeline.base.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, SYSTEM, left_behind
 
@@ -116,7 +115,7 @@ def _one(folder: Path, chance: random.Random, mark: str) -> None:
     given = b"x" * chance.choice([0, 100, 2_000_000])
     log = folder / f"{mark}.log"
     result = run_process(
-        Launch(("/bin/sh", "-c", script), str(folder), {**SYSTEM, MARK: mark}, given, seconds, str(log))
+        CommandLaunch(("/bin/sh", "-c", script), str(folder), {**SYSTEM, MARK: mark}, given, seconds, str(log))
     )
     assert left_behind(mark) == [], kind
     assert _outcome(result) == _expected(kind, code), (kind, result)
@@ -124,7 +123,7 @@ def _one(folder: Path, chance: random.Random, mark: str) -> None:
     log.unlink()
 
 
-def _outcome(result: Ran) -> tuple[int | None, int | None, bool, str]:
+def _outcome(result: ProcessOutcome) -> tuple[int | None, int | None, bool, str]:
     return result.exit_code, result.signal, result.timed_out, result.fault
 
 
@@ -168,7 +167,7 @@ def test_a_hook_that_is_interrupted_at_any_moment_leaves_no_process(tmp_path: Pa
 def test_a_hook_that_holds_the_process_that_watches_over_it_is_ended_all_the_same(tmp_path: Path) -> None:
     mark, before = f"{os.getpid()}-held", descriptors()
     script = "setsid sleep 999 & kill -STOP $PPID; sleep 999"
-    result = run_process(Launch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", 0.1))
+    result = run_process(CommandLaunch(("/bin/sh", "-c", script), str(tmp_path), {**SYSTEM, MARK: mark}, b"", 0.1))
     assert _outcome(result) == (
         None,
         None,

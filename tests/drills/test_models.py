@@ -18,12 +18,11 @@ from types import FrameType
 
 import pytest
 
-from phases.llm.access import Access
-from phases.llm.adapters.connection import Waits
+from phases.llm.adapters.connection import Timeouts
 from phases.llm.adapters.reply_builder import LARGEST_REPLY
 from phases.llm.model import Message, Model, Request
-from phases.llm.providers import PROVIDERS
-from phases.llm.server_model import Timing, open_served
+from phases.llm.providers import PROVIDERS, Access
+from phases.llm.server_model import Timing, open_server_model
 from pipeline.base.errors import Interrupted
 from tests.llm_server import Call, LlmServer, Raw, Says, always, anthropic_events, openai_chunks
 from tests.papers import HANGS, ROOT
@@ -43,14 +42,14 @@ def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def model_at(url: str, wire: str, *, waits: Waits | None = None) -> Model:
+def model_at(url: str, wire: str, *, waits: Timeouts | None = None) -> Model:
     """A model at this address, with its real waits between tries."""
     return _opened(url, wire) if waits is None else _opened(url, wire, waits, Timing(lambda seconds: None))
 
 
-def _opened(url: str, wire: str, waits: Waits | None = None, timing: Timing | None = None) -> Model:
+def _opened(url: str, wire: str, waits: Timeouts | None = None, timing: Timing | None = None) -> Model:
     access = Access(url, environment={f"{wire.upper()}_API_KEY": KEY})
-    return open_served(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing)
+    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing)
 
 
 def url_of(server: LlmServer, wire: str) -> str:
@@ -84,7 +83,7 @@ def test_tiny_pieces_without_end_are_given_up_by_time(wire: str) -> None:
             yield b": nothing\n\n"
 
     with LlmServer(always(Raw(for_ever))) as server:
-        reply = model_at(url_of(server, wire), wire, waits=Waits(whole=1.0)).ask(ASK)
+        reply = model_at(url_of(server, wire), wire, waits=Timeouts(whole=1.0)).ask(ASK)
     assert reply.outcome == "transient"
     assert "took longer than 1 seconds" in reply.detail
     assert piece
@@ -106,7 +105,7 @@ def test_an_argument_of_fifty_megabytes_is_given_up_early(wire: str) -> None:
 def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str) -> None:
     before = peak()
     with serving(floods(head("Content-Type: application/json", status=status), b"x" * 65536)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Waits()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
     assert reply.outcome == "malformed"
     assert "without an end" in reply.detail
     assert peak() - before < MOST_GROWTH
@@ -119,7 +118,7 @@ def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
     lines = ("Content-Encoding: gzip", "Content-Type: text/event-stream", f"Content-Length: {len(packed)}")
     before = peak()
     with serving(sends(head(*lines, status=status) + packed)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Waits()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
     assert reply.outcome in ("malformed", "transient")
     assert peak() - before < MOST_GROWTH
 
@@ -127,7 +126,7 @@ def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
 @pytest.mark.drill
 def test_a_line_that_never_ends_is_given_up(wire: str) -> None:
     with serving(floods(head("Content-Type: text/event-stream") + b"data: ", b"x" * 65536)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Waits()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
     assert reply.outcome == "malformed"
     assert "a line without an end" in reply.detail
 
@@ -190,10 +189,10 @@ def test_a_server_that_takes_the_connection_and_is_silent_is_no_server(wire: str
 PROGRAM = """
 import json, os, sys
 from phases.llm.model import Message, Request
-from phases.llm.access import Access
+from phases.llm.providers import Access
 from phases.llm.providers import provider_of
-from phases.llm.server_model import open_served
-model = open_served(sys.argv[1], provider_of(sys.argv[1]), Access(base_url=sys.argv[2], environment=os.environ))
+from phases.llm.server_model import open_server_model
+model = open_server_model(sys.argv[1], provider_of(sys.argv[1]), Access(base_url=sys.argv[2], environment=os.environ))
 reply = model.ask(Request((Message("user", "hello"),)))
 sys.stdout.write(json.dumps([reply.outcome, reply.text, reply.detail]))
 """

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from phases.llm.model import Reply, reply_to_json
-from phases.sandbox.commands import BUBBLEWRAP, kind_of_sandbox
+from phases.sandbox.box import BUBBLEWRAP
+from phases.sandbox.commands import kind_of_sandbox
 from tests.agents import write
 from tests.papers import Command, Ended, paper
 from tests.wheels import wheel

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.engine.contract import BUILT_IN, Contracts
-from pipeline.engine.state import read_state
+from pipeline.engine.stamps import read_state
 from tests.drills.ground import Ground
 
 _PASSED_OVER = (".lock", ".tasks.jsonl.lock", "system.jsonl", "events.jsonl")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.base.errors import CatalogError, StorageError
-from pipeline.engine.catalog import LARGEST_LINE, Catalog, Entry, Listing
+from pipeline.engine.catalog import LARGEST_LINE, Catalog, CatalogEntry, TaskList
 from tests.strategies import FEW, texts
 
 
@@ -32,7 +32,7 @@ def line_of(task: str, **changes: object) -> bytes:
     return json.dumps({**row, **changes}, ensure_ascii=False).encode("utf-8") + b"\n"
 
 
-def statuses(listing: Listing) -> dict[str, str]:
+def statuses(listing: TaskList) -> dict[str, str]:
     return {name: entry.status for name, entry in listing.entries.items()}
 
 
@@ -194,8 +194,8 @@ def test_a_rebuilt_list_is_whole_and_the_old_one_is_kept(tmp_path: Path) -> None
     catalog = Catalog(str(tmp_path))
     before = line_of("eins") + b"damage\n" + line_of("zwei")
     Path(catalog.path).write_bytes(before)
-    late = Entry("late", "2026-02-02T00:00:00.000Z", "error", "full", "b.pdf", "")
-    early = Entry("early", "2026-01-01T00:00:00.000Z", "completed", "fast", "a.pdf", "fine")
+    late = CatalogEntry("late", "2026-02-02T00:00:00.000Z", "error", "full", "b.pdf", "")
+    early = CatalogEntry("early", "2026-01-01T00:00:00.000Z", "completed", "fast", "a.pdf", "fine")
     catalog.rebuild(lambda: [late, early])
     listing = catalog.read()
     listing.must_be_whole()

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from pipeline.base.errors import ContractError
 from pipeline.base.formats import compose_markdown, dump_json
 from pipeline.base.plain_yaml import dump_yaml
-from pipeline.engine.contract import BUILT_IN, PLACEHOLDER, Contracts, explanations, fast_validator, schema_name
-from pipeline.engine.phase import placeholder
+from pipeline.engine.contract import BUILT_IN, PLACEHOLDER, Contracts, explain_breaches, fast_validator, schema_name
+from pipeline.engine.phase import build_placeholder
 from tests.strategies import QUICK, hostile_json, hostile_markdown, hostile_yaml, json_values
 
 SCHEMAS = sorted(name for name in os.listdir(BUILT_IN) if name.endswith(".schema.json"))
@@ -118,7 +118,7 @@ def test_an_example_passes_both_validators(name: str, number: int) -> None:
     schema = schema_of(name)
     example = schema["examples"][number]
     assert fast_validator(schema).is_valid(example)
-    assert explanations(schema, example) == []
+    assert explain_breaches(schema, example) == []
 
 
 # Two validators, one verdict
@@ -190,7 +190,7 @@ def test_the_two_validators_agree_on_whatever_becomes_of_an_example(name: str, n
     @QUICK
     @given(mutants(schema["examples"][number]).filter(no_text_ends_in_a_newline))
     def agree(value: Any) -> None:
-        slow = explanations(schema, value)
+        slow = explain_breaches(schema, value)
         assert fast.is_valid(value) == (not slow), [error.message for error in slow]
 
     agree()
@@ -454,7 +454,7 @@ def test_a_schema_that_refers_elsewhere_is_refused_and_nothing_is_fetched(
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name != PLACEHOLDER])
 def test_a_placeholder_stands_only_where_the_schema_allows_it(name: str, status: str) -> None:
     document = name.replace(".schema.json", ".json")
-    data = dump_json(placeholder(status, "fast mode leaves this phase out", "fast"))
+    data = dump_json(build_placeholder(status, "fast mode leaves this phase out", "fast"))
     if schema_of(name).get("mayBePlaceholder"):
         assert Contracts().parse(document, data, writer="x")["status"] == status
     else:
@@ -465,7 +465,7 @@ def test_a_placeholder_stands_only_where_the_schema_allows_it(name: str, status:
 def test_a_placeholder_in_yaml_is_one_too(tmp_path: Path) -> None:
     (tmp_path / "toy.schema.json").write_text(json.dumps({**TOY, "mayBePlaceholder": True}))
     contracts = Contracts((str(tmp_path),))
-    value = placeholder("skipped", "fast mode leaves this phase out", "fast")
+    value = build_placeholder("skipped", "fast mode leaves this phase out", "fast")
     assert contracts.parse("toy.txt", dump_yaml(value), writer="x") == value
 
 

@@ -18,18 +18,18 @@ from typing import Any
 
 import pytest
 
-from phases.acceptance.configuration.trust import write_trust
+from phases.acceptance.configuration.trust_store import write_trust
 from phases.references.index.locking import locked as locked_cache
 from pipeline.base.errors import StorageError, TaskBusy
 from pipeline.engine.catalog import Catalog
-from pipeline.engine.lock import holder, locked
+from pipeline.engine.lock import holder_of, lock_task
 from tests.base.test_files import plant
 from tests.papers import PAPER, Command
 
 HOLDER = """
 import sys
-from pipeline.engine.lock import locked
-with locked(sys.argv[1]):
+from pipeline.engine.lock import lock_task
+with lock_task(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -62,8 +62,8 @@ def leave(folder: Path, **content: object) -> None:
 
 def test_a_free_lock_is_taken_without_words_and_given_back(tmp_path: Path) -> None:
     for _ in range(3):
-        assert holder(str(tmp_path)) is None
-        with locked(str(tmp_path)) as left:
+        assert holder_of(str(tmp_path)) is None
+        with lock_task(str(tmp_path)) as left:
             assert left is None
             content = json.loads((tmp_path / ".lock").read_bytes())
             assert (content["pid"], content["host"]) == (os.getpid(), socket.gethostname())
@@ -72,25 +72,25 @@ def test_a_free_lock_is_taken_without_words_and_given_back(tmp_path: Path) -> No
 
 def test_the_second_taker_is_told_who_the_first_is(tmp_path: Path) -> None:
     with held_by_another(tmp_path) as process:
-        with pytest.raises(TaskBusy) as caught, locked(str(tmp_path)):
+        with pytest.raises(TaskBusy) as caught, lock_task(str(tmp_path)):
             pass
         assert f"process {process.pid} on {socket.gethostname()} since 2" in str(caught.value)
         assert str(caught.value).startswith(f"{tmp_path} is worked on by ")
         assert str(caught.value).endswith("; wait for it, or stop it first")
-        assert str(process.pid) in str(holder(str(tmp_path)))
+        assert str(process.pid) in str(holder_of(str(tmp_path)))
 
 
 def test_the_second_taker_in_the_same_process_is_refused_too(tmp_path: Path) -> None:
-    with locked(str(tmp_path)):
-        with pytest.raises(TaskBusy, match=f"process {os.getpid()} "), locked(str(tmp_path)):
+    with lock_task(str(tmp_path)):
+        with pytest.raises(TaskBusy, match=f"process {os.getpid()} "), lock_task(str(tmp_path)):
             pass
-        assert f"process {os.getpid()} " in str(holder(str(tmp_path)))
+        assert f"process {os.getpid()} " in str(holder_of(str(tmp_path)))
 
 
 def test_a_refused_taker_leaves_the_holders_words_alone(tmp_path: Path) -> None:
-    with locked(str(tmp_path)):
+    with lock_task(str(tmp_path)):
         before = (tmp_path / ".lock").read_bytes()
-        with pytest.raises(TaskBusy), locked(str(tmp_path)):
+        with pytest.raises(TaskBusy), lock_task(str(tmp_path)):
             pass
         assert (tmp_path / ".lock").read_bytes() == before
 
@@ -99,25 +99,25 @@ def test_a_lock_of_a_killed_process_is_taken_over_and_the_words_say_from_whom(tm
     with held_by_another(tmp_path) as process:
         process.kill()
         process.wait()
-        assert holder(str(tmp_path)) is None
-        with locked(str(tmp_path)) as left:
+        assert holder_of(str(tmp_path)) is None
+        with lock_task(str(tmp_path)) as left:
             assert left is not None
             assert left.startswith(f"took over from process {process.pid} on {socket.gethostname()} since 2")
             assert left.endswith(", which ended without letting go")
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert left is None
 
 
 def test_a_lock_given_back_by_an_error_is_given_back(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), locked(str(tmp_path)):
+    with pytest.raises(KeyError), lock_task(str(tmp_path)):
         raise KeyError("x")
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert left is None, "its holder did let go"
 
 
 def test_the_number_of_a_process_counts_for_nothing(tmp_path: Path) -> None:
     leave(tmp_path, pid=os.getppid(), host=socket.gethostname(), boot=boot_id())  # it lives: another got its number
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert left is not None
         assert f"took over from process {os.getppid()} " in left
 
@@ -136,21 +136,21 @@ def test_a_holder_that_was_on_this_machine_is_surely_gone(tmp_path: Path, host: 
         host=socket.gethostname() if host == "this" else "another.example.org",
         boot=boot_id() if boot == "this" else "00000000-0000-0000-0000-000000000000",
     )
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert str(left).startswith("took over from process 4711 on ")
 
 
 def test_a_holder_on_another_machine_may_be_at_work_and_is_left_alone(tmp_path: Path) -> None:
     leave(tmp_path, host="another.example.org", boot="00000000-0000-0000-0000-000000000000")
     before = (tmp_path / ".lock").read_bytes()
-    with pytest.raises(TaskBusy) as caught, locked(str(tmp_path)):
+    with pytest.raises(TaskBusy) as caught, lock_task(str(tmp_path)):
         pass
     path = tmp_path / ".lock"
     assert f"{path} was left by process 4711 on another.example.org since 2026-01-31" in str(caught.value)
     assert str(caught.value).endswith(f"if it is not, delete {path}")
     assert path.read_bytes() == before
     path.unlink()
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert left is None
 
 
@@ -173,7 +173,7 @@ def test_a_holder_on_another_machine_may_be_at_work_and_is_left_alone(tmp_path: 
 )
 def test_garbage_in_a_lock_that_nobody_holds_is_taken_over(tmp_path: Path, garbage: bytes) -> None:
     (tmp_path / ".lock").write_bytes(garbage)
-    with locked(str(tmp_path)) as left:
+    with lock_task(str(tmp_path)) as left:
         assert left is None or ("took over from process" in left and "\n" not in left)
     assert (tmp_path / ".lock").read_bytes() == b""
 
@@ -184,26 +184,26 @@ def test_garbage_in_a_lock_that_somebody_holds_is_still_busy(tmp_path: Path, gar
         (tmp_path / ".lock").write_bytes(garbage)
         with (
             pytest.raises(TaskBusy, match="is worked on by process unknown on this machine since"),
-            locked(str(tmp_path)),
+            lock_task(str(tmp_path)),
         ):
             pass
-        assert holder(str(tmp_path)) == "process unknown on this machine since ?"
+        assert holder_of(str(tmp_path)) == "process unknown on this machine since ?"
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a link", "a pipe"])
 def test_what_is_no_file_is_no_lock(tmp_path: Path, kind: str) -> None:
     path = tmp_path / ".lock"
     plant(kind, path)
-    with pytest.raises(StorageError, match=r"\.lock"), locked(str(tmp_path)):
+    with pytest.raises(StorageError, match=r"\.lock"), lock_task(str(tmp_path)):
         pass
-    assert holder(str(tmp_path)) is None
+    assert holder_of(str(tmp_path)) is None
 
 
 def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
-    with pytest.raises(StorageError) as caught, locked(str(tmp_path / "no")):
+    with pytest.raises(StorageError) as caught, lock_task(str(tmp_path / "no")):
         pass
     assert str(caught.value) == f"cannot lock {tmp_path}/no/.lock: No such file or directory (ENOENT)"
-    assert holder(str(tmp_path / "no")) is None
+    assert holder_of(str(tmp_path / "no")) is None
 
 
 @pytest.mark.parametrize("name", ["pwrite", "ftruncate", "pread"])
@@ -214,14 +214,14 @@ def test_a_disk_that_fails_under_the_lock_is_told_and_the_lock_is_free_again(tmp
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, name, fail)
         words = r"cannot lock .*/\.lock: No space left on device \(ENOSPC\)"
-        with pytest.raises(StorageError, match=words), locked(str(tmp_path)):
+        with pytest.raises(StorageError, match=words), lock_task(str(tmp_path)):
             pass
-    with locked(str(tmp_path)):
+    with lock_task(str(tmp_path)):
         pass
 
 
 def lock_the_task(folder: Path) -> None:
-    with locked(str(folder)):
+    with lock_task(str(folder)):
         pass
 
 
@@ -275,12 +275,12 @@ def test_a_run_on_a_file_system_without_locks_ends_in_one_line(tmp_path: Path) -
 
 LOOKER = """
 import sys, threading
-from pipeline.engine.lock import holder
+from pipeline.engine.lock import holder_of
 done = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
 print("looks", flush=True)
 while not done.is_set():
-    holder(sys.argv[1])
+    holder_of(sys.argv[1])
 """
 
 
@@ -295,7 +295,7 @@ def test_who_only_looks_never_gets_in_the_way_of_who_takes(tmp_path: Path) -> No
             assert looker.stdout.readline() == b"looks\n"
         for _ in range(500):
             try:
-                with locked(str(tmp_path)):
+                with lock_task(str(tmp_path)):
                     pass
             except TaskBusy as error:
                 refused.append(str(error))
@@ -313,7 +313,7 @@ def test_of_many_takers_at_once_exactly_one_gets_it(tmp_path: Path) -> None:
     def take() -> None:
         line.wait()
         try:
-            with locked(str(tmp_path)):
+            with lock_task(str(tmp_path)):
                 got.append("held")
                 done.wait()
         except TaskBusy:

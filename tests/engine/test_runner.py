@@ -32,7 +32,7 @@ from pipeline.base.formats import dump_json
 from pipeline.base.logs import task_log
 from pipeline.engine.graph import Graph
 from pipeline.engine.phase import Context, Decision, Documents, Phase, is_placeholder
-from pipeline.engine.run_request import Event, Run, missing_input, stale_phases
+from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases
 from pipeline.engine.runner import run_pipeline
 from pipeline.engine.store import TaskStore
 from tests.engine.test_store import contracts_in, make_task, toy
@@ -48,10 +48,10 @@ class Machine:
     def __init__(self, folder: Path, *phases: Phase) -> None:
         self.phases = phases
         self.ran: list[str] = []
-        self.events: list[Event] = []
+        self.events: list[RunEvent] = []
         self.recorded: list[tuple[str, str]] = []
         self.settings: dict[str, Any] = {"mode": "full", "model": "offline", "phase_seconds": 0}
-        self.watch: Callable[[Event], None] = lambda event: None
+        self.watch: Callable[[RunEvent], None] = lambda event: None
         self.root = make_task(folder, *phases).root
         self.contracts = contracts_in(folder)
         self.log = folder / "system.jsonl"
@@ -64,9 +64,9 @@ class Machine:
         """From now on the phase of that number is another."""
         self.phases = tuple(remade(p, **changes) if p.number == number else p for p in self.phases)
 
-    def asked(self, store: TaskStore, **asked: Any) -> Run:
+    def asked(self, store: TaskStore, **asked: Any) -> RunRequest:
         phases: dict[str, Any] = {name: store.graph.find(number) for name, number in asked.items()}
-        return Run(
+        return RunRequest(
             settings=self.settings,
             open_model=lambda phase: None,
             review=lambda text, digest: Decision("approve", "auto", "2026-01-31T12:00:00.000Z", digest),
@@ -101,7 +101,7 @@ class Machine:
     def logged(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_bytes().split(b"\n")[:-1]]
 
-    def _seen(self, event: Event) -> None:
+    def _seen(self, event: RunEvent) -> None:
         self.events.append(event)
         self.watch(event)
 
@@ -634,11 +634,11 @@ def test_a_failure_beside_a_running_phase_ends_the_run_and_keeps_what_is_done(tm
 
 
 def test_what_phases_side_by_side_log_goes_to_the_log_of_their_task(diamond: Machine) -> None:
-    from pipeline.base.logs import story
+    from pipeline.base.logs import log_event
 
     def tells(name: str) -> Work:
         def run(inputs: Documents, ctx: Context) -> Documents:
-            story(f"inside {name}")
+            log_event(f"inside {name}")
             return joins(name)(inputs, ctx)
 
         return run
@@ -723,7 +723,7 @@ def test_an_interruption_while_phases_run_side_by_side_ends_cancelled(diamond: M
         release.wait(60)
         return joins("beta")(inputs, ctx)
 
-    def interrupts(event: Event) -> None:
+    def interrupts(event: RunEvent) -> None:
         if (event.kind, event.phase.name) == ("started", "gamma"):
             raise Interrupted(15)
 
@@ -780,7 +780,7 @@ def test_a_document_that_a_phase_changes_in_its_hands_stays_as_it_is_on_the_disk
 def test_nobody_is_told_that_a_phase_is_done_before_its_stamp_is_on_the_disk(diamond: Machine) -> None:
     seen: list[tuple[str, str]] = []
 
-    def looks(event: Event) -> None:
+    def looks(event: RunEvent) -> None:
         if event.kind in ("done", "skipped", "degraded"):
             stamp = diamond.store().stamps[event.phase.number]
             seen.append((event.phase.name, stamp.status))
@@ -796,7 +796,7 @@ def test_nobody_is_told_that_a_phase_is_done_before_its_stamp_is_on_the_disk(dia
 def test_nobody_is_told_that_a_phase_started_before_that_is_on_the_disk(chain: Machine) -> None:
     seen: list[str] = []
 
-    def looks(event: Event) -> None:
+    def looks(event: RunEvent) -> None:
         if event.kind == "started":
             seen.append(chain.store().stamps[event.phase.number].status)
 
@@ -837,7 +837,7 @@ def test_a_catalog_that_cannot_be_written_is_told_beside_the_outcome(chain: Mach
     run = chain.asked(store)
     with store.writing():
         report = run_pipeline(
-            store, Run(settings=run.settings, open_model=run.open_model, review=run.review, record=full)
+            store, RunRequest(settings=run.settings, open_model=run.open_model, review=run.review, record=full)
         )
     assert report["status"] == "completed"
     assert report["exit_code"] == 1
@@ -893,7 +893,7 @@ def test_a_task_that_is_deleted_during_a_run_is_told_and_not_made_again(chain: M
 
 
 def test_a_bug_in_the_runner_itself_still_leaves_a_report(chain: Machine) -> None:
-    def breaks(event: Event) -> None:
+    def breaks(event: RunEvent) -> None:
         if event.phase.name == "beta":
             raise ZeroDivisionError
 
@@ -906,7 +906,7 @@ def test_a_bug_in_the_runner_itself_still_leaves_a_report(chain: Machine) -> Non
 
 
 def test_a_run_begins_in_the_catalog_before_its_first_phase_and_ends_there(chain: Machine) -> None:
-    def looks(event: Event) -> None:
+    def looks(event: RunEvent) -> None:
         assert chain.recorded == [("running", "")]
 
     chain.watch = looks

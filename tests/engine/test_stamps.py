@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.engine.contract import Contracts
 from pipeline.engine.phase import Context, Documents, Phase
-from pipeline.engine.stamps import DONE, FINISHED, Stamp, edited_outputs, stale_reason, stamps_from, stamps_to
+from pipeline.engine.stamps import DONE, FINISHED, Stamp, find_edited_outputs, stale_reason, stamps_from, stamps_to
 from tests.strategies import QUICK
 
 NOW = {"a.json": "a" * 64, "b.json": "b" * 64, "x.json": "1" * 64, "y.json": "2" * 64}
@@ -127,8 +127,8 @@ def test_a_file_of_a_folder_that_is_missing_is_named() -> None:
 
 def test_an_output_that_was_edited_is_no_reason_and_is_named_as_edited() -> None:
     assert reason(phase(), stamp(), changed=("x.json",)) is None
-    assert edited_outputs(stamp(), {**NOW, "x.json": "f" * 64}.get) == ("x.json",)
-    assert edited_outputs(stamp(), NOW.get) == ()
+    assert find_edited_outputs(stamp(), {**NOW, "x.json": "f" * 64}.get) == ("x.json",)
+    assert find_edited_outputs(stamp(), NOW.get) == ()
 
 
 def test_an_input_that_is_no_longer_read_does_not_count() -> None:

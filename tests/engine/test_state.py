@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.base.errors import ContractError
 from pipeline.engine.contract import Contracts
-from pipeline.engine.stamps import Stamp, Stamps
-from pipeline.engine.state import add_to_state, has_lines, read_state, write_state
+from pipeline.engine.stamps import Stamp, Stamps, add_to_state, has_lines, read_state, write_state
 from tests.strategies import FEW
 
 CONTRACTS = Contracts()

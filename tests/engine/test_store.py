@@ -17,7 +17,7 @@ from pipeline.base.files import sha256
 from pipeline.base.formats import compose_markdown, dump_json
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import Graph
-from pipeline.engine.phase import Context, Documents, Phase, manifest
+from pipeline.engine.phase import Context, Documents, Phase, build_manifest
 from pipeline.engine.stamps import Stamp
 from pipeline.engine.store import TaskStore
 from tests.base.test_files import plant
@@ -186,13 +186,13 @@ def test_a_commit_without_a_saved_stamp_is_not_done(store: TaskStore) -> None:
         ),
         pytest.param(
             CODE,
-            {"delta.json": {"text": "a", "files": manifest({"code/a.py": "1"})}, "code/a.py": "2"},
+            {"delta.json": {"text": "a", "files": build_manifest({"code/a.py": "1"})}, "code/a.py": "2"},
             "delta.json lists code/a.py with another sha256 than the file has (written by phase 05 delta)",
             id="a manifest that lies",
         ),
         pytest.param(
             CODE,
-            {"delta.json": {"text": "a", "files": manifest({"code/a.py": "1"})}},
+            {"delta.json": {"text": "a", "files": build_manifest({"code/a.py": "1"})}},
             "delta.json lists code/a.py with another sha256 than the file has (written by phase 05 delta)",
             id="a manifest of a file that is not there",
         ),
@@ -211,7 +211,7 @@ def test_a_commit_that_breaks_a_promise_writes_nothing(
 
 def test_the_files_of_a_folder_count_as_written(store: TaskStore) -> None:
     files = {"code/a.py": "a\n", "code/deep/in/b.py": "b\n"}
-    perform(store, CODE, {"delta.json": {"text": "x", "files": manifest(files)}, **files})
+    perform(store, CODE, {"delta.json": {"text": "x", "files": build_manifest(files)}, **files})
     assert file(store, "code/deep/in/b.py").read_text() == "b\n"
     assert set(store.stamps["05"].written) == {"delta.json", *files}
     file(store, "code/a.py").unlink()
@@ -221,13 +221,13 @@ def test_the_files_of_a_folder_count_as_written(store: TaskStore) -> None:
 def test_a_file_that_the_phase_wrote_itself_counts_when_its_manifest_lists_it(store: TaskStore) -> None:
     file(store, "code").mkdir()
     file(store, "code/a.py").write_text("a\n")
-    perform(store, CODE, {"delta.json": {"text": "x", "files": manifest({"code/a.py": "a\n"})}})
+    perform(store, CODE, {"delta.json": {"text": "x", "files": build_manifest({"code/a.py": "a\n"})}})
     assert set(store.stamps["05"].written) == {"delta.json", "code/a.py"}
 
 
 def test_a_manifest_never_leads_out_of_the_task(store: TaskStore, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("a\n")
-    row = {**manifest({"x": "a\n"})[0], "path": "../../secret"}
+    row = {**build_manifest({"x": "a\n"})[0], "path": "../../secret"}
     with pytest.raises(ContractError, match=r"\.\./\.\./secret"):
         perform(store, CODE, {"delta.json": {"text": "x", "files": [row]}})
 
@@ -260,7 +260,7 @@ def test_a_field_files_that_is_no_manifest_is_a_matter_of_its_schema_alone(
 
 def test_a_phase_without_a_folder_has_no_manifest(tmp_path: Path) -> None:
     store = make_task(tmp_path, ALPHA)
-    value = {"text": "a", "files": manifest({"elsewhere/a.py": "a"})}
+    value = {"text": "a", "files": build_manifest({"elsewhere/a.py": "a"})}
     perform(store, ALPHA, {"alpha.json": value})
     assert store.load("alpha.json") == value
     assert set(store.stamps["01"].written) == {"alpha.json"}
@@ -456,9 +456,9 @@ def test_an_edit_survives_a_redo(store: TaskStore) -> None:
 
 def test_an_edit_of_a_file_in_a_folder_is_kept_under_one_name(store: TaskStore) -> None:
     files = {"code/in/a.py": "a\n"}
-    perform(store, CODE, {"delta.json": {"text": "x", "files": manifest(files)}, **files})
+    perform(store, CODE, {"delta.json": {"text": "x", "files": build_manifest(files)}, **files})
     file(store, "code/in/a.py").write_text("by hand\n")
-    perform(store, CODE, {"delta.json": {"text": "x", "files": manifest(files)}, **files})
+    perform(store, CODE, {"delta.json": {"text": "x", "files": build_manifest(files)}, **files})
     assert [path.name.split(".py.")[0] for path in file(store, "edited").iterdir()] == ["code__in__a"]
     assert kept(store) == ["by hand\n"]
 
@@ -570,7 +570,7 @@ def test_a_writer_sweeps_what_a_killed_one_left(store: TaskStore) -> None:
 
 def test_a_writer_sweeps_what_a_killed_one_left_in_a_folder_of_documents(store: TaskStore) -> None:
     files = {"code/in/a.py": "a\n"}
-    perform(store, CODE, {"delta.json": {"text": "x", "files": manifest(files)}, **files})
+    perform(store, CODE, {"delta.json": {"text": "x", "files": build_manifest(files)}, **files})
     file(store, "code/in/.b.py.tmp").write_bytes(b"half")
     with again(store).writing():
         assert not file(store, "code/in/.b.py.tmp").exists()

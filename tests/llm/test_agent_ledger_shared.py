@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from phases.llm.journal import Journal
-from phases.llm.ledger import Call, Ledger
-from phases.llm.ledger_rows import read_ledger, rows_by_now, sums
+from phases.llm.ledger import Ledger, LedgerCall
+from phases.llm.ledger_rows import read_ledger, rows_by_now, sum_rows
 from phases.llm.model import Reply, reply_to_json
 from pipeline.base.errors import Paused
 from tests.agents import says
@@ -47,7 +47,7 @@ def side_by_side(*works: Callable[[], None]) -> None:
 def calls(ledger: Ledger, thread: str, most: int, *, used: bool = True) -> Callable[[], None]:
     def work() -> None:
         for turn in range(1, most + 1):
-            ledger.record(Call(thread, 1, turn, "x" * 5000), "scripted", CENT, used=used)
+            ledger.record(LedgerCall(thread, 1, turn, "x" * 5000), "scripted", CENT, used=used)
 
     return work
 
@@ -83,7 +83,7 @@ def test_a_limit_of_two_threads_is_not_passed_by_their_calls_under_way(path: str
         def asks() -> None:
             while True:
                 ledger.check(says(), thread, CENT.usd)
-                ledger.record(Call(thread, 1, next(turn)), "scripted", CENT, used=True)
+                ledger.record(LedgerCall(thread, 1, next(turn)), "scripted", CENT, used=True)
 
         def work() -> None:
             with pytest.raises(Paused):
@@ -103,7 +103,7 @@ def test_what_is_reserved_for_a_call_under_way_is_told_and_given_back(path: str)
         match=r"0\.05 would be passed: the next call costs about \$0\.0250, and calls under way \$0\.0300 .*0\.01$",
     ):
         references.check(says(), "references", 0.025)
-    plan.record(Call("plan", 1, 1), "scripted", CENT, used=True)
+    plan.record(LedgerCall("plan", 1, 1), "scripted", CENT, used=True)
     references.check(says(), "references", 0.025)
 
 
@@ -111,7 +111,7 @@ def test_a_reply_that_two_ledgers_recover_at_once_is_counted_once(path: str, tmp
     journal = Journal(str(tmp_path / "task" / "plan_journal.jsonl"), {"thread": "plan"})
     for turn in range(1, 41):
         kept = {**reply_to_json(CENT), "model": "scripted", "about": "the plan"}
-        journal.once("reply", {"thread": "plan", "turn": turn, "request": "r"}, lambda kept=kept: kept)  # type: ignore[misc]
+        journal.replay_or_record("reply", {"thread": "plan", "turn": turn, "request": "r"}, lambda kept=kept: kept)  # type: ignore[misc]
     ledgers: list[Ledger] = []
     side_by_side(*[lambda: ledgers.append(Ledger(path, {}))] * 4)
     assert len(Path(path).read_bytes().splitlines()) == 40
@@ -124,7 +124,7 @@ def test_rows_that_say_the_same_reply_twice_count_once_and_calls_that_gave_nothi
     calls(ledger, "plan", 1, used=False)()
     Path(path).write_bytes(Path(path).read_bytes() * 2)
     assert [(row["turn"], row["used"]) for row in read_ledger(path)] == [(1, True), (1, False), (1, False)]
-    assert sums(read_ledger(path))["usd"] == pytest.approx(0.03)
+    assert sum_rows(read_ledger(path))["usd"] == pytest.approx(0.03)
     assert Ledger(path, {}).spent["calls"] == 3
 
 
@@ -145,7 +145,7 @@ def test_a_ledger_that_is_opened_cuts_no_line_that_another_thread_just_adds(
         opened.set()
         assert ledger.spent["calls"] == 1
 
-    monkeypatch.setattr("pipeline.base.append.write_all", in_two_pieces)
+    monkeypatch.setattr("pipeline.base.jsonl.write_all", in_two_pieces)
     side_by_side(calls(writing, "plan", 1), opens)
     assert not Path(path + ".corrupt").exists()
     assert [row["turn"] for row in read_ledger(path)] == [1]
@@ -179,21 +179,21 @@ def test_a_call_that_a_run_was_killed_in_is_counted_once(tmp_path: Path) -> None
         "os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
-    assert sums(rows_by_now(path))["usd"] == 0.25  # what `pipeline cost` tells at once
+    assert sum_rows(rows_by_now(path))["usd"] == 0.25  # what `pipeline cost` tells at once
     for _ in range(2):
         again = Ledger(path, {})
         assert (again.spent["calls"], again.spent["usd"], again.spent["tokens_in"]) == (1, 0.25, 1000)
     assert "the run ended in this call" in read_ledger(path)[0]["detail"]
-    again.begin(Call("plan", 1, 1), "openai:x", 1000, 0.25)
-    again.record(Call("plan", 1, 1), "openai:x", Reply("ok", "plan", (), 1000, tokens_out=10, usd=0.3), used=True)
+    again.begin(LedgerCall("plan", 1, 1), "openai:x", 1000, 0.25)
+    again.record(LedgerCall("plan", 1, 1), "openai:x", Reply("ok", "plan", (), 1000, tokens_out=10, usd=0.3), used=True)
     assert Ledger(path, {}).spent["usd"] == 0.55
-    assert sums(rows_by_now(path))["usd"] == 0.55
+    assert sum_rows(rows_by_now(path))["usd"] == 0.55
 
 
 def test_a_call_whose_reply_is_in_a_journal_is_no_open_one(tmp_path: Path) -> None:
     task = tmp_path / "task"
     (task / "logs").mkdir(parents=True)
-    path, call = str(task / "logs" / "llm.jsonl"), Call("plan", 1, 1)
+    path, call = str(task / "logs" / "llm.jsonl"), LedgerCall("plan", 1, 1)
     first = Ledger(path, {})
     first.begin(call, "openai:x", 1000, 0.25)
     row = (task / "logs" / "open_calls" / "plan.json").read_bytes()
@@ -222,11 +222,11 @@ def test_only_notes_of_calls_are_ever_taken_away(tmp_path: Path) -> None:
 def test_a_reply_of_no_use_is_counted_once_where_the_run_is_killed_before_its_note_goes(tmp_path: Path) -> None:
     logs = tmp_path / "task" / "logs"
     logs.mkdir(parents=True)
-    path, call = str(logs / "llm.jsonl"), Call("plan", 1, 1)
+    path, call = str(logs / "llm.jsonl"), LedgerCall("plan", 1, 1)
     first = Ledger(path, {})
     first.begin(call, "openai:x", 1000, 0.25)
     note = (logs / "open_calls" / "plan.json").read_bytes()
     first.record(call, "openai:x", Reply("refused", "", (), 1000, usd=0.5), used=False)
     (logs / "open_calls" / "plan.json").write_bytes(note)
-    assert sums(rows_by_now(path))["usd"] == 0.5
-    assert (Ledger(path, {}).spent["calls"], sums(rows_by_now(path))["usd"]) == (1, 0.5)
+    assert sum_rows(rows_by_now(path))["usd"] == 0.5
+    assert (Ledger(path, {}).spent["calls"], sum_rows(rows_by_now(path))["usd"]) == (1, 0.5)

@@ -17,13 +17,12 @@ from typing import Any
 
 import pytest
 
-from phases.llm.access import Access
 from phases.llm.adapters import openai_chat, streams
-from phases.llm.adapters.connection import Waits
+from phases.llm.adapters.connection import Timeouts
 from phases.llm.factory import open_model
-from phases.llm.model import Message, Model, Reply, Request, ToolCall, Unsure, reply_from_json, reply_to_json
-from phases.llm.providers import PROVIDERS
-from phases.llm.server_model import Timing, open_served
+from phases.llm.model import AssumesWindow, Message, Model, Reply, Request, ToolCall, reply_from_json, reply_to_json
+from phases.llm.providers import PROVIDERS, Access
+from phases.llm.server_model import Timing, open_server_model
 from tests.llm_server import (
     Answer,
     Call,
@@ -78,13 +77,13 @@ class Waiting:
 
 
 def model_of(
-    server: LlmServer | str, wire: str, *, waits: Waits | None = None, key: str = KEY
+    server: LlmServer | str, wire: str, *, waits: Timeouts | None = None, key: str = KEY
 ) -> tuple[Model, Waiting]:
     """A model at this server, and the waits that it would have made."""
     sleep = Waiting()
     url = server if isinstance(server, str) else server.anthropic_url if wire == "anthropic" else server.base_url
     timing, access = Timing(sleep, lambda: 1.0), access_to(url, wire, key)
-    return open_served(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing), sleep
+    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing), sleep
 
 
 def access_to(url: str, wire: str, key: str = KEY, **more: Any) -> Access:
@@ -93,7 +92,7 @@ def access_to(url: str, wire: str, key: str = KEY, **more: Any) -> Access:
     return Access(url, "" if variable else key, {variable: key} if variable else {}, **more)
 
 
-def asked(wire: str, *script: Answer | Script, request: Request = ASK, waits: Waits | None = None) -> Reply:
+def asked(wire: str, *script: Answer | Script, request: Request = ASK, waits: Timeouts | None = None) -> Reply:
     """What comes of one question."""
     with LlmServer(*script) as server:
         return model_of(server, wire, waits=waits)[0].ask(request)
@@ -248,7 +247,7 @@ PRICES = {f"{wire}:tiny": {"in": 3, "cached": 0.3, "out": 15} for wire in WIRES}
 
 def priced(server: LlmServer, wire: str) -> Model:
     url = server.anthropic_url if wire == "anthropic" else server.base_url
-    return open_served(f"{wire}:tiny", PROVIDERS[wire], access_to(url, wire, prices=PRICES))
+    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access_to(url, wire, prices=PRICES))
 
 
 def test_what_a_call_costs_is_told_by_the_price_table(wire: str) -> None:
@@ -274,10 +273,10 @@ def test_what_was_put_into_the_cache_costs_a_quarter_more() -> None:
 def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
     with LlmServer(always(Says("hi", usd=0.25))) as server:
         access = access_to(server.base_url, "openrouter")
-        model = open_served("openrouter:openai/gpt-5", PROVIDERS["openrouter"], access)
+        model = open_server_model("openrouter:openai/gpt-5", PROVIDERS["openrouter"], access)
         assert model.ask(ASK).usd == 0.25
         assert server.requests[0].body["usage"] == {"include": True}
-        unlisted = open_served("openrouter:some/new-one", PROVIDERS["openrouter"], access)
+        unlisted = open_server_model("openrouter:some/new-one", PROVIDERS["openrouter"], access)
         assert (unlisted.priced, unlisted.reports_cost, unlisted.ask(ASK).usd) == (False, True, 0.25)
 
 
@@ -294,7 +293,7 @@ def test_what_the_provider_says_a_call_cost_goes_before_the_table() -> None:
 def test_a_call_with_a_key_of_ones_own_costs_what_that_key_pays_too(usage: dict[str, Any], usd: float) -> None:
     good = list(openai_chunks(Says("hi", tokens_in=None)))
     with LlmServer(Raw([*good[:-1], sse({"choices": [], "usage": usage}), good[-1]])) as server:
-        model = open_served("openrouter:a/b", PROVIDERS["openrouter"], access_to(server.base_url, "openrouter"))
+        model = open_server_model("openrouter:a/b", PROVIDERS["openrouter"], access_to(server.base_url, "openrouter"))
         assert model.ask(ASK).usd == pytest.approx(usd)
 
 
@@ -508,7 +507,7 @@ def test_a_part_that_comes_whole_is_taken_whole() -> None:
 
 def test_a_server_that_falls_silent_is_not_waited_for(wire: str) -> None:
     with LlmServer(always(Raw([start(wire)], after="hang"))) as server:
-        model, _ = model_of(server, wire, waits=Waits(silence=0.2))
+        model, _ = model_of(server, wire, waits=Timeouts(silence=0.2))
         reply = model.ask(ASK)
         assert server.hangs.is_set()
         server.lets_go.set()
@@ -524,14 +523,14 @@ def test_a_server_that_never_begins_is_not_waited_for(wire: str) -> None:
         over.wait(HANGS)
 
     with serving(nothing) as silent:
-        reply = model_of(f"{silent.base}/v1", wire, waits=Waits(first=0.2))[0].ask(ASK)
+        reply = model_of(f"{silent.base}/v1", wire, waits=Timeouts(first=0.2))[0].ask(ASK)
         over.set()
     assert reply.outcome == "transient"
     assert "fell silent" in reply.detail
 
 
 def test_a_reply_that_takes_for_ever_is_given_up(wire: str) -> None:
-    reply = asked(wire, always(Raw([start(wire), *[b": wait\n\n"] * 50])), waits=Waits(whole=0.0))
+    reply = asked(wire, always(Raw([start(wire), *[b": wait\n\n"] * 50])), waits=Timeouts(whole=0.0))
     assert reply.outcome == "transient"
     assert "took longer than 0 seconds" in reply.detail
 
@@ -1080,7 +1079,7 @@ def test_the_window_is_what_the_server_says_in_its_list(row: dict[str, Any], wir
     with listing(**row) as server:
         model = model_of(server, wire)[0]
         assert model.window == 40_960
-        assert isinstance(model, Unsure)
+        assert isinstance(model, AssumesWindow)
         assert not model.window_is_assumed
         assert model.check().reachable
         assert len(server.listings) == 1, "one list answers both"
@@ -1095,7 +1094,7 @@ def test_a_window_that_makes_no_sense_is_not_believed(value: Any, wire: str) -> 
     with listing(max_model_len=value, meta=value) as server:
         model = model_of(server, wire)[0]
         assert model.window == 32_768
-        assert isinstance(model, Unsure)
+        assert isinstance(model, AssumesWindow)
         assert model.window_is_assumed
 
 
@@ -1108,7 +1107,7 @@ def test_what_the_user_says_of_the_window_wins_and_nobody_is_asked(wire: str) ->
     with listing(max_model_len=40_960) as server:
         url = server.anthropic_url if wire == "anthropic" else server.base_url
         access = access_to(url, wire, context_tokens=9_000)
-        assert open_served(f"{wire}:tiny", PROVIDERS[wire], access).window == 9_000
+        assert open_server_model(f"{wire}:tiny", PROVIDERS[wire], access).window == 9_000
         assert server.listings == []
 
 

@@ -20,15 +20,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.llm import prices
-from phases.llm.access import Access
-from phases.llm.adapters.events import LARGEST_EVENT, read_events
-from phases.llm.depth import DEEPEST, is_deep
-from phases.llm.error_classification import Server, verdict_on_event, verdict_on_status
+from phases.llm.adapters.streams import LARGEST_EVENT, read_events
+from phases.llm.error_classification import Server, classify_event, classify_status
 from phases.llm.factory import open_model
-from phases.llm.model import Message, Model, Reply, Request, ToolCall
+from phases.llm.model import DEEPEST, Message, Model, Reply, Request, ToolCall, is_deep
 from phases.llm.prices import UNKNOWN, Usage, tariff_of
-from phases.llm.providers import PROVIDERS, address_of, key_of, keys_in, provider_of, with_settings
-from phases.llm.redaction import redacted, redacted_reply, redacted_value
+from phases.llm.providers import PROVIDERS, Access, address_of, key_of, keys_in, provider_of, with_settings
+from phases.llm.redaction import redact_reply, redact_text, redact_value
 from phases.llm.retries import LONGEST_PATIENCE, ask_patiently
 from pipeline.base.errors import FormatError, Interrupted, PhaseError, UsageError
 from pipeline.engine.settings import SECRET, STORED, Settings
@@ -121,8 +119,8 @@ SHAPED = (
 
 @pytest.mark.parametrize("key", SHAPED, ids=lambda key: str(key)[:24])
 def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
-    assert redacted(f"before {key}") == "before [redacted]"
-    assert redacted(f'k = "{key}" after').startswith('k = "[redacted]')
+    assert redact_text(f"before {key}") == "before [redacted]"
+    assert redact_text(f'k = "{key}" after').startswith('k = "[redacted]')
 
 
 @pytest.mark.parametrize(
@@ -145,14 +143,14 @@ def test_what_looks_like_a_key_is_taken_out(key: str) -> None:
     ],
 )
 def test_what_is_no_key_stays(text: str) -> None:
-    assert redacted(text, ("short", "")) == text
+    assert redact_text(text, ("short", "")) == text
 
 
 @given(before=st.binary(max_size=9), after=st.binary(max_size=9))
 def test_our_key_is_taken_out_of_base64_wherever_it_stands(before: bytes, after: bytes) -> None:
     for encode in (b64encode, urlsafe_b64encode):
         coded = encode(before + KEY.encode() + after).decode()
-        cleaned = redacted(coded, (KEY,))
+        cleaned = redact_text(coded, (KEY,))
         assert "[redacted]" in cleaned
         left = max(map(len, cleaned.split("[redacted]")))
         assert left <= len(encode(max(before, after, key=len)).decode()) + 4
@@ -160,17 +158,17 @@ def test_our_key_is_taken_out_of_base64_wherever_it_stands(before: bytes, after:
 
 @pytest.mark.parametrize("spelling", [KEY, quote(KEY), quote(KEY, safe="")], ids=["plain", "in a path", "in a query"])
 def test_our_key_is_taken_out_in_every_spelling(spelling: str) -> None:
-    assert redacted(f"a{spelling}b", ("other-key-1", KEY)) == "a[redacted]b"
+    assert redact_text(f"a{spelling}b", ("other-key-1", KEY)) == "a[redacted]b"
 
 
 def test_a_key_that_begins_with_another_is_taken_out_whole() -> None:
-    assert redacted("abcdefgh12345678", ("abcdefgh", "abcdefgh12345678")) == "[redacted]"
+    assert redact_text("abcdefgh12345678", ("abcdefgh", "abcdefgh12345678")) == "[redacted]"
 
 
 @given(st.text(max_size=300))
 def test_redaction_is_done_once_and_for_all(text: str) -> None:
-    once = redacted(text, (KEY,))
-    assert redacted(once, (KEY,)) == once
+    once = redact_text(text, (KEY,))
+    assert redact_text(once, (KEY,)) == once
 
 
 @pytest.mark.parametrize(
@@ -194,13 +192,13 @@ def test_redaction_is_done_once_and_for_all(text: str) -> None:
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = piece * (2**20 // len(piece))
     begun = time.process_time()
-    redacted(text, (KEY,))
+    redact_text(text, (KEY,))
     assert time.process_time() - begun < 20  # a quadratic pattern would take hours
 
 
 def test_a_reply_is_clean_at_any_depth() -> None:
     reply = Reply("ok", KEY, (ToolCall(KEY, KEY, {KEY: [{"a": KEY}, 1, None, [KEY]]}),), detail=f"said {KEY}")
-    clean = redacted_reply(reply, (KEY,))
+    clean = redact_reply(reply, (KEY,))
     assert KEY not in repr(clean)
     assert clean.calls[0].arguments == {"[redacted]": [{"a": "[redacted]"}, 1, None, ["[redacted]"]]}
     assert re.fullmatch(r"[a-z]+", clean.calls[0].id)
@@ -210,7 +208,7 @@ def test_a_reply_that_is_nested_without_end_is_cleaned_without_falling_over() ->
     value: Any = KEY
     for _ in range(5_000):
         value = [{"a": value}]
-    clean = redacted_value(value, (KEY,))
+    clean = redact_value(value, (KEY,))
     text = ""
     while not isinstance(clean, str):
         text, clean = "[{", clean[0]["a"]
@@ -458,11 +456,11 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size
 @example(status=500, body={"error": {"error": {"message": "x"}}}, wait="1e99")
 def test_any_error_of_a_server_is_one_line_with_its_outcome(status: int, body: Any, wait: str) -> None:
     text = body if isinstance(body, str) else json.dumps(body)
-    error = verdict_on_status(HERE, status, {"retry-after": wait}, text)
+    error = classify_status(HERE, status, {"retry-after": wait}, text)
     assert error.outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
     assert str(error).isprintable()
     assert error.wait is None or 0 <= error.wait < 1e13
-    assert verdict_on_event(HERE, body).outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
+    assert classify_event(HERE, body).outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
 
 
 # Waiting

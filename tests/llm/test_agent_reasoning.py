@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from phases.llm.access import Access
 from phases.llm.adapters import openai_chat
-from phases.llm.conversation import _usable
+from phases.llm.conversation import _check_reply
 from phases.llm.model import Message, Model, Reply, Request, ToolCall, message_of, reply_from_json, reply_to_json
-from phases.llm.providers import PROVIDERS
-from phases.llm.redaction import redacted_reply
-from phases.llm.server_model import Timing, open_served
+from phases.llm.providers import PROVIDERS, Access
+from phases.llm.redaction import redact_reply
+from phases.llm.server_model import Timing, open_server_model
 from phases.sandbox.commands import kind_of_sandbox
 from pipeline.base.errors import PhaseError
 from tests.agent.test_agent_replay import plan_for
@@ -65,7 +64,7 @@ def served(server: LlmServer, provider: str = "compatible", name: str = "tiny") 
     url = server.anthropic_url if provider == "anthropic" else server.base_url
     variable = PROVIDERS[provider].key_variable
     access = Access(url, "" if variable else KEY, {variable: KEY} if variable else {}, 100_000)
-    return open_served(f"{provider}:{name}", PROVIDERS[provider], access, timing=Timing(lambda seconds: None))
+    return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, timing=Timing(lambda seconds: None))
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -204,11 +203,11 @@ def test_a_plain_text_loses_our_keys_and_what_is_signed_is_kept_whole_or_not_at_
         "reasoning_content": f"the key is {KEY}",
         "reasoning_details": [{"text": KEY, "signature": "s"}],
     }
-    kept = redacted_reply(Reply("ok", "hi", reasoning=said), (KEY,)).reasoning
+    kept = redact_reply(Reply("ok", "hi", reasoning=said), (KEY,)).reasoning
     assert kept == {"model": "x:y", "reasoning_content": "the key is [redacted]"}
     blocks = {"model": "x:y", "blocks": [{"type": "thinking", "thinking": KEY, "signature": "s"}]}
-    assert redacted_reply(Reply("ok", "hi", reasoning=blocks), (KEY,)).reasoning == {}
-    assert redacted_reply(Reply("ok", "hi", reasoning={"model": "x:y", "blocks": []}), (KEY,)).reasoning["blocks"] == []
+    assert redact_reply(Reply("ok", "hi", reasoning=blocks), (KEY,)).reasoning == {}
+    assert redact_reply(Reply("ok", "hi", reasoning={"model": "x:y", "blocks": []}), (KEY,)).reasoning["blocks"] == []
 
 
 @pytest.mark.parametrize("provider", ["compatible", "anthropic"])
@@ -255,8 +254,8 @@ def test_the_blocks_of_a_reply_keep_their_order_where_thoughts_stand_between_the
 
 def test_reasoning_that_leaves_no_room_is_not_kept() -> None:
     long = Reply("ok", "hi", reasoning={"model": "x:y", "reasoning_content": "hm " * 40_000})
-    assert _usable(long, 20_000) == Reply("ok", "hi")
-    assert _usable(long, 80_000) == long
+    assert _check_reply(long, 20_000) == Reply("ok", "hi")
+    assert _check_reply(long, 80_000) == long
 
 
 def test_reasoning_counts_as_what_came_and_is_bounded() -> None:

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from phases.agent.offline_model import OfflineModel
-from phases.llm.access import Access
 from phases.llm.adapters import openai_chat
 from phases.llm.factory import open_model
 from phases.llm.model import Message, Reply, Request, Room, room_of
-from phases.llm.providers import PROVIDERS
-from phases.llm.reply_limits import THINKS, room_for
-from phases.llm.server_model import Timing, open_served
+from phases.llm.providers import PROVIDERS, Access
+from phases.llm.server_model import THINKS, Timing, open_server_model, room_for
 from pipeline.base.errors import PhaseError
 from tests.agents import carry_out, says, small_plan, tree
 from tests.llm_server import LlmServer, Raw, Says, Status, call, error_body, openai_chunk, sse
@@ -46,7 +44,7 @@ def served(
     url = server.anthropic_url if provider == "anthropic" else server.base_url
     variable = PROVIDERS[provider].key_variable
     access = Access(url, "" if variable else KEY, {variable: KEY} if variable else {}, window, most_output=most)
-    return open_served(f"{provider}:{name}", PROVIDERS[provider], access, timing=Timing(lambda seconds: None))
+    return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, timing=Timing(lambda seconds: None))
 
 
 def rooms(server: LlmServer) -> list[int]:
@@ -167,11 +165,11 @@ def test_a_model_that_is_known_to_think_has_more_room_at_once_and_no_more_than_i
 
 
 def test_a_reply_may_take_the_longer_the_longer_it_may_be() -> None:
-    from phases.llm.adapters.connection import Line, Waits, line_for
+    from phases.llm.adapters.connection import Connection, Timeouts, connection_for
     from phases.llm.error_classification import Server
 
-    line = Line(Server("vllm", "here", "tiny"), "http://here", "", Waits(whole=100.0))
-    assert [line_for(line, tokens).waits.whole for tokens in (16, 16_384, 65_536)] == [100.0, 100.0, 400.0]
+    line = Connection(Server("vllm", "here", "tiny"), "http://here", "", Timeouts(whole=100.0))
+    assert [connection_for(line, tokens).waits.whole for tokens in (16, 16_384, 65_536)] == [100.0, 100.0, 400.0]
 
 
 # The whole command

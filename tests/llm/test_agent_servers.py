@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from phases.llm.access import Access
-from phases.llm.adapters.connection import Waits
+from phases.llm.adapters.connection import Timeouts
 from phases.llm.model import Message, Model, Reply, Request
-from phases.llm.providers import PROVIDERS
-from phases.llm.server_model import Timing, open_served
+from phases.llm.providers import PROVIDERS, Access
+from phases.llm.server_model import Timing, open_server_model
 from tests.tiny_model import CONTEXT, llama, write_tiny_model
 
 pytest.importorskip("openai", reason="the openai package is not installed")
@@ -28,11 +27,11 @@ SCHEMA = {
 TOOL = {"name": "Write", "description": "Write a word.", "parameters": SCHEMA}
 
 
-def model_at(url: str, provider: str, name: str, waits: Waits | None = None) -> Model:
+def model_at(url: str, provider: str, name: str, waits: Timeouts | None = None) -> Model:
     """A model that waits for nobody."""
     access = Access(url, "key-of-a-test", {PROVIDERS[provider].key_variable or "": "key-of-a-test"})
     timing = Timing(lambda seconds: None, lambda: 1.0)
-    return open_served(f"{provider}:{name}", PROVIDERS[provider], access, waits=waits, timing=timing)
+    return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, waits=waits, timing=timing)
 
 
 # llama.cpp
@@ -147,7 +146,7 @@ def provider(request: pytest.FixtureRequest, mock: Any) -> Iterator[str]:
     mock.state.scenarios.clear()
 
 
-def mocked(mock: Any, provider: str, *behaviors: Any, waits: Waits | None = None) -> Model:
+def mocked(mock: Any, provider: str, *behaviors: Any, waits: Timeouts | None = None) -> Model:
     """A model at the mock, which does this first."""
     mock.state.scenarios.add(*behaviors)
     return model_at(mock.base_url(provider), provider, "some-model", waits)
@@ -185,7 +184,7 @@ def test_the_mock_calls_tools(mock: Any, provider: str) -> None:
 def test_a_broken_stream_of_the_mock_is_no_reply(kind: str, outcome: str, mock: Any, provider: str) -> None:
     words = scenarios().Reply(text="many words that come in several pieces", times=None)
     fault = scenarios().StreamFault(kind, after_chunks=3, stall_seconds=2.0, times=None)
-    reply = mocked(mock, provider, words, fault, waits=Waits(silence=0.3)).ask(ASK)
+    reply = mocked(mock, provider, words, fault, waits=Timeouts(silence=0.3)).ask(ASK)
     assert reply.outcome == outcome, reply.detail
     assert reply.calls == ()
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.traceability import places_in
-from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, page_of
+from phases.acceptance.checks.traceability import find_places
+from phases.pages.trace_page import MOST_LINES, PAGE_START, Traced, render_page
 from pipeline.base.formats import Markdown, compose_markdown
 from tests.strategies import NASTY, QUICK
 
@@ -73,7 +73,7 @@ def traced(
     requirements, files = requirements or REQUIREMENTS, CODE if files is None else files
     identifiers = {row["id"] for row in requirements}
     places = [
-        place for path, text in files.items() if path.endswith(".py") for place in places_in(path, text, identifiers)
+        place for path, text in files.items() if path.endswith(".py") for place in find_places(path, text, identifiers)
     ]
     rows = [
         {
@@ -142,7 +142,7 @@ def assert_sound(page: str) -> Seen:
 
 
 def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
-    page = page_of(traced())
+    page = render_page(traced())
     seen = assert_sound(page)
     assert page.startswith(PAGE_START)
     assert "default-src 'none'" in page
@@ -153,14 +153,14 @@ def test_the_page_shows_paper_and_code_with_links_both_ways() -> None:
 
 
 def test_the_counts_and_the_statuses_are_said_in_words() -> None:
-    words = Seen(page_of(traced())).words
+    words = Seen(render_page(traced())).words
     assert "5 requirements: 2 implemented 1 stubbed 2 missing" in words
     assert "the plan says 0.1, model/wait.py:RATE is 0.2" in words
     assert "nowhere" in words
 
 
 def test_a_quote_is_marked_on_its_own_page_and_over_line_ends() -> None:
-    page = page_of(traced())
+    page = render_page(traced())
     seen = Seen(page)
     assert ("implemented", "We wait, and measure") in seen.marked
     assert page.index('id="quote-R1"') > page.index('id="page-2"')
@@ -169,26 +169,26 @@ def test_a_quote_is_marked_on_its_own_page_and_over_line_ends() -> None:
 
 
 def test_a_quote_that_is_not_in_the_text_is_said_to_be_none() -> None:
-    seen = Seen(page_of(traced()))
+    seen = Seen(render_page(traced()))
     assert seen.words.count("the quote is not in the text as it stands") == 2
     assert "quote-R4" not in seen.ids
 
 
 def test_quotes_that_overlap_are_all_marked_and_linked() -> None:
     rows = [requirement("R1", "We use a rate"), requirement("R2", "use a rate of 0.1."), requirement("R3", "a rate")]
-    seen = assert_sound(page_of(traced(requirements=rows)))
+    seen = assert_sound(render_page(traced(requirements=rows)))
     assert {"quote-R1", "quote-R2", "quote-R3"} <= set(seen.ids)
     assert "".join(words for _, words in seen.marked) == "We use a rate of 0.1."
 
 
 def test_a_quote_that_runs_over_blocks_is_marked_in_each() -> None:
     rows = [requirement("R1", "of 0.1. We wait, and"), requirement("R2", "We wait,")]
-    seen = assert_sound(page_of(traced(requirements=rows)))
+    seen = assert_sound(render_page(traced(requirements=rows)))
     assert "".join(words for _, words in seen.marked).split() == ["of", "0.1.", "We", "wait,", "and"]
 
 
 def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
-    page = page_of(traced())
+    page = render_page(traced())
     lines = re.findall(r'<span class="line ([a-z]*)"[^>]*>(.*?)</span>', page)
     assert len(lines) == sum(text.count("\n") for text in CODE.values())
     shown = [(kind, unescape(re.sub(r"<a .*", "", text))) for kind, text in lines]
@@ -201,15 +201,15 @@ def test_the_code_has_every_line_once_and_the_innermost_status() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
 def test_lines_are_counted_as_python_counts_them(end: str) -> None:
     text = end.join(["x = 'a\x0cb\u2028c'", "", "RATE = 1  # R1", ""])
-    assert '<span class="line implemented" id="code-0-3">RATE = 1' in page_of(traced(files={"a.py": text}))
+    assert '<span class="line implemented" id="code-0-3">RATE = 1' in render_page(traced(files={"a.py": text}))
 
 
 def test_a_task_without_code_has_a_page() -> None:
-    assert "No file is written." in assert_sound(page_of(traced(files={}))).words
+    assert "No file is written." in assert_sound(render_page(traced(files={}))).words
 
 
 def test_a_long_file_is_cut_and_that_is_said() -> None:
-    seen = assert_sound(page_of(traced(files={"a.py": "x = 1\n" * (MOST_LINES + 7) + "RATE = 1  # R1\n"})))
+    seen = assert_sound(render_page(traced(files={"a.py": "x = 1\n" * (MOST_LINES + 7) + "RATE = 1  # R1\n"})))
     assert "… 8 more lines" in seen.words
 
 
@@ -218,7 +218,7 @@ def test_a_large_paper_has_a_page() -> None:
         f"\n<!-- page {number} -->\n\n## {number} More\n\n{'Words. ' * 400}\n" for number in range(3, 400)
     )
     rows = [requirement(f"R{number}", f"{number} More", page=number) for number in range(3, 400)]
-    seen = assert_sound(page_of(traced(body, rows)))
+    seen = assert_sound(render_page(traced(body, rows)))
     assert sum(name.startswith("quote-") for name in seen.ids) == 397
 
 
@@ -229,7 +229,7 @@ def test_what_a_stranger_wrote_is_shown_and_does_nothing() -> None:
     code = {f"{HOSTILE}.md": HOSTILE, "a.py": f"# R1 {HOSTILE!r}\ndef wait():\n    {HOSTILE!r}\n    return 1\n"}
     made = traced(body, rows, code)
     made.plan["paper"]["title"] = HOSTILE
-    seen = assert_sound(page_of(made))
+    seen = assert_sound(render_page(made))
     assert seen.words.count("<script>alert(1)</script>") >= 8
     assert r"\x1b[2J\u202e" in seen.words
 
@@ -238,9 +238,9 @@ def test_what_a_stranger_wrote_is_shown_and_does_nothing() -> None:
 @QUICK
 def test_no_text_breaks_the_page(text: str, quote: str) -> None:
     rows = [requirement("R1", quote, text=text), requirement("R2", text)]
-    assert_sound(page_of(traced(f"{text}\n\n## {text}\n\n{text}{quote}", rows, {"a.py": text, text: text})))
+    assert_sound(render_page(traced(f"{text}\n\n## {text}\n\n{text}{quote}", rows, {"a.py": text, text: text})))
 
 
 @pytest.mark.parametrize("quote", ["a " * 3000, "(a+)+ " * 300, "\\" * 500, "$" * 500])
 def test_no_quote_is_a_pattern(quote: str) -> None:
-    assert_sound(page_of(traced("a" * 20_000 + " (a+)+ b\n", [requirement("R1", quote)])))
+    assert_sound(render_page(traced("a" * 20_000 + " (a+)+ b\n", [requirement("R1", quote)])))

@@ -18,17 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.pages.supervisor.lanes import Span, lanes_of
-from phases.pages.supervisor.page import MOST_ROWS, PAGE_START, page_of
-from phases.pages.supervisor.rows import meaning, rows_of
-from phases.pages.supervisor.steps import shown_steps
-from phases.pages.supervisor.text import text_of
-from phases.pages.supervisor.view import Event, View
+from phases.pages.supervisor_events import Span, build_lanes, meaning_of, timeline_rows
+from phases.pages.supervisor_page import MOST_ROWS, PAGE_START, render_page
+from phases.pages.supervisor_text import render_text
+from phases.pages.supervisor_view import SupervisionEvent, View, steps_of
 from phases.supervision.config import Config
-from phases.supervision.graph import Branch, Cursor, Delegate, Edge, Node, TaskGraph
-from phases.supervision.ledger import FailureRecord, ToolRecord
-from phases.supervision.records import from_json, to_json
-from phases.supervision.words import (
+from phases.supervision.enums import (
     DeviationSignal,
     ExecutionMode,
     GraphStatus,
@@ -38,7 +33,10 @@ from phases.supervision.words import (
     TaskPhase,
     TimelineEvent,
 )
-from phases.supervision.workspace import WorkspaceSnapshot
+from phases.supervision.graph import Branch, Cursor, Delegate, Edge, Node, TaskGraph
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.work_ledger import FailureRecord, ToolRecord
+from phases.supervision.workspace_snapshot import WorkspaceSnapshot
 from pipeline.engine.contract import Contracts
 from tests.strategies import NASTY, QUICK
 from tests.supervised import (
@@ -268,7 +266,7 @@ def test_what_is_damaged_is_named_with_its_line_and_the_rest_is_read(
     assert len(view.damage) == 1
     assert view.damage[0].startswith(told)
     assert [event.seq for event in view.events] == [1]
-    assert any(told in line for line in [*view.damage, page_of(view)])
+    assert any(told in line for line in [*view.damage, render_page(view)])
 
 
 @pytest.mark.parametrize(
@@ -313,15 +311,15 @@ def test_no_content_of_a_file_raises(tmp_path: Path, content: bytes, name: str) 
     write_files(tmp_path)
     (tmp_path / "kernel" / name).write_bytes(content)
     view = view_of(tmp_path)
-    assert page_of(view)
-    assert text_of(view)
+    assert render_page(view)
+    assert render_text(view)
 
 
 # In words
 
 
-def event_of(name: str, reason: str, payload: dict[str, Any] | None = None, **changes: Any) -> Event:
-    event = Event(
+def event_of(name: str, reason: str, payload: dict[str, Any] | None = None, **changes: Any) -> SupervisionEvent:
+    event = SupervisionEvent(
         1,
         START,
         1,
@@ -431,30 +429,30 @@ def event_of(name: str, reason: str, payload: dict[str, Any] | None = None, **ch
 def test_every_reason_is_told_in_plain_words(
     event: str, reason: str, payload: dict[str, Any], told: tuple[str, str]
 ) -> None:
-    assert meaning(event_of(event, reason, payload)) == told
+    assert meaning_of(event_of(event, reason, payload)) == told
 
 
 def test_equal_lines_that_follow_each_other_are_folded_and_counted() -> None:
     events = [event_of("switch", "denied:mode_lock", round=turn) for turn in (3, 4, 5)]
-    rows = rows_of([*events, event_of("switch", "denied:min_dwell", round=6)])
+    rows = timeline_rows([*events, event_of("switch", "denied:min_dwell", round=6)])
     assert [(row.first, row.last, row.times) for row in rows] == [(3, 5, 3), (6, 6, 1)]
 
 
 def test_lines_that_are_written_at_the_end_of_a_round_do_not_say_twice_who_leads() -> None:
     rows = [("failure", "no_progress:4"), ("recover", "no_progress:4"), ("recover", "strong_hint:no_executor")]
     events = [event_of(name, reason, round=9, phase=SupervisorPhase.TAKEOVER) for name, reason in rows]
-    assert [row.text for row in rows_of(events)] == [
+    assert [row.text for row in timeline_rows(events)] == [
         "no progress 4",
         "takeover: no progress 4 [free -> takeover]",
         "tier strong hint: no executor",
     ]
     over = event_of("handoff", "cooldown_over", round=12)
-    assert rows_of([*events, over])[-1].text == "the agent is trusted again [takeover -> free]"
+    assert timeline_rows([*events, over])[-1].text == "the agent is trusted again [takeover -> free]"
 
 
 def test_the_screen_tells_mode_timeline_graph_workspace_and_budgets(tmp_path: Path) -> None:
     write_files(tmp_path, takeover_log().lines, drawn=graph(), told=report(), snapshots=[SNAPSHOT])
-    lines = text_of(view_of(tmp_path))
+    lines = render_text(view_of(tmp_path))
     assert lines[0] == "Task paper: adaptive supervision, 24 rounds, the work was accepted"
     for line in (
         "          4  mode      free -> forced: tool failure + multi write",
@@ -473,7 +471,7 @@ def test_the_screen_tells_mode_timeline_graph_workspace_and_budgets(tmp_path: Pa
 
 def test_a_run_that_was_stopped_says_why(tmp_path: Path) -> None:
     write_files(tmp_path, told=report(stopReason="user_checkpoint", detail="the budget is spent", warning="mind this"))
-    lines = text_of(view_of(tmp_path))
+    lines = render_text(view_of(tmp_path))
     assert lines[0].endswith("stopped by supervision: user_checkpoint")
     assert lines[1] == "  the budget is spent"
     assert "  warning: mind this" in lines
@@ -493,20 +491,20 @@ def test_no_ending_but_accepted_work_reads_as_success(
     reason: str | None, told: str, marked: bool, tmp_path: Path
 ) -> None:
     view = view_of(write_files(tmp_path, told=report(stopReason=reason)))
-    assert text_of(view)[0].endswith(told)
-    assert bool(lanes_of(view).stop) is marked
+    assert render_text(view)[0].endswith(told)
+    assert bool(build_lanes(view).stop) is marked
 
 
 def test_a_run_that_works_right_now_is_not_at_its_end(tmp_path: Path) -> None:
     view = view_of(write_files(tmp_path, told=report(rounds=24)))
     assert view.over
-    assert text_of(replace(view, running=True))[0].endswith("not at its end yet")
+    assert render_text(replace(view, running=True))[0].endswith("not at its end yet")
 
 
 def test_a_report_of_an_earlier_run_is_not_taken_for_the_end(tmp_path: Path) -> None:
     write_files(tmp_path, long_log(30).lines, told=report(rounds=24), saved=checkpoint(29))
     view = view_of(tmp_path)
-    lines = text_of(view)
+    lines = render_text(view)
     assert lines[0].endswith("30 rounds, not at its end yet")
     assert "  the figures are of the run before it went on:" in lines
     assert "  the last checkpoint: round 29, tool failed" in lines
@@ -514,11 +512,11 @@ def test_a_report_of_an_earlier_run_is_not_taken_for_the_end(tmp_path: Path) -> 
 
 def test_shadow_is_said(tmp_path: Path) -> None:
     log = Log().add(5, "shadow_diagnostic", "no_progress:4")
-    assert "in shadow (it looks on, and does nothing)" in text_of(view_of(write_files(tmp_path, log.lines)))[0]
+    assert "in shadow (it looks on, and does nothing)" in render_text(view_of(write_files(tmp_path, log.lines)))[0]
 
 
 def test_the_marks_of_the_graph_tell_its_cursor() -> None:
-    main, unbound = shown_steps(graph())
+    main, unbound = steps_of(graph())
     assert [shown.step.state for shown in main] == ["done", "skipped", "failed", "pending", "pending"]
     assert [step.state for shown in main for row in shown.fallbacks for step in row.steps] == [
         "current",
@@ -526,23 +524,23 @@ def test_the_marks_of_the_graph_tell_its_cursor() -> None:
         "pending",
     ]
     assert unbound == ()
-    ended, _ = shown_steps(graph(status=GraphStatus.FAILED))
+    ended, _ = steps_of(graph(status=GraphStatus.FAILED))
     assert ended[2].fallbacks[0].steps[0].state == "running"
 
 
 def test_a_fallback_that_is_bound_to_nothing_is_shown_all_the_same() -> None:
     loose = graph(edges=())
-    main, unbound = shown_steps(loose)
+    main, unbound = steps_of(loose)
     assert len(main[2].fallbacks) == 1
     assert len(unbound) == 2
-    assert "Fallback plan 3" in page_of(View("paper", graph=loose))
+    assert "Fallback plan 3" in render_page(View("paper", graph=loose))
 
 
 # Over the rounds
 
 
 def test_the_lanes_follow_the_switches_and_a_cooldown_ends_by_itself(tmp_path: Path) -> None:
-    lanes = lanes_of(view_of(write_files(tmp_path, takeover_log().lines, told=report())))
+    lanes = build_lanes(view_of(write_files(tmp_path, takeover_log().lines, told=report())))
     assert lanes.modes == (Span(1, 3, "free"), Span(4, 15, "forced"), Span(16, 24, "free"))
     assert lanes.phases == (
         Span(1, 9, "free"),
@@ -574,21 +572,21 @@ def test_lines_that_were_written_before_the_change_that_they_tell_of_give_the_sa
             line |= {"phase": earlier["phase"], "executionMode": earlier["executionMode"]}
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one = lanes_of(view_of(write_files(tmp_path / "a", after, told=report())))
-    assert one == lanes_of(view_of(write_files(tmp_path / "b", before, told=report())))
+    one = build_lanes(view_of(write_files(tmp_path / "a", after, told=report())))
+    assert one == build_lanes(view_of(write_files(tmp_path / "b", before, told=report())))
 
 
 def test_a_stop_is_marked_in_its_round_and_one_that_was_gone_on_from_is_not(tmp_path: Path) -> None:
     stopped = long_log(50)
-    lanes = lanes_of(view_of(write_files(tmp_path, stopped.lines)))
+    lanes = build_lanes(view_of(write_files(tmp_path, stopped.lines)))
     assert lanes.stop
     assert lanes.stop.round == 50
     stopped.add(51, "failure", "checkpoint_resumed").add(52, "failure", "no_progress:4")
-    assert lanes_of(view_of(write_files(tmp_path, stopped.lines))).stop is None
+    assert build_lanes(view_of(write_files(tmp_path, stopped.lines))).stop is None
 
 
 def test_a_strict_run_is_forced_from_its_first_round_on(tmp_path: Path) -> None:
-    lanes = lanes_of(view_of(write_files(tmp_path, quiet_log().lines, told=report(mode="strict", rounds=9))))
+    lanes = build_lanes(view_of(write_files(tmp_path, quiet_log().lines, told=report(mode="strict", rounds=9))))
     assert lanes.modes == (Span(1, 9, "forced"),)
 
 
@@ -610,7 +608,7 @@ def test_the_lanes_cover_every_round_once_whatever_the_events_say(rows: list[Any
         event_of(str(name), reason, round=turn, phase=phase, execution_mode=mode)
         for turn, name, reason, phase, mode in sorted(rows, key=lambda row: row[0])
     )
-    lanes = lanes_of(View("paper", events=events))
+    lanes = build_lanes(View("paper", events=events))
     for spans in (lanes.modes, lanes.phases):
         assert [turn for span in spans for turn in range(span.first, span.last + 1)] == list(
             range(lanes.first, lanes.last + 1)
@@ -685,7 +683,7 @@ def assert_sound(page: str) -> Seen:
 
 
 def page_of_files(folder: Path, *arguments: Any, **named: Any) -> Seen:
-    page = page_of(view_of(write_files(folder, *arguments, **named)))
+    page = render_page(view_of(write_files(folder, *arguments, **named)))
     assert page.startswith(PAGE_START)
     assert "default-src 'none'" in page
     return assert_sound(page)
@@ -712,7 +710,7 @@ def test_no_state_of_a_step_is_told_by_its_colour_alone(tmp_path: Path) -> None:
 
 
 def test_the_page_is_for_light_and_for_dark() -> None:
-    page = page_of(View("paper"))
+    page = render_page(View("paper"))
     assert "color-scheme: light dark" in page
     assert "prefers-color-scheme: dark" in page
 
@@ -722,7 +720,7 @@ def test_a_run_of_any_length_has_a_page_of_sane_size_with_round_numbers_that_sta
     rounds: int, tmp_path: Path
 ) -> None:
     log = quiet_log() if rounds < 3 else long_log(rounds)
-    page = page_of(view_of(write_files(tmp_path, log.lines, told=report(rounds=rounds))))
+    page = render_page(view_of(write_files(tmp_path, log.lines, told=report(rounds=rounds))))
     assert_sound(page)
     ticks = [(float(x), int(turn)) for x, turn in re.findall(r'x="([0-9.]+)" y="14" text-anchor="middle">(\d+)<', page)]
     assert ticks[0][1] == 1
@@ -742,7 +740,7 @@ def test_a_task_without_events_and_without_a_graph_has_a_page(tmp_path: Path) ->
 
 def test_a_table_of_events_is_cut_and_that_is_said() -> None:
     events = tuple(event_of("failure", f"no_progress:{turn}", round=turn) for turn in range(1, MOST_ROWS + 8))
-    assert "… 7 more" in assert_sound(page_of(View("paper", events=events))).words
+    assert "… 7 more" in assert_sound(render_page(View("paper", events=events))).words
 
 
 def hostile_graph(text: str) -> TaskGraph:
@@ -768,21 +766,23 @@ def hostile_view(text: str) -> View:
 
 
 def test_what_a_stranger_wrote_is_shown_and_does_nothing() -> None:
-    page = page_of(hostile_view(HOSTILE))
+    page = render_page(hostile_view(HOSTILE))
     seen = assert_sound(page)
     assert "<script>alert(1)</script>" in seen.words
     assert r"\x1b[2J\u202e" in seen.words
-    assert not any("\x1b" in line or "\u202e" in line for line in text_of(replace(hostile_view(HOSTILE), task="paper")))
+    assert not any(
+        "\x1b" in line or "\u202e" in line for line in render_text(replace(hostile_view(HOSTILE), task="paper"))
+    )
 
 
 @given(st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"]), max_size=60)))
 @QUICK
 def test_no_text_breaks_the_page_or_a_line(text: str) -> None:
-    assert_sound(page_of(hostile_view(text)))
-    for line in text_of(replace(hostile_view(text), task="paper", damage=())):
+    assert_sound(render_page(hostile_view(text)))
+    for line in render_text(replace(hostile_view(text), task="paper", damage=())):
         assert "\n" not in line
 
 
 def test_every_signal_of_the_kernel_has_a_lane() -> None:
     events = tuple(event_of("failure", f"{name}:3") for name in DeviationSignal)
-    assert list(lanes_of(View("paper", events=events)).signals) == list(DeviationSignal)
+    assert list(build_lanes(View("paper", events=events)).signals) == list(DeviationSignal)

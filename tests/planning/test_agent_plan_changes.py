@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.planning.changes import Touched, plan_difference, touched_files
+from phases.planning.changes import FileChanges, compare_files, plan_difference
 
 Plan = dict[str, Any]
 
@@ -142,7 +142,7 @@ def add(plan: Plan, path: str) -> None:
     ],
 )
 def test_a_change_reaches_exactly_what_it_matters_to(change: Callable[[Plan], object], write: list[str]) -> None:
-    assert list(touched_files(PLAN, changed(change)).write) == write
+    assert list(compare_files(PLAN, changed(change)).write) == write
 
 
 WITH_CONFIG = ["p/config.py", "tests/test_config.py"]
@@ -172,7 +172,7 @@ def test_a_change_of_a_component_reaches_the_files_that_implement_it(
     components: list[dict[str, Any]], write: list[str]
 ) -> None:
     before, after = ({**PLAN, "implementation_components": rows} for rows in (COMPONENTS, components))
-    assert list(touched_files(before, after).write) == write
+    assert list(compare_files(before, after).write) == write
     assert plan_difference(before, after) == ([] if components == COMPONENTS else ["~ implementation_components"])
 
 
@@ -180,18 +180,18 @@ def test_experiments_that_no_file_implements_reach_the_entry_script() -> None:
     before = changed(lambda plan: row(plan, "p/experiments.py").update(implements=[]))
     after = copy.deepcopy(before)
     after["validation_approach"]["experiments"] = ["more"]
-    assert touched_files(before, after).write == ("p/__main__.py",)
+    assert compare_files(before, after).write == ("p/__main__.py",)
 
 
 def test_files_come_in_the_order_of_implementation_and_those_it_forgot_at_the_end() -> None:
     plan = changed(lambda plan: plan.update(implementation_strategy=["tests/test_model.py", "gone.py", "p/config.py"]))
-    touched = touched_files({**PLAN, "file_structure": []}, plan)
+    touched = compare_files({**PLAN, "file_structure": []}, plan)
     assert touched.write[:2] == ("tests/test_model.py", "p/config.py")
     assert sorted(touched.write) == sorted(PATHS)
 
 
 def test_a_file_that_is_planned_no_more_is_to_be_removed() -> None:
-    assert touched_files(PLAN, changed(lambda plan: drop(plan, "p/__main__.py"))).remove == ("p/__main__.py",)
+    assert compare_files(PLAN, changed(lambda plan: drop(plan, "p/__main__.py"))).remove == ("p/__main__.py",)
 
 
 IDS = st.sampled_from(["R1", "R2", "R3"])
@@ -235,7 +235,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 @given(plans())
 def test_the_same_plan_touches_nothing_and_differs_in_nothing(plan: Plan) -> None:
-    touched = touched_files(plan, copy.deepcopy(plan))
+    touched = compare_files(plan, copy.deepcopy(plan))
     assert (touched.write, touched.remove) == ((), ())
     assert plan_difference(plan, copy.deepcopy(plan)) == []
 
@@ -243,7 +243,7 @@ def test_the_same_plan_touches_nothing_and_differs_in_nothing(plan: Plan) -> Non
 @given(plans(), plans())
 def test_every_planned_file_is_written_or_kept_and_no_file_is_two_things(old: Plan, new: Plan) -> None:
     before, after = (copy.deepcopy(plan) for plan in (old, new))
-    touched = touched_files(old, new)
+    touched = compare_files(old, new)
     everything = [*touched.write, *touched.keep, *touched.remove]
     planned = {row["path"] for row in new["file_structure"]}
     assert len(everything) == len(set(everything))
@@ -255,14 +255,14 @@ def test_every_planned_file_is_written_or_kept_and_no_file_is_two_things(old: Pl
 @given(plans(), plans())
 def test_what_is_kept_is_in_both_plans_and_says_the_same_in_both(old: Plan, new: Plan) -> None:
     texts = [{row["id"]: (row["kind"], row["text"]) for row in plan["requirements"]} for plan in (old, new)]
-    for path in touched_files(old, new).keep:
+    for path in compare_files(old, new).keep:
         assert row(old, path) == row(new, path)
         assert all(texts[0].get(name) == texts[1].get(name) for name in row(new, path)["implements"])
 
 
 @given(plans(), plans())
 def test_a_file_is_touched_only_where_the_plans_differ_for_a_person_too(old: Plan, new: Plan) -> None:
-    touched = touched_files(old, new)
+    touched = compare_files(old, new)
     if touched.write or touched.remove:
         assert plan_difference(old, new)
 
@@ -309,4 +309,4 @@ def test_another_order_is_told() -> None:
 
 
 def test_touched_is_what_its_fields_say() -> None:
-    assert touched_files(PLAN, PLAN) == Touched((), tuple(PATHS), ())
+    assert compare_files(PLAN, PLAN) == FileChanges((), tuple(PATHS), ())

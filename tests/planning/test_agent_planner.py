@@ -13,10 +13,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.llm.model import tokens_of
-from phases.planning.model.bounds import bounded
-from phases.planning.model.checks import Cited, problems_of
-from phases.planning.model.material import Paper, Segment, as_data, batches, left_out, overview, seen
-from phases.planning.model.replies import NoPlan, plan_in_reply
+from phases.planning.model.material import (
+    Paper,
+    Segment,
+    as_data,
+    describe_omissions,
+    pack_batches,
+    paper_overview,
+    strip_invisible,
+)
+from phases.planning.model.plan_validation import NoPlan, QuoteIndex, plan_in_reply, problems_of, restrict_schema
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
 from tests.papers import PAPER, read
@@ -46,7 +52,7 @@ def paper_of(*texts: str, relevance: float = 1.0) -> Paper:
 @example(["x" * 5000, "", "\n" * 900, "漢字" * 700], 60)
 @example(["a\n" * 300 + "🙂" * 200], 61)
 def test_every_character_that_can_be_seen_is_in_some_part_and_every_part_fits(texts: list[str], room: int) -> None:
-    parts = batches(paper_of(*texts), room)
+    parts = pack_batches(paper_of(*texts), room)
     assert all(tokens_of(part) <= room for part in parts)
     given_back: dict[str, str] = {}
     for piece in re.split(r"(?:^|\n\n)(?=\[segment [0-9]{4}: )", "\n\n".join(parts)):
@@ -54,16 +60,16 @@ def test_every_character_that_can_be_seen_is_in_some_part_and_every_part_fits(te
             heading, _, text = piece.partition("]\n")
             given_back[heading[9:13]] = given_back.get(heading[9:13], "") + text
     for number, text in enumerate(texts, 1):
-        assert given_back.get(f"{number:04}", "") == seen(text)
+        assert given_back.get(f"{number:04}", "") == strip_invisible(text)
 
 
 def test_what_counts_most_is_read_first_and_a_part_keeps_the_order_of_the_paper() -> None:
     rows = [("introduction", 0.4), ("method", 1.0), ("experiment", 0.9), ("appendix", 0.7)]
     segments = [Segment(f"{n:04}", kind, relevance, kind * 20) for n, (kind, relevance) in enumerate(rows, 1)]
     paper = Paper("", "", (), tuple(segments), tuple(PAGES))
-    (whole,) = batches(paper, 10_000)
+    (whole,) = pack_batches(paper, 10_000)
     assert re.findall(r"\[segment [0-9]+: (\w+)\]", whole) == [kind for kind, _ in rows]
-    parts = [re.findall(r"\[segment [0-9]+: (\w+)\]", part) for part in batches(paper, 190)]
+    parts = [re.findall(r"\[segment [0-9]+: (\w+)\]", part) for part in pack_batches(paper, 190)]
     assert parts == [["method", "experiment"], ["introduction", "appendix"]]
 
 
@@ -87,16 +93,16 @@ def test_a_text_that_holds_its_own_mark_gets_another_one(monkeypatch: pytest.Mon
 
 def test_characters_that_nobody_sees_are_not_given() -> None:
     smuggled = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
-    (part,) = batches(paper_of(f"The rate\u200b is\u202e 0.1{smuggled}."), 1000)
+    (part,) = pack_batches(paper_of(f"The rate\u200b is\u202e 0.1{smuggled}."), 1000)
     assert part.endswith("The rate is 0.1.")
 
 
 def test_what_is_left_out_is_said() -> None:
     paper = Paper("T", "A", (), (), tuple(PAGES), ("References",), tuple(f"https://e.org/{n}" for n in range(70)), 3)
-    assert "the list of references ('References')" in left_out(paper)
-    assert "3 stretches of text that the paper holds and does not show" in left_out(paper)
-    assert "(10 more links are left out of this list)" in overview(paper)
-    assert left_out(paper_of("x")) == ""
+    assert "the list of references ('References')" in describe_omissions(paper)
+    assert "3 stretches of text that the paper holds and does not show" in describe_omissions(paper)
+    assert "(10 more links are left out of this list)" in paper_overview(paper)
+    assert describe_omissions(paper_of("x")) == ""
 
 
 # What of a reply is a plan
@@ -181,7 +187,7 @@ def source(**values: Any) -> Callable[[dict[str, Any]], object]:
     return lambda plan: plan["requirements"][0]["source"].update(values)
 
 
-CITED = Cited([(1, READ.document.text[READ.document.body_start :])], ["also wait in the garden"])
+CITED = QuoteIndex([(1, READ.document.text[READ.document.body_start :])], ["also wait in the garden"])
 FIRST = PLAN["file_structure"][0]["path"]
 CONFIG = PLAN["file_structure"][1]["path"]
 
@@ -310,7 +316,7 @@ def test_every_fault_is_told_at_once() -> None:
 )
 def test_a_quote_is_looked_up_word_for_word(quote: str, page: int, status: str, said: str | None) -> None:
     row = {"id": "R1", "status": status, "source": {"section": None, "page": page, "quote": quote}}
-    fault = Cited(PAGES).fault(row)
+    fault = QuoteIndex(PAGES).fault(row)
     assert fault == said if said is None else said in (fault or "")
 
 
@@ -343,7 +349,7 @@ SCHEMA = CONTRACTS.schema("initial_plan.txt")
 
 
 def test_the_bounded_schema_takes_a_plan_and_knows_no_text_without_an_end() -> None:
-    schema = bounded(SCHEMA)
+    schema = restrict_schema(SCHEMA)
     assert CONTRACTS.breach(schema, PLAN) is None
 
     def walk(node: dict[str, Any]) -> None:
@@ -368,13 +374,13 @@ def test_the_bounded_schema_is_stricter_than_the_plans_own() -> None:
     path = "/".join([part] * 5)
     for value, fits in ((path, True), (path + "/a", False), (part + "a", False), ("../x", False), ("R1", True)):
         plan = {**PLAN, "implementation_strategy": [value]}
-        assert (CONTRACTS.breach(bounded(SCHEMA), plan) is None) == fits
+        assert (CONTRACTS.breach(restrict_schema(SCHEMA), plan) is None) == fits
         assert not fits or CONTRACTS.breach(SCHEMA, plan) is None
     without = changed(lambda plan: plan["validation_approach"].update(verify_commands=[]))
-    assert "verify_commands" in (CONTRACTS.breach(bounded(SCHEMA), without) or "")
+    assert "verify_commands" in (CONTRACTS.breach(restrict_schema(SCHEMA), without) or "")
 
 
 def test_the_schema_that_was_given_stays_as_it_was() -> None:
     before = copy.deepcopy(SCHEMA)
-    bounded(SCHEMA)
+    restrict_schema(SCHEMA)
     assert before == SCHEMA

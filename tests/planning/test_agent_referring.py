@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from phases.llm.ledger import Call, Ledger
+from phases.llm.ledger import Ledger, LedgerCall
 from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request
 from phases.planning.model import rerank_references
-from phases.planning.model.rerank_references import JOURNAL, refined
+from phases.planning.model.rerank_references import JOURNAL, rerank_with_model
 from pipeline.base.errors import Interrupted, Paused
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
@@ -69,7 +69,7 @@ def refine(folder: Path, model: Scripted, document: dict[str, Any] = DOCUMENT, *
     (folder / "logs").mkdir(exist_ok=True)
     before = json.dumps(document)
     given: dict[str, Any] = {"limits": {}, "in_place": lambda: None, "inputs_sha256": "1" * 64, **more}
-    result = refined(document, MATERIAL, model, str(folder), breach=CONTRACTS.breach, **given)
+    result = rerank_with_model(document, MATERIAL, model, str(folder), breach=CONTRACTS.breach, **given)
     assert json.dumps(document) == before, "what was passed in is as it was"
     CONTRACTS.parse("reference.txt", dump_yaml(result), writer="a test")
     return result
@@ -201,7 +201,7 @@ def test_a_model_that_cannot_do_it_leaves_the_ranking_of_the_rules_and_a_note(
 
 def test_a_limit_that_is_reached_pauses_and_the_ranking_is_asked_for_when_there_is_more(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    Ledger(str(tmp_path / "logs" / "llm.jsonl"), {}).record(Call("plan", 1, 1), "scripted", GOOD, used=False)
+    Ledger(str(tmp_path / "logs" / "llm.jsonl"), {}).record(LedgerCall("plan", 1, 1), "scripted", GOOD, used=False)
     model = says(GOOD)
     with pytest.raises(Paused, match=r"the limit max_usd = 0.01 is reached .* --add-usd 0.01"):
         refine(tmp_path, model, limits={"max_usd": 0.01})
@@ -248,9 +248,9 @@ def test_a_ranking_goes_on_after_a_release_that_says_the_question_otherwise(
     if of == "an earlier one":  # it had its own words in the name of the question
         first, *others = (tmp_path / JOURNAL).read_text().splitlines()
         header = json.loads(first)
-        question = rerank_references._question(DOCUMENT, MATERIAL, says())[1]
+        question = rerank_references._build_question(DOCUMENT, MATERIAL, says())[1]
         (tmp_path / JOURNAL).write_text(
-            "\n".join([json.dumps({**header, "question": rerank_references._digest(question)}), *others, ""])
+            "\n".join([json.dumps({**header, "question": rerank_references._question_digest(question)}), *others, ""])
         )
     else:
         monkeypatch.setattr(rerank_references, "_SYSTEM", "Say which references help.")

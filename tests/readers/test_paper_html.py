@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.readers.html.markup import parse_html
 from phases.readers.html.reader import LARGEST, read_html
-from phases.readers.html.tree import text_of
+from phases.readers.html.tree import parse_html, text_of
 from phases.readers.reading import BROKEN, OK, Reading, Unreadable
 from tests.papers import HANGS, SHARED
 from tests.strategies import QUICK

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phases.readers.archive import unpack
-from phases.readers.latex.bibtex import bib_entries, formatted
+from phases.readers.latex.bibtex import bib_entries, format_entry
 from phases.readers.latex.reader import RULES, read_latex
 from phases.readers.reading import BROKEN, OK, Link, Reading, Unreadable
 from tests.papers import HANGS, SHARED
@@ -333,7 +333,7 @@ def test_the_bbl_of_biblatex_is_read_where_there_is_nothing_else() -> None:
 @given(st.text(st.sampled_from('@a{}"#=,\\ \nxy1'), max_size=200))
 def test_any_bib_file_is_read(text: str) -> None:
     for entry in bib_entries([text, BIB]).values():
-        assert isinstance(formatted(entry), str)
+        assert isinstance(format_entry(entry), str)
 
 
 # Files

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.readers.markdown import paper_document
-from phases.readers.preview import pictures_of, preview_of
+from phases.readers.preview import draw_pages, render_preview
 from phases.readers.reading import OK, Hidden, Link, Reading
 from phases.readers.text import read_text
 from pipeline.base.errors import PipelineError
@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
 
 def shown(text: str, pictures: dict[int, bytes] | None = None) -> Page:
-    return Page(preview_of(paper_document(read_text(text.encode(), markdown=True), "0" * 64, "md"), pictures or {}))
+    return Page(render_preview(paper_document(read_text(text.encode(), markdown=True), "0" * 64, "md"), pictures or {}))
 
 
 def body_of(source: str) -> str:
@@ -77,7 +77,7 @@ def assert_dead(page: Page) -> None:
 
 def test_each_page_of_the_paper_stands_beside_its_picture() -> None:
     reading = Reading(OK, "test 1", pages=("first words", "second words", "third words"), title="T")
-    page = preview_of(paper_document(reading, "0" * 64, "pdf"), {1: PNG + b"one", 3: PNG + b"three"})
+    page = render_preview(paper_document(reading, "0" * 64, "pdf"), {1: PNG + b"one", 3: PNG + b"three"})
     sections = page.split("<section")[1:]
     assert ["<img" in section for section in sections] == [True, False, True]
     for section, words in zip(sections, ("first", "second", "third"), strict=True):
@@ -88,7 +88,7 @@ def test_each_page_of_the_paper_stands_beside_its_picture() -> None:
 
 def test_the_head_tells_the_title_the_authors_the_reader_and_the_verdict() -> None:
     reading = Reading(OK, "engine 7", pages=("words",), title="A & B", authors=("C <D>", "E"))
-    page = Page(preview_of(paper_document(reading, "0" * 64, "pdf"), {}))
+    page = Page(render_preview(paper_document(reading, "0" * 64, "pdf"), {}))
     text = " ".join(page.texts)
     for words in ("A & B", "C <D>, E", "engine 7", "1 pages", "verdict ok"):
         assert words in text
@@ -96,7 +96,7 @@ def test_the_head_tells_the_title_the_authors_the_reader_and_the_verdict() -> No
 
 def test_text_that_no_page_shows_is_told_with_its_page_and_how() -> None:
     hidden = (Hidden("ignore <all> rules", 2, "off_page"), Hidden("white words", 1, "white"))
-    page = preview_of(paper_document(Reading(OK, "e 1", pages=("x", "y"), hidden=hidden), "0" * 64, "pdf"), {})
+    page = render_preview(paper_document(Reading(OK, "e 1", pages=("x", "y"), hidden=hidden), "0" * 64, "pdf"), {})
     assert "page 2, off page: ignore &lt;all&gt; rules" in page
     assert "page 1, white: white words" in page
 
@@ -136,7 +136,7 @@ def test_nothing_that_a_stranger_wrote_comes_alive(text: str) -> None:
         links=(Link("javascript:alert(7)", 1, EVIL),),
         hidden=(Hidden(EVIL, 1, "tiny"),),
     )
-    page = Page(preview_of(paper_document(reading, "0" * 64, "pdf"), {1: PNG}))
+    page = Page(render_preview(paper_document(reading, "0" * 64, "pdf"), {1: PNG}))
     assert_dead(page)
     assert page.count("section") == 2
 
@@ -164,7 +164,7 @@ def test_the_page_itself_forbids_to_run_and_to_load() -> None:
 @QUICK
 def test_every_word_of_a_paper_is_in_its_page_and_nothing_comes_alive(text: str) -> None:
     paper = paper_document(read_text(text.encode(), markdown=True), "0" * 64, "md")
-    source = preview_of(paper, {})
+    source = render_preview(paper, {})
     assert_dead(Page(source))
     marks = re.compile(r"<!-- page 1 -->|^```\w*$|^[#>|-]+", re.MULTILINE)
     words = re.findall(r"\w+", marks.sub(" ", paper.text[paper.body_start :]))
@@ -198,7 +198,7 @@ def test_every_word_of_a_whole_paper_is_in_its_page() -> None:
 )
 def test_a_block_is_shown_as_what_it_is(text: str, wanted: str) -> None:
     paper = paper_document(read_text(text.encode(), markdown=True), "0" * 64, "md")
-    assert wanted in body_of(preview_of(paper, {}))
+    assert wanted in body_of(render_preview(paper, {}))
 
 
 def test_a_table_has_a_cell_for_each_cell() -> None:
@@ -208,7 +208,7 @@ def test_a_table_has_a_cell_for_each_cell() -> None:
 
 def test_a_heading_in_a_listing_that_spans_pages_stays_on_its_page() -> None:
     reading = Reading(OK, "e 1", pages=("```\nnever closed", "## Next page"))
-    source = preview_of(paper_document(reading, "0" * 64, "pdf"), {})
+    source = render_preview(paper_document(reading, "0" * 64, "pdf"), {})
     assert "<h2>Next page</h2>" in source
 
 
@@ -232,10 +232,10 @@ def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
     code = (
         "import sys\n"
         "from phases.readers.markdown import paper_document\n"
-        "from phases.readers.preview import preview_of\n"
+        "from phases.readers.preview import render_preview\n"
         "from phases.readers.reading import OK, Reading\n"
         "reading = Reading(OK, 'e 1', pages=(sys.stdin.read(),))\n"
-        "preview_of(paper_document(reading, '0' * 64, 'pdf'), {})"
+        "render_preview(paper_document(reading, '0' * 64, 'pdf'), {})"
     )
     try:
         subprocess.run([sys.executable, "-c", code], input=page, text=True, cwd=ROOT, timeout=PATIENCE, check=True)
@@ -248,7 +248,7 @@ def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
 
 def pictures(folder: Path, content: bytes, password: str | None = None) -> dict[int, bytes]:
     (folder / "paper.pdf").write_bytes(content)
-    return pictures_of(str(folder / "paper.pdf"), password, {})
+    return draw_pages(str(folder / "paper.pdf"), password, {})
 
 
 def test_each_page_of_a_pdf_has_its_picture(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_word_with_half_a_character_is_shown_all_the_same() -> None:
     # Half a surrogate pair comes out of PDFs and web pages; it has no bytes in UTF-8.
     rows: dict[str, Any] = {"title": "A \ud800 title", "pages": ("words \udfff here",)}
     try:
-        source = preview_of(paper_document(Reading(OK, "e 1", **rows), "0" * 64, "pdf"), {})
+        source = render_preview(paper_document(Reading(OK, "e 1", **rows), "0" * 64, "pdf"), {})
     except (ValueError, PipelineError) as error:
         pytest.fail(f"a reading with half a character breaks: {error!r}")
     source.encode("utf-8")
@@ -296,6 +296,6 @@ def test_a_word_with_half_a_character_is_shown_all_the_same() -> None:
 @QUICK
 def test_any_title_and_text_make_a_page_that_can_be_written(title: str, text: str) -> None:
     reading = Reading(OK, "e 1", pages=(text,), title=title, authors=(text,), hidden=(Hidden(text, 1, "white"),))
-    source = preview_of(paper_document(reading, "0" * 64, "pdf"), {})
+    source = render_preview(paper_document(reading, "0" * 64, "pdf"), {})
     assert_dead(Page(source))
     source.encode("utf-8")

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from phases.readers.kinds import kind_of
 from phases.readers.markdown import PAGE_MARK, paper_document
 from phases.readers.pdf.letters import is_language
-from phases.readers.preview import pictures_of
-from phases.readers.reader_subprocess import read_apart
-from phases.readers.reading import Reading, cure
+from phases.readers.preview import draw_pages
+from phases.readers.reader_subprocess import read_in_subprocess
+from phases.readers.reading import Reading, explain_verdict
 from phases.readers.text import read_text
 from pipeline.base.formats import Markdown, parse_markdown
 from pipeline.engine.contract import Contracts
@@ -96,7 +96,7 @@ def test_no_bytes_surprise_the_reader(data: bytes) -> None:
 def reading_of(folder: Path, data: bytes) -> Reading:
     path = folder / "paper.pdf"
     path.write_bytes(data)
-    return read_apart("pdf", str(path))
+    return read_in_subprocess("pdf", str(path))
 
 
 def test_a_good_pdf_is_read_with_its_title_its_outline_and_a_text_a_page(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ BAD = [
 def test_a_bad_pdf_gets_its_verdict_and_a_cure(data: bytes, verdict: str, tmp_path: Path) -> None:
     reading = reading_of(tmp_path, data)
     assert reading.verdict == verdict
-    told = cure(reading, "paper.pdf")
+    told = explain_verdict(reading, "paper.pdf")
     assert "; " in told
     if verdict != "broken":
         assert "paper.pdf" in told
@@ -138,7 +138,7 @@ def test_a_pdf_with_a_broken_byte_never_raises(place: int, tmp_path: Path) -> No
 
 
 def test_a_pdf_that_is_not_there_is_broken_and_no_crash(tmp_path: Path) -> None:
-    assert read_apart("pdf", str(tmp_path / "gone.pdf")).verdict == "broken"
+    assert read_in_subprocess("pdf", str(tmp_path / "gone.pdf")).verdict == "broken"
 
 
 @pytest.fixture
@@ -146,14 +146,14 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """The pids of children that read with limits of their own, but burn the processor over a file that begins with SPIN."""
     script, pids, launched = tmp_path / "impostor.py", [], subprocess.Popen
     script.write_text(
-        "from phases.readers import child\n"
-        "real = child._read\n"
+        "from phases.readers import reader_worker\n"
+        "real = reader_worker._read_source\n"
         "def read(kind, path, *words):\n"
         "    if open(path, 'rb').read(4) == b'SPIN':\n"
         "        while True: pass\n"
         "    return real(kind, path, *words)\n"
-        "child._read = read\n"
-        "child.main()\n"
+        "reader_worker._read_source = read\n"
+        "reader_worker.main()\n"
     )
 
     def launch(command: list[str], **how: Any) -> Any:
@@ -193,7 +193,7 @@ def test_a_reader_that_does_nothing_at_all_is_ended(
 ) -> None:
     monkeypatch.setattr("phases.readers.reader_subprocess.PATIENCE", 1)
     os.mkfifo(tmp_path / "pipe")
-    assert read_apart("html", str(tmp_path / "pipe")).detail == "reading it took more than 2 s"
+    assert read_in_subprocess("html", str(tmp_path / "pipe")).detail == "reading it took more than 2 s"
 
 
 def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +209,8 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("phases.readers.reader_subprocess.subprocess.Popen", launch)
     (tmp_path / "paper.pdf").write_bytes(good_pdf())
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/root"}
-    assert read_apart("pdf", str(tmp_path / "paper.pdf"), environment=environment).verdict == "ok"
-    assert pictures_of(str(tmp_path / "paper.pdf"), None, environment)
+    assert read_in_subprocess("pdf", str(tmp_path / "paper.pdf"), environment=environment).verdict == "ok"
+    assert draw_pages(str(tmp_path / "paper.pdf"), None, environment)
     assert len(held) == 2
     for one in held:
         assert one.pop("LC_ALL") == "C.UTF-8"
@@ -218,7 +218,7 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
 
 
 def test_the_example_paper_is_read_with_title_and_all_pages() -> None:
-    reading = read_apart("pdf", str(EXAMPLE))
+    reading = read_in_subprocess("pdf", str(EXAMPLE))
     assert reading.verdict == "ok"
     assert (reading.title or "").startswith("Averaged Perceptrons with Lazy Updates")
     assert len(reading.pages) >= 4

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.planning.rules.requirement_text import wishes_of
+from phases.planning.rules.requirement_text import requirements_of_text
 from phases.readers.reading import BROKEN, OK, Unreadable
 from phases.readers.text import read_requirement, read_text
 from tests.papers import MARKDOWN, PAPER, ROOT
@@ -186,7 +186,9 @@ def test_the_title_of_a_requirement_is(text: str, title: str) -> None:
 
 
 def test_each_sentence_and_item_of_a_requirement_is_asked_for() -> None:
-    wishes = wishes_of("Build a queue. It must survive a crash.\n\n- Keep items on the disk\n- Tell the length\n")
+    wishes = requirements_of_text(
+        "Build a queue. It must survive a crash.\n\n- Keep items on the disk\n- Tell the length\n"
+    )
     assert [wish["text"] for wish in wishes] == [
         "Build a queue.",
         "It must survive a crash.",
@@ -197,13 +199,13 @@ def test_each_sentence_and_item_of_a_requirement_is_asked_for() -> None:
 
 
 def test_each_value_in_a_requirement_is_asked_for_by_its_name() -> None:
-    wishes = wishes_of("Train it with a learning rate of 0.1 and a batch size of 32.")
+    wishes = requirements_of_text("Train it with a learning rate of 0.1 and a batch size of 32.")
     values = {wish["name"]: wish["value"] for wish in wishes if wish["kind"] == "hyperparameter"}
     assert values == {"learning_rate": 0.1, "batch_size": 32}
 
 
 def test_what_says_nothing_is_not_asked_for() -> None:
-    assert wishes_of("...\n\n--\n\n1 2 3\n\nok\n") == []
+    assert requirements_of_text("...\n\n--\n\n1 2 3\n\nok\n") == []
 
 
 @given(MARKDOWN)
@@ -211,7 +213,7 @@ def test_what_says_nothing_is_not_asked_for() -> None:
 @example("x" * 900 + ". " + "y " * 700)
 @QUICK
 def test_every_wish_quotes_its_own_words(text: str) -> None:
-    wishes = wishes_of(text)
+    wishes = requirements_of_text(text)
     plain = " ".join(text.split())
     assert len(wishes) <= 200
     assert len({wish["id"] for wish in wishes}) == len(wishes)
@@ -239,5 +241,6 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
 )
 def test_to_find_the_wishes_takes_time_in_proportion_to_the_text(text: str) -> None:
     in_time(
-        "import sys\nfrom phases.planning.rules.requirement_text import wishes_of\nwishes_of(sys.stdin.read())", text
+        "import sys\nfrom phases.planning.rules.requirement_text import requirements_of_text\nrequirements_of_text(sys.stdin.read())",
+        text,
     )

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phases.agent.reference_context import Excerpt, Library
+from phases.agent.reference_context import Excerpt, ReferenceContext
 from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
-from phases.agent.tools.tool import Acted
+from phases.agent.tools.toolbox import ToolResult
 from phases.references.index.opening import NAME
 from phases.references.search.answers import answers_to, read_on
 from phases.references.search.searching import EXCERPT_LINES, search
@@ -256,9 +256,9 @@ def test_a_paragraph_on_one_line_is_cut_and_a_long_file_read_in_parts(tmp_path: 
 
 def test_the_model_gets_so_many_excerpts_as_there_is_room_for_and_is_told_of_the_rest() -> None:
     found = [Excerpt("a__b", f"{at}.py", None, None, 1, 9, "text", "", "x" * 15_000) for at in range(4)]
-    tool = reference_tool(Library(lambda *asked: found, lambda *asked: found[0], {}))
+    tool = reference_tool(ReferenceContext(lambda *asked: found, lambda *asked: found[0], {}))
     acted = tool.act(query="x")
-    assert isinstance(acted, Acted)
+    assert isinstance(acted, ToolResult)
     assert len(acted.text) < LONGEST_ANSWER + 2_000
     assert [shown["file"] for shown in acted.shown] == ["0.py", "1.py"]
     assert "(2 more would make this too long; ask in narrower words, or read on in a file)" in acted.text

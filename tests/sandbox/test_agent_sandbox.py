@@ -13,24 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from phases.sandbox.commands import (
-    BUBBLEWRAP,
-    LANDLOCK,
-    LARGEST_OUTPUT,
-    NONE,
-    OFF,
-    Box,
-    Finished,
-    Limits,
-    kind_of_sandbox,
-    probe,
-    probe_of,
-    run_in,
-)
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box, CommandResult, Limits
+from phases.sandbox.commands import kind_of_sandbox, run_command
+from phases.sandbox.output import LARGEST_OUTPUT
+from phases.sandbox.probe import probe_best, probe_kind
 from tests.papers import HANGS, ROOT
 
 KINDS = [
-    pytest.param(kind, marks=pytest.mark.skipif(not probe_of(kind).usable, reason=f"{kind}: {probe_of(kind).detail}"))
+    pytest.param(
+        kind, marks=pytest.mark.skipif(not probe_kind(kind).usable, reason=f"{kind}: {probe_kind(kind).detail}")
+    )
     for kind in (BUBBLEWRAP, LANDLOCK)
 ]
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -52,19 +44,19 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def inside(command: str, workspace: Path, kind: str, seconds: int = HANGS) -> tuple[int | None, str]:
-    finished = run_in(Box(str(workspace), kind), command, seconds=seconds)
+    finished = run_command(Box(str(workspace), kind), command, seconds=seconds)
     return finished.exit_code, finished.output
 
 
 def python_inside(code: str, workspace: Path, kind: str) -> str:
     (workspace / "attack.py").write_text(code)
-    finished = run_in(Box(str(workspace), kind), "python attack.py", seconds=HANGS)
+    finished = run_command(Box(str(workspace), kind), "python attack.py", seconds=HANGS)
     (workspace / "attack.py").unlink(missing_ok=True)
     return finished.output
 
 
-def bounded(command: str, workspace: Path, kind: str, **limits: int) -> Finished:
-    return run_in(Box(str(workspace), kind, limits=Limits(**limits)), command, seconds=HANGS)
+def bounded(command: str, workspace: Path, kind: str, **limits: int) -> CommandResult:
+    return run_command(Box(str(workspace), kind, limits=Limits(**limits)), command, seconds=HANGS)
 
 
 def running(mark: str) -> bool:
@@ -175,10 +167,10 @@ def test_a_command_is_run_by_bash_and_a_failure_in_a_pipe_is_one(
 def test_a_readable_path_is_read_and_not_written(workspace: Path, kind: str) -> None:
     paper = workspace.parent / "paper.md"
     box = Box(str(workspace), kind, readable=(str(paper),))
-    finished = run_in(box, f"cat {paper} && echo owned > {paper}", seconds=HANGS)
+    finished = run_command(box, f"cat {paper} && echo owned > {paper}", seconds=HANGS)
     assert finished.output.startswith("the paper")
     assert finished.exit_code != 0
-    run_in(box, f"rm -f {paper}; mv x {paper}; : > {paper}; truncate -s 0 {paper}; chmod 0 {paper}", seconds=HANGS)
+    run_command(box, f"rm -f {paper}; mv x {paper}; : > {paper}; truncate -s 0 {paper}; chmod 0 {paper}", seconds=HANGS)
     assert (paper.read_text(), paper.stat().st_mode & 0o777) == ("the paper", 0o644)
 
 
@@ -189,9 +181,9 @@ def test_an_environment_of_packages_is_used_and_not_written(workspace: Path, kin
     packages = next(venv.glob("lib/python*/site-packages"))
     (packages / "installed_here.py").write_text("ANSWER = 42\n")
     box = Box(str(workspace), kind, python=str(venv))
-    finished = run_in(box, "python -c 'import installed_here; print(installed_here.ANSWER)'", seconds=HANGS)
-    assert finished == Finished(0, "42\n", None)
-    assert run_in(box, f"echo x >> {packages}/installed_here.py; echo x > {packages}/new.pth").exit_code != 0
+    finished = run_command(box, "python -c 'import installed_here; print(installed_here.ANSWER)'", seconds=HANGS)
+    assert finished == CommandResult(0, "42\n", None)
+    assert run_command(box, f"echo x >> {packages}/installed_here.py; echo x > {packages}/new.pth").exit_code != 0
     assert sorted(path.name for path in packages.iterdir()) == ["installed_here.py"]
     assert (packages / "installed_here.py").read_text() == "ANSWER = 42\n"
 
@@ -398,8 +390,8 @@ print("tried")
 
 
 def test_landlock_alone_allows_no_socket_of_any_kind(workspace: Path) -> None:
-    if not probe_of(LANDLOCK).usable:
-        pytest.skip(probe_of(LANDLOCK).detail)
+    if not probe_kind(LANDLOCK).usable:
+        pytest.skip(probe_kind(LANDLOCK).detail)
     code = """
 import socket
 for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK, socket.AF_VSOCK):
@@ -428,10 +420,10 @@ def test_a_child_that_was_sent_to_the_background_is_gone_when_the_command_is(wor
 @EVERY_KIND
 def test_a_command_that_takes_too_long_is_stopped_with_its_children(workspace: Path, kind: str) -> None:
     mark = f"86401.{os.getpid()}"
-    finished = run_in(
+    finished = run_command(
         Box(str(workspace), kind), f"echo begun; trap '' TERM; setsid sleep {mark} & sleep {mark}", seconds=1
     )
-    assert finished == Finished(None, "stopped at a limit (time: 1 s)\nbegun\n", "time: 1 s")
+    assert finished == CommandResult(None, "stopped at a limit (time: 1 s)\nbegun\n", "time: 1 s")
     assert not running(mark)
 
 
@@ -439,8 +431,8 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(workspace: P
 def test_when_the_runner_is_killed_no_process_of_a_command_goes_on(workspace: Path, kind: str) -> None:
     mark = f"86402.{os.getpid()}{len(kind)}"
     code = (
-        "import sys; from phases.sandbox.commands import *; "
-        f"run_in(Box({str(workspace)!r}, {kind!r}), 'setsid nohup sleep {mark} >/dev/null 2>&1 & sleep {mark}')"
+        "import sys; from phases.sandbox.box import *; from phases.sandbox.commands import *; "
+        f"run_command(Box({str(workspace)!r}, {kind!r}), 'setsid nohup sleep {mark} >/dev/null 2>&1 & sleep {mark}')"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as runner:
         waited_for(lambda: running(f"sleep\0{mark}"), "the command never started")
@@ -558,7 +550,7 @@ def test_a_folder_that_was_full_before_may_be_made_smaller(workspace: Path, kind
 def test_a_strange_command_runs_or_is_refused(
     command: str, code: int | None, words: str, workspace: Path, kind: str
 ) -> None:
-    finished = run_in(Box(str(workspace), kind), command, seconds=HANGS)
+    finished = run_command(Box(str(workspace), kind), command, seconds=HANGS)
     assert finished.exit_code == code, finished
     assert finished.output.startswith(words)
 
@@ -576,7 +568,7 @@ def test_nothing_that_lies_in_the_workspace_is_run_unasked(
     (workspace / "x.pth").write_text("import os\n")
     monkeypatch.setenv("PYTHONPATH", str(workspace))
     monkeypatch.chdir(workspace)
-    assert run_in(Box(str(workspace), kind), "true; command -v python sh").exit_code == 0
+    assert run_command(Box(str(workspace), kind), "true; command -v python sh").exit_code == 0
     assert not (workspace / "ran").exists()
 
 
@@ -585,7 +577,7 @@ def test_nothing_that_lies_in_the_workspace_is_run_unasked(
 def test_what_is_not_there_is_named(missing: str, workspace: Path, kind: str, tmp_path: Path) -> None:
     nothing = str(tmp_path / "nothing")
     box = Box(nothing, kind) if missing == "workspace" else Box(str(workspace), kind, readable=(nothing,))
-    assert run_in(box, "true") == Finished(
+    assert run_command(box, "true") == CommandResult(
         None, f"not run: {nothing} is needed in the sandbox, and is not there\n", None
     )
 
@@ -594,13 +586,13 @@ def test_what_is_not_there_is_named(missing: str, workspace: Path, kind: str, tm
 
 
 def test_without_a_sandbox_nothing_runs_unless_the_user_says_so(workspace: Path) -> None:
-    refused = run_in(Box(str(workspace), NONE), "touch ran")
+    refused = run_command(Box(str(workspace), NONE), "touch ran")
     assert (refused.exit_code, "--unsandboxed" in refused.output) == (None, True)
     assert not (workspace / "ran").exists()
-    assert run_in(Box(str(workspace), OFF), "touch ran").exit_code == 0
+    assert run_command(Box(str(workspace), OFF), "touch ran").exit_code == 0
     assert (workspace / "ran").exists()
     assert kind_of_sandbox("off") == OFF
-    assert kind_of_sandbox("required") == (probe().kind if probe().usable else NONE)
+    assert kind_of_sandbox("required") == (probe_best().kind if probe_best().usable else NONE)
 
 
 FALSE_BUBBLEWRAP = """#!/bin/sh
@@ -635,23 +627,23 @@ def test_a_bubblewrap_that_keeps_too_little_in_is_found_out(
     (tmp_path / "bwrap").chmod(0o755)
     (tmp_path / "python").symlink_to(os.path.realpath(sys.executable))
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    found = probe_of.__wrapped__(BUBBLEWRAP)
+    found = probe_kind.__wrapped__(BUBBLEWRAP)
     assert not found.usable
     assert words in found.detail
 
 
 def test_a_machine_without_bubblewrap_falls_back_on_landlock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert probe_of.__wrapped__(BUBBLEWRAP) == (False, "bubblewrap is not installed", NONE)
+    assert probe_kind.__wrapped__(BUBBLEWRAP) == (False, "bubblewrap is not installed", NONE)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_an_older_landlock_holds_or_is_refused(version: int, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not probe_of(LANDLOCK).usable:
-        pytest.skip(probe_of(LANDLOCK).detail)
-    for module in ("landlock", "starting", "probing"):
-        monkeypatch.setattr(f"phases.sandbox.{module}.abi", lambda: version)
-    found = probe_of.__wrapped__(LANDLOCK)
+    if not probe_kind(LANDLOCK).usable:
+        pytest.skip(probe_kind(LANDLOCK).detail)
+    for module in ("landlock", "launch", "probe"):
+        monkeypatch.setattr(f"phases.sandbox.{module}.landlock_abi", lambda: version)
+    found = probe_kind.__wrapped__(LANDLOCK)
     if version < 3:
         assert found == (False, f"the kernel has Landlock {version}, and 3 is needed", NONE)
         return
@@ -674,9 +666,11 @@ class Program(ctypes.Structure):
 kernel = ctypes.CDLL(None)
 assert not kernel.prctl(38, 1, 0, 0, 0)
 assert not kernel.prctl(22, 2, ctypes.byref(Program(len(steps), data)), 0, 0)
+from phases.sandbox.box import *
+from phases.sandbox.probe import *
 from phases.sandbox.commands import *
-print(probe())
-print(run_in(Box({workspace!r}, kind_of_sandbox("required")), "touch ran"))
+print(probe_best())
+print(run_command(Box({workspace!r}, kind_of_sandbox("required")), "touch ran"))
 """
 
 
@@ -698,13 +692,15 @@ def test_where_the_kernel_has_neither_namespaces_nor_landlock_nothing_runs(works
 ORDINARY = """
 import os, sys
 sys.path.insert(0, {root!r})
+from phases.sandbox.box import *
+from phases.sandbox.probe import *
 from phases.sandbox.commands import *
 box = Box({workspace!r}, {kind!r})
-print(probe_of({kind!r}))
-print(run_in(box, "python3 -c 'open(\\"made\\", \\"w\\").write(\\"x\\")'; cat made {secret}; echo x > {secret}; id -u"))
-print(run_in(box, "setsid sleep 86403.1 & sleep 86403.1", seconds=1))
+print(probe_kind({kind!r}))
+print(run_command(box, "python3 -c 'open(\\"made\\", \\"w\\").write(\\"x\\")'; cat made {secret}; echo x > {secret}; id -u"))
+print(run_command(box, "setsid sleep 86403.1 & sleep 86403.1", seconds=1))
 bomb = "b() {{ [ $1 = 0 ] && sleep 50 || {{ b $(($1 - 1)) | b $(($1 - 1)) & }}; }}; b 8; sleep 60"
-print(run_in(box._replace(limits=Limits(processes=20)), bomb, seconds=60).limit)
+print(run_command(box._replace(limits=Limits(processes=20)), bomb, seconds=60).limit)
 """
 
 

@@ -7,8 +7,7 @@ import struct
 
 import pytest
 
-from phases.sandbox.seccomp import assembled
-from phases.sandbox.syscalls import ARCHITECTURES, numbers
+from phases.sandbox.seccomp import ARCHITECTURES, assemble_filter, syscall_numbers
 
 MACHINES = pytest.mark.parametrize("machine", list(ARCHITECTURES))
 ALLOWED, KILLED = "allowed", "killed"
@@ -39,8 +38,8 @@ class Filter:
     """One program, asked by the names of calls."""
 
     def __init__(self, machine: str, *, alone: bool, signals: bool = False) -> None:
-        self._program = assembled(machine, alone=alone, signals=signals)
-        self._machine, self._numbers = ARCHITECTURES[machine], numbers(machine)
+        self._program = assemble_filter(machine, alone=alone, signals=signals)
+        self._machine, self._numbers = ARCHITECTURES[machine], syscall_numbers(machine)
 
     def __call__(self, name: str, *arguments: int) -> str | int:
         return answer(self._program, self._machine, self._numbers[name], *arguments)
@@ -68,9 +67,9 @@ def test_the_ways_out_are_shut_and_the_rest_is_open(machine: str, alone: bool) -
         assert ask("clone", namespace | 17) == errno.EPERM
     assert [ask("ioctl", 0, request) for request in (0x5412, 0x541C, 0x5401)] == [errno.EPERM, errno.EPERM, ALLOWED]
     assert ask("ioctl", 0, 0x5412 | 1 << 32) == errno.EPERM, "the kernel looks at 32 bits"
-    listed = set(numbers(machine).values())
+    listed = set(syscall_numbers(machine).values())
     open_calls = set(range(500)) - listed
-    program = assembled(machine, alone=alone, signals=False)
+    program = assemble_filter(machine, alone=alone, signals=False)
     assert {answer(program, ARCHITECTURES[machine], number) for number in open_calls} == {ALLOWED}
 
 
@@ -99,8 +98,8 @@ def test_in_bubblewrap_only_sockets_of_its_own_network_are_open(machine: str) ->
 
 @MACHINES
 def test_calls_by_another_table_are_no_way_around(machine: str) -> None:
-    program = assembled(machine, alone=True, signals=False)
-    assert answer(program, 0x40000003, numbers(machine)["ptrace"]) == KILLED
+    program = assemble_filter(machine, alone=True, signals=False)
+    assert answer(program, 0x40000003, syscall_numbers(machine)["ptrace"]) == KILLED
     if machine == "x86_64":
         assert answer(program, ARCHITECTURES[machine], 0x40000000 | 41) == errno.ENOSYS
 
@@ -108,7 +107,7 @@ def test_calls_by_another_table_are_no_way_around(machine: str) -> None:
 @MACHINES
 @pytest.mark.parametrize("alone", [True, False])
 def test_no_call_gives_a_file_the_rights_of_its_owner_or_group(machine: str, alone: bool) -> None:
-    ask, known = Filter(machine, alone=alone), numbers(machine)
+    ask, known = Filter(machine, alone=alone), syscall_numbers(machine)
     places = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
     places |= {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
     for name in places.keys() & known.keys():

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.sandbox.commands import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box, probe_of, run_in
-from phases.sandbox.installs import environment_in, install, requirement_fault
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, NONE, OFF, Box
+from phases.sandbox.commands import run_command
+from phases.sandbox.installs import environment_in, install_wheels, why_not_installable
+from phases.sandbox.probe import probe_kind
 from pipeline.base.errors import PipelineError
 from tests.papers import HANGS
 from tests.wheels import wheel
 
-needs_bubblewrap = pytest.mark.skipif(not probe_of(BUBBLEWRAP).usable, reason=probe_of(BUBBLEWRAP).detail)
+needs_bubblewrap = pytest.mark.skipif(not probe_kind(BUBBLEWRAP).usable, reason=probe_kind(BUBBLEWRAP).detail)
 
 
 @pytest.fixture
@@ -45,23 +47,27 @@ def test_what_a_plan_names_is_installed_for_the_sandbox_and_only_once(
 ) -> None:
     folder, workspace = tmp_path / "installed", tmp_path / "workspace"
     workspace.mkdir()
-    done = install(["pipelinetest_waiting>=1.5"], str(folder), kind=BUBBLEWRAP, environment=offline, seconds=HANGS)
+    done = install_wheels(
+        ["pipelinetest_waiting>=1.5"], str(folder), kind=BUBBLEWRAP, environment=offline, seconds=HANGS
+    )
     assert done.ok, done.output
     assert [dict(row) for row in done.packages] == [
         {"name": "pipelinetest-patience", "version": "1.5"},
         {"name": "pipelinetest-waiting", "version": "2.0"},
     ]
     box = Box(str(workspace), BUBBLEWRAP, python=environment_in(str(folder)))
-    finished = run_in(
+    finished = run_command(
         box,
         "python -c 'import pipelinetest_waiting as first, pipelinetest_patience; print(first.VERSION)'",
         seconds=HANGS,
     )
     assert finished.output == "2.0\n"
     nowhere = {**offline, "PIP_FIND_LINKS": str(tmp_path / "nowhere")}
-    again = install(["pipelinetest_waiting>=1.5"], str(folder), kind=BUBBLEWRAP, environment=nowhere, seconds=HANGS)
+    again = install_wheels(
+        ["pipelinetest_waiting>=1.5"], str(folder), kind=BUBBLEWRAP, environment=nowhere, seconds=HANGS
+    )
     assert (again.ok, again.output, list(again.packages)) == (True, "", [dict(row) for row in done.packages])
-    other = install(["pipelinetest_waiting<2"], str(folder), kind=BUBBLEWRAP, environment=offline, seconds=HANGS)
+    other = install_wheels(["pipelinetest_waiting<2"], str(folder), kind=BUBBLEWRAP, environment=offline, seconds=HANGS)
     assert [dict(row) for row in other.packages] == [{"name": "pipelinetest-waiting", "version": "1.0"}]
     assert json.loads((folder / "installed.json").read_text())["asked"] == ["pipelinetest_waiting<2"]
     assert sorted(path.name for path in folder.iterdir()) == ["environment", "installed.json"]
@@ -80,7 +86,9 @@ def test_an_index_in_a_folder_is_read_with_the_files_beside_it(tmp_path: Path, o
         f'<!DOCTYPE html><html><body><a href="../../files/{name}">{name}</a></body></html>'
     )
     settings = {"PIP_INDEX_URL": f"file://{tmp_path}/index/simple", "PIP_CONFIG_FILE": "/dev/null", "HOME": "/nowhere"}
-    done = install(["pipelinetest-patience"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=settings, seconds=HANGS)
+    done = install_wheels(
+        ["pipelinetest-patience"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=settings, seconds=HANGS
+    )
     assert [dict(row) for row in done.packages] == [{"name": "pipelinetest-patience", "version": "1.5"}], done.output
 
 
@@ -89,7 +97,9 @@ def test_an_index_in_a_folder_is_read_with_the_files_beside_it(tmp_path: Path, o
 def test_what_cannot_be_installed_is_told_and_tried_again_the_next_time(
     tmp_path: Path, offline: Mapping[str, str]
 ) -> None:
-    failed = install(["pipelinetest_absent"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=offline, seconds=HANGS)
+    failed = install_wheels(
+        ["pipelinetest_absent"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=offline, seconds=HANGS
+    )
     assert (failed.ok, failed.packages) == (False, ())
     assert "No matching distribution found for pipelinetest_absent" in failed.output
     assert not (tmp_path / "i" / "installed.json").exists()
@@ -104,7 +114,9 @@ def test_a_package_that_would_have_to_be_built_is_refused(tmp_path: Path, offlin
         archive.writestr(
             "pipelinetest_evil-1.0/PKG-INFO", "Metadata-Version: 1.0\nName: pipelinetest_evil\nVersion: 1.0\n"
         )
-    failed = install(["pipelinetest_evil"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=offline, seconds=HANGS)
+    failed = install_wheels(
+        ["pipelinetest_evil"], str(tmp_path / "i"), kind=BUBBLEWRAP, environment=offline, seconds=HANGS
+    )
     assert "No matching distribution found for pipelinetest_evil" in failed.output
     assert not (tmp_path / "ran").exists()
 
@@ -112,7 +124,7 @@ def test_a_package_that_would_have_to_be_built_is_refused(tmp_path: Path, offlin
 @pytest.mark.parametrize("kind", [LANDLOCK, NONE])
 def test_where_pip_cannot_be_shut_in_nothing_is_installed(kind: str, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="apt-get install bubblewrap, or run without --install"):
-        install(["numpy"], str(tmp_path / "i"), kind=kind, environment={})
+        install_wheels(["numpy"], str(tmp_path / "i"), kind=kind, environment={})
     assert not (tmp_path / "i").exists()
 
 
@@ -126,9 +138,9 @@ def test_where_pip_cannot_be_shut_in_nothing_is_installed(kind: str, tmp_path: P
     ids=ascii,
 )  # fmt: skip
 def test_what_is_no_plain_requirement_is_refused(text: str, tmp_path: Path) -> None:
-    assert requirement_fault(text)
+    assert why_not_installable(text)
     with pytest.raises(PipelineError, match=r"initial_plan\.txt at environment_setup\.packages: "):
-        install([text], str(tmp_path / "i"), kind=OFF, environment={})
+        install_wheels([text], str(tmp_path / "i"), kind=OFF, environment={})
     assert not (tmp_path / "i").exists()
 
 
@@ -136,11 +148,11 @@ def test_what_is_no_plain_requirement_is_refused(text: str, tmp_path: Path) -> N
     "text", ["numpy", "numpy>=1.26", "numpy >= 1.26, < 3", "jax[cpu]==0.4.*", "scikit-learn~=1.4", "torch==2.2.0+cpu"]
 )
 def test_a_plain_requirement_is_taken(text: str) -> None:
-    assert requirement_fault(text) is None
+    assert why_not_installable(text) is None
 
 
 @given(st.text(max_size=40))
 def test_nothing_that_is_taken_can_be_an_option_a_path_or_an_address(text: str) -> None:
-    if requirement_fault(text) is None:
+    if why_not_installable(text) is None:
         assert text[0].isalnum()
         assert not set(text) & set("/\\:@;|&$`'\"\n\0()?#%")

@@ -8,28 +8,28 @@ from typing import Any
 
 import pytest
 
-from phases.supervision.branch_budget import BranchBudget, blocked, granted, record, refusal
-from phases.supervision.config import Branch
-from phases.supervision.facts import Action, Call, Result
-from phases.supervision.words import ToolClass
+from phases.supervision.branch_budget import BranchBudget, count_call, grant_bypasses, note_refusal, why_refused
+from phases.supervision.config import BranchLimits
+from phases.supervision.enums import ToolClass
+from phases.supervision.facts import Action, Call, CallResult
 
-LIMITS = Branch()
+LIMITS = BranchLimits()
 EMPTY = BranchBudget()
 
 
 def write(path: str = "src/a.py", **more: Any) -> Action:
     call = Call("1", "writer", ToolClass.WRITE, f"write {path}", path=path, **more)
-    return Action(call, Result(executed=True, changed=(path,), lines=2))
+    return Action(call, CallResult(executed=True, changed=(path,), lines=2))
 
 
 def read(path: str = "src/a.py") -> Action:
-    return Action(Call("1", "reader", ToolClass.READ, f"read {path}", path=path), Result(executed=True))
+    return Action(Call("1", "reader", ToolClass.READ, f"read {path}", path=path), CallResult(executed=True))
 
 
 def run(command: str = "make", *, fails: bool = False, changes: tuple[str, ...] = (), **more: Any) -> Action:
     background = more.pop("background", False)
     call = Call("1", "shell", ToolClass.EXEC, f"run {command}", command=command, **more)
-    return Action(call, Result(executed=True, failed=fails, changed=changes, background=background))
+    return Action(call, CallResult(executed=True, failed=fails, changed=changes, background=background))
 
 
 BROKEN_RUN = run(fails=True)
@@ -38,16 +38,16 @@ CHECK = run("check", fails=True, verify=True)
 
 def after(actions: Iterable[Action], budget: BranchBudget = EMPTY, turn: int = 0) -> BranchBudget:
     for action in actions:
-        budget = record(budget, action, LIMITS, enabled=True, turn=turn)
+        budget = count_call(budget, action, LIMITS, enabled=True, turn=turn)
     return budget
 
 
 def refused(budget: BranchBudget, action: Action, turn: int = 0) -> bool:
-    return bool(refusal(budget, action.call, LIMITS, enabled=True, turn=turn))
+    return bool(why_refused(budget, action.call, LIMITS, enabled=True, turn=turn))
 
 
 BROKEN = after([BROKEN_RUN] * 2)
-IN_DEBT = blocked(BROKEN, BROKEN_RUN.call, LIMITS)[0]
+IN_DEBT = note_refusal(BROKEN, BROKEN_RUN.call, LIMITS)[0]
 
 
 # Commands
@@ -85,7 +85,7 @@ def test_what_a_command_itself_leaves_behind_is_no_change_for_it(verify: bool) -
 
 
 def test_a_change_settles_no_other_debt() -> None:
-    edited = blocked(after([write()] * 3), write().call, LIMITS)[0]
+    edited = note_refusal(after([write()] * 3), write().call, LIMITS)[0]
     assert after([write("src/b.py")], edited).in_debt == ("file:src/a.py",)
 
 
@@ -107,7 +107,7 @@ def test_a_command_that_ended_well_may_have_mended_what_another_one_lacked(faili
         pytest.param(run("install it &", background=True), id="it still runs"),
         pytest.param(run("check", verify=True), id="it only checks"),
         pytest.param(read(), id="it reads"),
-        pytest.param(replace(run("install it"), result=Result(executed=False)), id="it was kept back"),
+        pytest.param(replace(run("install it"), result=CallResult(executed=False)), id="it was kept back"),
     ],
 )
 def test_what_cannot_have_mended_anything_lets_nothing_through(other: Action) -> None:
@@ -129,7 +129,7 @@ def test_many_edits_of_a_file_in_one_reply_are_one() -> None:
 
 def test_a_round_in_which_an_edit_was_let_through_may_go_on_with_it() -> None:
     budget = after([write()], after([write()], after([write()], turn=1), turn=2), turn=3)
-    budget = blocked(budget, write().call, LIMITS, 4)[0]
+    budget = note_refusal(budget, write().call, LIMITS, 4)[0]
     budget = after([read()], budget, 4)
     for _ in range(3):
         assert not refused(budget, write(), 5)
@@ -147,7 +147,7 @@ def test_rounds_that_are_not_told_are_each_another_one() -> None:
 
 
 def test_a_command_that_holds_a_check_and_ends_well_settles_edits_and_their_debt() -> None:
-    edited = blocked(after([write()] * 3, IN_DEBT), write().call, LIMITS)[0]
+    edited = note_refusal(after([write()] * 3, IN_DEBT), write().call, LIMITS)[0]
     assert "file:src/a.py" in edited.in_debt
     budget = after([run("cd src && check", like_check=True)], edited)
     assert (budget.file_edits, budget.file_rounds) == ({}, {})
@@ -169,4 +169,4 @@ def test_another_command_settles_no_edits(other: Action) -> None:
 
 def test_a_takeover_lets_one_more_edit_through_of_a_file_that_has_just_reached_its_limit() -> None:
     spent = BranchBudget(file_edits={"a.py": 3, "b.py": 2}, command_failures={"make": 2, "ls": 1})
-    assert granted(spent, Branch()).bypasses == ("file:a.py", "command:make")
+    assert grant_bypasses(spent, BranchLimits()).bypasses == ("file:a.py", "command:make")

@@ -11,15 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from phases.supervision import executor
-from phases.supervision.config import AdaptiveFree, Config, Layers, Mode, Recovery, Strict, Triggers
-from phases.supervision.facts import Action, GateVerdict, Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.graph_run import GraphRun
-from phases.supervision.recovery_budget import RecoveryBudget
-from phases.supervision.report import kernel_report
-from phases.supervision.state import KernelState, runtime_of
-from phases.supervision.words import (
+from phases.supervision import graph_executor
+from phases.supervision.checkpoint import kernel_report
+from phases.supervision.config import AdaptiveFree, Config, Layers, ModeLimits, RecoveryLimits, Strict, Triggers
+from phases.supervision.enums import (
     CorrectionKind,
     DegradedTier,
     ExecutionMode,
@@ -32,7 +27,11 @@ from phases.supervision.words import (
     SupervisorPhase,
     TaskIntent,
 )
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.facts import Action, GateVerdict, Task
+from phases.supervision.graph import GraphRun, TaskGraph
+from phases.supervision.l2_phases import RecoveryBudget
+from phases.supervision.state import KernelState, runtime_of
+from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import (
     COMPLEX,
     MODERATE,
@@ -53,7 +52,7 @@ FREE, FORCED = ExecutionMode.FREE, ExecutionMode.FORCED
 P = SupervisorPhase
 Disk = DiskFacts | Callable[[KernelState], DiskFacts]
 L1_ALONE = Config(layers=Layers(recovery_supervisor=False))
-LOCKED = replace(L1_ALONE, execution_mode=Mode(mode_lock_rounds=20))
+LOCKED = replace(L1_ALONE, execution_mode=ModeLimits(mode_lock_rounds=20))
 """Once it is forced, it stays so."""
 ROLLBACK = replace(ran("git reset --hard"), call=replace(ran("git reset --hard").call, rollback=True))
 
@@ -165,7 +164,7 @@ def test_scenario_4_strict_makes_no_graph_for_what_changes_no_code(intent: TaskI
     ids=["two files over one", "one file", "two files at two", "three over two"],
 )
 def test_scenario_8_many_files_in_one_round_force_the_next(threshold: int, files: int, mode: ExecutionMode) -> None:
-    run = Supervision(config=Config(execution_mode=Mode(write_targets_enter_threshold=threshold)))
+    run = Supervision(config=Config(execution_mode=ModeLimits(write_targets_enter_threshold=threshold)))
     run.round(*(write(f"src/{name}.py") for name in "abc"[:files]))
     assert run.mode is FREE, "L1 reacts one round late"
     turn = run.round(read())
@@ -199,7 +198,9 @@ def test_scenario_20_the_event_log_tells_of_a_switch_and_of_nothing_that_stays()
 
 
 def test_scenario_10_texts_and_blocked_calls_end_no_forced_mode_and_one_read_does() -> None:
-    config = replace(L1_ALONE, execution_mode=Mode(stable_rounds_exit_threshold=1), triggers=Triggers(cycle_repeats=2))
+    config = replace(
+        L1_ALONE, execution_mode=ModeLimits(stable_rounds_exit_threshold=1), triggers=Triggers(cycle_repeats=2)
+    )
     run = Supervision(config=config)
     run.rounds(*[read("loop.py")] * 3)
     turns = [run.round(*([] if number % 2 else [read("loop.py")]), text="Let me think.") for number in range(9)]
@@ -324,7 +325,7 @@ def test_scenario_19_a_graph_that_can_not_be_made_lowers_the_tier_and_the_run_go
     def fails(*_: object, **__: object) -> GraphRun:
         raise ValueError("no template")
 
-    monkeypatch.setattr(executor, "init", fails)
+    monkeypatch.setattr(graph_executor, "init_run", fails)
     run = Supervision("strict")
     turn = run.round(read())
     assert "failure graph_init_failed:ValueError" in turn.reasons
@@ -466,7 +467,7 @@ def test_scenario_31_fallbacks_that_were_not_taken_are_no_pending_steps() -> Non
     run.round(text="The work in short.")
     graph = graph_of(run)
     assert [graph.nodes[name].status for name in ("node-fb01", "node-fb02")] == [NodeStatus.PENDING] * 2
-    assert (graph.status, executor.pending_steps(run.state.graph)) == (GraphStatus.DONE, 0)
+    assert (graph.status, graph_executor.pending_steps(run.state.graph)) == (GraphStatus.DONE, 0)
     assert runtime_of(run.state, run.bridge.setting).pending_step_count == 0
 
 
@@ -514,7 +515,7 @@ def test_scenario_32_without_any_one_condition_nobody_takes_over(run: Supervisio
 
 @pytest.mark.parametrize(("window", "expected"), [(3, (4, 5, 8)), (4, (5, 6, 9))], ids=["window 3", "window 4"])
 def test_scenario_34_a_calm_takeover_is_handed_back_on_time(window: int, expected: tuple[int, int, int]) -> None:
-    run = taken_over(Config(adaptive_takeover=Recovery(stability_window_rounds=window)))
+    run = taken_over(Config(adaptive_takeover=RecoveryLimits(stability_window_rounds=window)))
     turns = calm(run, window + 1) + reading(run, 3)
     phases = [P.TAKEOVER, *(turn.state.phase.phase for turn in turns)]
     assert tuple(phases.index(phase) + 1 for phase in (P.HANDOFF_PENDING, P.COOLDOWN, P.FREE)) == expected
@@ -552,7 +553,7 @@ def test_scenario_35_rounds_of_talk_hand_nothing_back() -> None:
 
 def cooling() -> Supervision:
     """A run to which control has just been handed back, for a long cooldown."""
-    run = taken_over(Config(adaptive_takeover=Recovery(handoff_cooldown_rounds=20)))
+    run = taken_over(Config(adaptive_takeover=RecoveryLimits(handoff_cooldown_rounds=20)))
     calm(run, 4)
     assert run.phase is P.COOLDOWN
     return run
@@ -752,7 +753,7 @@ def test_a_stopped_takeover_is_over_for_its_graph_too_once_a_person_resumes() ->
     run.resumed()
     assert run.phase is P.FREE
     assert not run.state.graph.in_takeover
-    assert not executor.is_active(run.state.graph), "else it forces, and keeps silent, with nobody to hand back"
+    assert not graph_executor.is_active(run.state.graph), "else it forces, and keeps silent, with nobody to hand back"
 
 
 def test_what_a_takeover_pinned_goes_once_a_person_resumes() -> None:

@@ -16,22 +16,13 @@ from hypothesis import strategies as st
 from phases.supervision.config import (
     AdaptiveFree,
     Config,
-    Corrections,
+    CorrectionLimits,
     Layers,
-    Mode,
-    Recovery,
+    ModeLimits,
+    RecoveryLimits,
 )
-from phases.supervision.executor import is_active
-from phases.supervision.facts import Action, GateVerdict, Task
-from phases.supervision.gating import gated
-from phases.supervision.graph import breaches
-from phases.supervision.outbox import Outbox
-from phases.supervision.phases import PhaseState
-from phases.supervision.records import to_json
-from phases.supervision.recovery_budget import RecoveryBudget
-from phases.supervision.rounds import begun as begun_next
-from phases.supervision.state import KernelState
-from phases.supervision.words import (
+from phases.supervision.effects import Effects
+from phases.supervision.enums import (
     CorrectionKind,
     DegradedTier,
     ExecutionMode,
@@ -43,7 +34,15 @@ from phases.supervision.words import (
     TaskIntent,
     ToolClass,
 )
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.facts import Action, GateVerdict, Task
+from phases.supervision.gate import gate_call
+from phases.supervision.graph import find_breaches
+from phases.supervision.graph_executor import is_active
+from phases.supervision.l2_phases import PhaseState, RecoveryBudget
+from phases.supervision.round import start_round as begun_next
+from phases.supervision.serialization import to_json
+from phases.supervision.state import KernelState
+from phases.supervision.workspace_snapshot import DiskFacts
 from tests.strategies import QUICK
 from tests.supervision_runs import (
     CHECK,
@@ -171,9 +170,9 @@ CONFIGS = st.builds(
     Config,
     layers=LAYERS,
     adaptive_free=st.builds(AdaptiveFree, st.sampled_from((0.2, 0.6)), st.sampled_from((False, False, True))),
-    adaptive_takeover=st.builds(Recovery, max_recovery_rounds=st.sampled_from((2, 6))),
-    execution_mode=st.builds(Mode, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 2)),
-    correction_budget=st.builds(Corrections, st.integers(0, 2), st.integers(0, 2)),
+    adaptive_takeover=st.builds(RecoveryLimits, max_recovery_rounds=st.sampled_from((2, 6))),
+    execution_mode=st.builds(ModeLimits, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 2)),
+    correction_budget=st.builds(CorrectionLimits, st.integers(0, 2), st.integers(0, 2)),
 )
 TASKS = (
     MODERATE,
@@ -206,7 +205,7 @@ def scripts(*modes: str, shadow: str = "", steered: bool = True) -> st.SearchStr
 def holds_together(turn: Turn) -> None:
     """Section 6.1."""
     graph = turn.state.graph.graph
-    assert graph is None or breaches(graph) == []
+    assert graph is None or find_breaches(graph) == []
     assert not [line for line in turn.lines if "kernel_error" in line["reason"]]
 
 
@@ -275,7 +274,7 @@ def builds_no_graph_by_itself(turn: Turn, run: Supervision) -> None:
 class Dwell:
     """I10, counted by somebody else."""
 
-    limits: Mode
+    limits: ModeLimits
     entered: int = 0
     bearing: int = 0
 
@@ -421,9 +420,9 @@ def test_in_no_step_of_the_work_both_a_fix_and_a_check_are_kept_back(script: Scr
         graph, setting = turn.state.graph, run.bridge.setting
         if graph.graph is None or not is_active(graph) or graph.graph.current.type not in WORKING:
             continue
-        begun = begun_next(turn.state, setting, Outbox())
+        begun = begun_next(turn.state, setting, Effects())
         fix, checks = write("src/a.py", 99, new=True), [check(command=one) for one in setting.task.verify_commands]
-        answers = [gated(begun, setting, action.call, Outbox())[1] for action in (fix, *checks)]
+        answers = [gate_call(begun, setting, action.call, Effects())[1] for action in (fix, *checks)]
         assert [answer for answer in answers if answer.action is GateAction.EXECUTE] or turn.state.stopped
 
 

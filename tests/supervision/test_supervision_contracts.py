@@ -8,35 +8,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision.contracts import (
+from phases.supervision.enums import NodeType, OutputSignal, TaskIntent, TaskPhase, ToolClass
+from phases.supervision.facts import Action, Call, CallResult, Task
+from phases.supervision.graph import Escalation, Node, StepUse
+from phases.supervision.graph_executor import CountedStep, count_use, signals_of
+from phases.supervision.step_contracts import (
     CONTRACTS,
-    ContractCheck,
-    Terms,
-    check,
-    class_refusal,
-    completed,
-    contract_of,
-    is_check,
-    next_of,
-)
-from phases.supervision.counting import Step, signals_of, used
-from phases.supervision.escalation import (
-    BLOCK,
-    HINT,
-    NOTHING,
+    LEVEL_BLOCK,
+    LEVEL_HINT,
+    LEVEL_NONE,
+    LEVEL_SWITCH,
     REMEDIES,
-    SWITCH,
+    ContractCheck,
     Deviation,
     FailureClass,
     Severity,
+    Terms,
+    check_contract,
+    class_refusal,
+    contract_of,
     deviation_of,
-    escalated,
+    escalate_deviation,
     failure_class,
+    is_check,
+    is_completed,
+    next_of,
 )
-from phases.supervision.facts import Action, Call, Result, Task
-from phases.supervision.graph import Node
-from phases.supervision.graph_run import Escalation, StepUse
-from phases.supervision.words import NodeType, OutputSignal, TaskIntent, TaskPhase, ToolClass
 
 TASK = Task("goal", TaskIntent.EDIT, (), ("pytest",))
 R, S, W, X, D = ToolClass.READ, ToolClass.SEARCH, ToolClass.WRITE, ToolClass.EXEC, ToolClass.DELEGATE
@@ -55,7 +52,7 @@ def asked(
     kind: NodeType, tool: ToolClass, use: StepUse | None = None, terms: Terms | None = None, task: Task = TASK
 ) -> ContractCheck:
     step = node(kind)
-    return check(step, contract_of(step, task), use or StepUse(), call(tool), terms or Terms())
+    return check_contract(step, contract_of(step, task), use or StepUse(), call(tool), terms or Terms())
 
 
 # --- before a call --------------------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ def test_strict_blocks_what_would_be_warned_of(kind: NodeType, tool: ToolClass, 
 def test_a_check_belongs_to_every_step_in_every_mode(kind: NodeType, like: bool, terms: Terms) -> None:
     step, checks = node(kind), replace(call(X), verify=not like, like_check=like)
     spent = StepUse(calls=99, last_signature="s", same_calls=9)
-    assert check(step, contract_of(step, TASK), spent, checks, terms) == ContractCheck("allow")
+    assert check_contract(step, contract_of(step, TASK), spent, checks, terms) == ContractCheck("allow")
     assert class_refusal(kind, checks) == ""
 
 
@@ -136,10 +133,12 @@ def test_what_says_that_the_work_is_right_is_a_check() -> None:
 @pytest.mark.parametrize(("kind", "counted"), [(NodeType.SEARCH, S), (NodeType.EDIT, S), (NodeType.DELEGATE, D)])
 def test_to_delegate_is_to_search_where_searching_belongs_to_the_step(kind: NodeType, counted: ToolClass) -> None:
     step = node(kind)
-    use = used(StepUse(), Action(call(D), Result(True)), Step(kind, contract_of(step, TASK), checks=False))
+    use = count_use(
+        StepUse(), Action(call(D), CallResult(True)), CountedStep(kind, contract_of(step, TASK), checks=False)
+    )
     assert use.round_calls == (counted,)
     assert deviation_of(step, contract_of(step, TASK), use) is Deviation.NONE
-    assert completed(step, contract_of(step, TASK), use, 0) == (kind is not NodeType.EDIT)
+    assert is_completed(step, contract_of(step, TASK), use, 0) == (kind is not NodeType.EDIT)
 
 
 def test_a_search_for_tests_may_run_them() -> None:
@@ -217,34 +216,34 @@ def test_a_step_is_done_when_it_has_what_it_takes(
     kind: NodeType, use: StepUse, open_files: int, said: bool, expected: bool
 ) -> None:
     step = node(kind)
-    assert completed(step, contract_of(step, TASK), use, open_files, said_done=said) == expected
+    assert is_completed(step, contract_of(step, TASK), use, open_files, said_done=said) == expected
 
 
 def test_where_no_check_is_known_a_command_that_ends_well_is_one() -> None:
     step = node(NodeType.VERIFY)
     ran = StepUse(calls=1, signals=(G.COMMAND_EXECUTED,))
-    assert completed(step, contract_of(step, replace(TASK, verify_commands=())), ran, 0)
-    assert not completed(step, contract_of(step, TASK), ran, 0)
+    assert is_completed(step, contract_of(step, replace(TASK, verify_commands=())), ran, 0)
+    assert not is_completed(step, contract_of(step, TASK), ran, 0)
 
 
 @pytest.mark.parametrize(
     ("action", "expected"),
     [
-        (Action(call(R), Result(True)), {G.FILE_READ}),
-        (Action(call(S), Result(True)), {G.SEARCH_COMPLETED}),
-        (Action(call(W), Result(True)), {G.FILE_WRITTEN}),
-        (Action(call(W), Result(True, changed=("a",))), {G.FILE_WRITTEN, G.FILE_CHANGED}),
-        (Action(call(X), Result(True)), {G.COMMAND_EXECUTED}),
-        (Action(replace(call(X), verify=True), Result(True)), {G.COMMAND_EXECUTED, G.VERIFICATION_DONE}),
+        (Action(call(R), CallResult(True)), {G.FILE_READ}),
+        (Action(call(S), CallResult(True)), {G.SEARCH_COMPLETED}),
+        (Action(call(W), CallResult(True)), {G.FILE_WRITTEN}),
+        (Action(call(W), CallResult(True, changed=("a",))), {G.FILE_WRITTEN, G.FILE_CHANGED}),
+        (Action(call(X), CallResult(True)), {G.COMMAND_EXECUTED}),
+        (Action(replace(call(X), verify=True), CallResult(True)), {G.COMMAND_EXECUTED, G.VERIFICATION_DONE}),
         (
-            Action(replace(call(X), verify=True), Result(True), verified=True),
+            Action(replace(call(X), verify=True), CallResult(True), verified=True),
             {G.COMMAND_EXECUTED, G.VERIFICATION_DONE, G.TEST_PASSED},
         ),
-        (Action(call(X), Result(True, background=True)), set()),
-        (Action(call(D), Result(True)), {G.DELEGATE_DONE, G.SEARCH_COMPLETED}),
-        (Action(call(W), Result(True, failed=True)), set()),
-        (Action(call(W), Result(False)), set()),
-        (Action(call(ToolClass.NEUTRAL), Result(True)), set()),
+        (Action(call(X), CallResult(True, background=True)), set()),
+        (Action(call(D), CallResult(True)), {G.DELEGATE_DONE, G.SEARCH_COMPLETED}),
+        (Action(call(W), CallResult(True, failed=True)), set()),
+        (Action(call(W), CallResult(False)), set()),
+        (Action(call(ToolClass.NEUTRAL), CallResult(True)), set()),
     ],
 )
 def test_a_call_brings_about_its_signals(action: Action, expected: set[OutputSignal]) -> None:
@@ -282,7 +281,7 @@ def test_a_round_deviates_as_the_text_says(kind: NodeType, use: StepUse, expecte
 def actions_of(*severities: Severity) -> list[int]:
     state, actions = Escalation(), []
     for severity in severities:
-        state, action = escalated(state, severity)
+        state, action = escalate_deviation(state, severity)
         actions.append(action)
     return actions
 
@@ -290,12 +289,12 @@ def actions_of(*severities: Severity) -> list[int]:
 @pytest.mark.parametrize(
     ("severities", "expected"),
     [
-        ([Severity.NONE] * 20, [NOTHING] * 20),
-        ([Severity.SOFT] * 5, [NOTHING, HINT, HINT, BLOCK, SWITCH]),
-        ([Severity.HARD] * 3, [HINT, BLOCK, SWITCH]),
-        ([Severity.CRITICAL] * 2, [BLOCK, SWITCH]),
-        ([Severity.SOFT, Severity.NONE, Severity.SOFT, Severity.NONE], [NOTHING] * 4),
-        ([Severity.HARD, Severity.NONE, Severity.HARD], [HINT, NOTHING, HINT]),
+        ([Severity.NONE] * 20, [LEVEL_NONE] * 20),
+        ([Severity.SOFT] * 5, [LEVEL_NONE, LEVEL_HINT, LEVEL_HINT, LEVEL_BLOCK, LEVEL_SWITCH]),
+        ([Severity.HARD] * 3, [LEVEL_HINT, LEVEL_BLOCK, LEVEL_SWITCH]),
+        ([Severity.CRITICAL] * 2, [LEVEL_BLOCK, LEVEL_SWITCH]),
+        ([Severity.SOFT, Severity.NONE, Severity.SOFT, Severity.NONE], [LEVEL_NONE] * 4),
+        ([Severity.HARD, Severity.NONE, Severity.HARD], [LEVEL_HINT, LEVEL_NONE, LEVEL_HINT]),
     ],
     ids=["clean", "soft", "hard", "critical", "soft now and then", "hard now and then"],
 )
@@ -305,21 +304,25 @@ def test_a_deviation_escalates_step_by_step(severities: list[Severity], expected
 
 def test_a_clean_round_takes_one_level_back_and_forgets_no_hint() -> None:
     once = Escalation(1, 0, 2, 1, False)
-    assert escalated(Escalation(2, 3, 2, 1, True), Severity.NONE) == (once, NOTHING)
-    assert escalated(once, Severity.NONE) == (Escalation(0, 0, 2, 1, False), NOTHING)
+    assert escalate_deviation(Escalation(2, 3, 2, 1, True), Severity.NONE) == (once, LEVEL_NONE)
+    assert escalate_deviation(once, Severity.NONE) == (Escalation(0, 0, 2, 1, False), LEVEL_NONE)
 
 
 def test_after_a_switch_the_level_is_zero() -> None:
-    assert escalated(Escalation(2, 0, 2, 1, True), Severity.HARD) == (Escalation(level=0), SWITCH)
+    assert escalate_deviation(Escalation(2, 0, 2, 1, True), Severity.HARD) == (Escalation(level=0), LEVEL_SWITCH)
 
 
 @pytest.mark.parametrize(
     ("failure", "action"),
-    [(FailureClass.REPO_MISMATCH, BLOCK), (FailureClass.BRANCH_EXHAUSTED, SWITCH), (FailureClass.NOT_FOUND, NOTHING)],
+    [
+        (FailureClass.REPO_MISMATCH, LEVEL_BLOCK),
+        (FailureClass.BRANCH_EXHAUSTED, LEVEL_SWITCH),
+        (FailureClass.NOT_FOUND, LEVEL_NONE),
+    ],
     ids=["degraded", "fatal", "neither"],
 )
 def test_a_grave_failure_asks_for_a_level_by_itself(failure: FailureClass, action: int) -> None:
-    assert escalated(Escalation(), Severity.NONE, failure)[1] == action
+    assert escalate_deviation(Escalation(), Severity.NONE, failure)[1] == action
 
 
 @pytest.mark.parametrize(
@@ -334,13 +337,13 @@ def test_a_grave_failure_asks_for_a_level_by_itself(failure: FailureClass, actio
     ],
 )
 def test_a_failure_is_classed_by_what_it_says(error: str, verify: bool, expected: FailureClass) -> None:
-    action = Action(replace(call(X), verify=verify), Result(True, failed=True, error=error))
+    action = Action(replace(call(X), verify=verify), CallResult(True, failed=True, error=error))
     assert failure_class(action) is expected
 
 
 def test_what_did_not_fail_has_no_class() -> None:
-    assert failure_class(Action(call(X), Result(True))) is None
-    assert failure_class(Action(call(X), Result(False, failed=True))) is None
+    assert failure_class(Action(call(X), CallResult(True))) is None
+    assert failure_class(Action(call(X), CallResult(False, failed=True))) is None
     assert REMEDIES.keys() == set(FailureClass)
 
 
@@ -351,9 +354,9 @@ def test_whatever_comes_the_escalation_stays_within_its_levels(
 ) -> None:
     state = Escalation()
     for severity, failure in rows:
-        state, action = escalated(state, severity, failure)
+        state, action = escalate_deviation(state, severity, failure)
         assert -1 <= state.level <= 2
         assert state.hints <= 2
         assert state.blocks <= 1
-        assert action in (NOTHING, HINT, BLOCK, SWITCH)
-        assert action == NOTHING or severity is not Severity.NONE or failure is not None
+        assert action in (LEVEL_NONE, LEVEL_HINT, LEVEL_BLOCK, LEVEL_SWITCH)
+        assert action == LEVEL_NONE or severity is not Severity.NONE or failure is not None

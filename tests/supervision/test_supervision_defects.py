@@ -11,50 +11,33 @@ import pytest
 
 from phases.supervision import (
     branch_budget,
-    constraints,
-    contracts,
     corrections,
-    executor,
+    execution_mode,
     gate,
-    ledger,
-    mode,
+    graph_executor,
+    l2_phases,
     observer,
-    phases,
     policy,
-    recovery_budget,
-    risk,
-    switching,
-    tiers,
+    step_contracts,
+    work_ledger,
 )
 from phases.supervision.branch_budget import BranchBudget
 from phases.supervision.bridge import SupervisorBridge
-from phases.supervision.confidence import Evidence, confidence
 from phases.supervision.config import (
     AdaptiveFree,
-    Branch,
+    BranchLimits,
     Config,
-    Corrections,
+    CorrectionLimits,
     Layers,
-    Mode,
-    Recovery,
+    ModeLimits,
+    RecoveryLimits,
     SnapshotConfidence,
     Strict,
     Triggers,
     Weights,
 )
-from phases.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.graph_run import GraphRun
-from phases.supervision.ledger import WorkLedger
-from phases.supervision.mode import ENTER_FORCED, EXIT_FORCED, KEEP, ModeContext, ModeState
-from phases.supervision.observer import ObserverState, Seen
-from phases.supervision.outbox import Outbox
-from phases.supervision.phases import PhaseContext, PhaseState, Signal
-from phases.supervision.records import from_json
-from phases.supervision.recovery_budget import RecoveryBudget
-from phases.supervision.risk import RuntimeState
-from phases.supervision.state import KernelState, Setting
-from phases.supervision.words import (
+from phases.supervision.effects import Effects
+from phases.supervision.enums import (
     CorrectionSource,
     DecisionKind,
     DegradedTier,
@@ -75,7 +58,33 @@ from phases.supervision.words import (
     TaskPhase,
     ToolClass,
 )
-from phases.supervision.workspace import DiskFacts, snapshot_of
+from phases.supervision.execution_mode import (
+    ENTER_FORCED,
+    EXIT_FORCED,
+    KEEP,
+    ModeContext,
+    ModeState,
+    RuntimeState,
+    clear_recovery,
+    lower_tier,
+    next_tier,
+    raise_tier,
+    risk_level,
+    risk_score,
+)
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
+from phases.supervision.graph import Evaluated, GraphRun, TaskGraph
+from phases.supervision.graph_evaluation import evaluate_round as evaluation_evaluate_round
+from phases.supervision.graph_evaluation import evaluate_verdict, force_switch
+from phases.supervision.graph_executor import sync_phase, track_call
+from phases.supervision.l2_phases import PhaseContext, PhaseState, RecoveryBudget, Signal, spend_round
+from phases.supervision.l2_phases import find_exhausted as recovery_budget_exhausted
+from phases.supervision.observer import ObservedRound, ObserverState
+from phases.supervision.recovery import SnapshotEvidence, weigh_snapshot
+from phases.supervision.serialization import from_json
+from phases.supervision.state import KernelState, Setting
+from phases.supervision.work_ledger import WorkLedger
+from phases.supervision.workspace_snapshot import DiskFacts, snapshot_of
 
 CHECK = "python -m pytest -q"
 TASK = Task(
@@ -105,25 +114,27 @@ def call(kind: ToolClass, what: str = "", *, verify: bool = False, new_file: boo
 
 
 def read(path: str = "README.md") -> Action:
-    return Action(call(ToolClass.READ, path), Result(executed=True, digest="text"))
+    return Action(call(ToolClass.READ, path), CallResult(executed=True, digest="text"))
 
 
 def write(path: str, *, lines: int = 3) -> Action:
-    return Action(call(ToolClass.WRITE, path), Result(executed=True, changed=(path,), lines=lines, digest="written"))
+    return Action(
+        call(ToolClass.WRITE, path), CallResult(executed=True, changed=(path,), lines=lines, digest="written")
+    )
 
 
 def check(*, failures: tuple[str, ...] = ()) -> Action:
     told = " ".join(failures)
-    result = Result(executed=True, failed=bool(failures), failures=failures, error=told, digest=told)
+    result = CallResult(executed=True, failed=bool(failures), failures=failures, error=told, digest=told)
     return Action(call(ToolClass.EXEC, CHECK, verify=True), result, verified=not failures)
 
 
-def worked(run: GraphRun, at: int, *actions: Action, open_files: int = 2) -> executor.Evaluated:
+def worked(run: GraphRun, at: int, *actions: Action, open_files: int = 2) -> Evaluated:
     """The graph after one round of these."""
     for action in actions:
-        run = executor.record(run, action, TASK)
+        run = track_call(run, action, TASK)
     turn = Round(at, actions, open_files=open_files)
-    return executor.evaluate_round(run, turn, TASK, forced=True, error_repeat_max=3)
+    return evaluation_evaluate_round(run, turn, TASK, forced=True, error_repeat_max=3)
 
 
 def graph_of(run: GraphRun) -> TaskGraph:
@@ -133,7 +144,7 @@ def graph_of(run: GraphRun) -> TaskGraph:
 
 def on_edit() -> GraphRun:
     """A graph whose first file was written just now."""
-    return worked(executor.init(TASK, graph_id="graph-1", at=1), 1, read(), write("src/a.py")).run
+    return worked(graph_executor.init_run(TASK, graph_id="graph-1", at=1), 1, read(), write("src/a.py")).run
 
 
 def on_verify() -> GraphRun:
@@ -141,9 +152,13 @@ def on_verify() -> GraphRun:
     return worked(on_edit(), 2, write("src/b.py"), open_files=0).run
 
 
-def asked(state: ModeState, runtime: RuntimeState, phase: SupervisorPhase = SupervisorPhase.FREE) -> mode.ModeDecision:
+def asked(
+    state: ModeState, runtime: RuntimeState, phase: SupervisorPhase = SupervisorPhase.FREE
+) -> execution_mode.ModeDecision:
     """What L1 decides of an adaptive run."""
-    return mode.evaluate(ModeContext(SupervisorMode.ADAPTIVE, ExecutionMode.FREE, phase, state, runtime), Mode())
+    return execution_mode.evaluate_mode(
+        ModeContext(SupervisorMode.ADAPTIVE, ExecutionMode.FREE, phase, state, runtime), ModeLimits()
+    )
 
 
 def led(state: PhaseState, number: int, *now: Signal, live: tuple[Signal, ...] = (), exhausted: str = "") -> PhaseState:
@@ -151,13 +166,13 @@ def led(state: PhaseState, number: int, *now: Signal, live: tuple[Signal, ...] =
     context = PhaseContext(
         SupervisorMode.ADAPTIVE, True, 0.7, number, now, (*live, *now), meaningful=True, exhausted=exhausted
     )
-    return phases.commit(state, phases.compute_next(state, context, AdaptiveFree(), Recovery()))
+    return l2_phases.commit_phase(state, l2_phases.compute_next(state, context, AdaptiveFree(), RecoveryLimits()))
 
 
 def ledger_after(book: WorkLedger, turn: Round) -> WorkLedger:
     for action in turn.actions:
-        book, _ = ledger.after_action(book, action.call, action.result, turn.number, TASK.verify_commands)
-    return ledger.after_round(book, turn, disturbed=False)
+        book, _ = work_ledger.after_action(book, action.call, action.result, turn.number, TASK.verify_commands)
+    return work_ledger.after_round(book, turn, disturbed=False)
 
 
 class Watched:
@@ -166,11 +181,11 @@ class Watched:
     def __init__(self) -> None:
         self.number, self.book, self.state = 0, WorkLedger(), ObserverState()
 
-    def round(self, *actions: Action, text: str = "") -> observer.Observed:
+    def round(self, *actions: Action, text: str = "") -> observer.Observation:
         self.number += 1
         turn = Round(self.number, actions, text)
         self.book = ledger_after(self.book, turn)
-        seen = observer.observe(self.state, Seen(turn, TASK, self.book), Triggers())
+        seen = observer.observe_round(self.state, ObservedRound(turn, TASK, self.book), Triggers())
         self.state = seen.state
         return seen
 
@@ -184,10 +199,10 @@ def kinds(signals: tuple[Signal, ...]) -> set[DeviationSignal]:
 
 def test_1_edits_of_earlier_rounds_count_against_the_limit_of_a_file() -> None:
     budget = BranchBudget()
-    for _ in range(Branch().file_edit_max):
-        assert branch_budget.refusal(budget, write("src/a.py").call, Branch(), enabled=True) == ""
-        budget = branch_budget.record(budget, write("src/a.py"), Branch(), enabled=True)
-    assert "src/a.py" in branch_budget.refusal(budget, write("src/a.py").call, Branch(), enabled=True)
+    for _ in range(BranchLimits().file_edit_max):
+        assert branch_budget.why_refused(budget, write("src/a.py").call, BranchLimits(), enabled=True) == ""
+        budget = branch_budget.count_call(budget, write("src/a.py"), BranchLimits(), enabled=True)
+    assert "src/a.py" in branch_budget.why_refused(budget, write("src/a.py").call, BranchLimits(), enabled=True)
 
 
 def test_1_a_file_that_is_edited_again_and_again_is_seen_in_free_mode_too() -> None:
@@ -207,7 +222,7 @@ def test_2_clean_rounds_bring_no_hint_and_no_block() -> None:
         run = seen.run
         assert (seen.hint, seen.signals, run.escalation.counter) == ("", (), 0), number
         assert run.escalation.level <= 0
-        assert executor.check_call(run, read().call, strict=False).action == contracts.ALLOW
+        assert graph_executor.check_call(run, read().call, strict=False).action == step_contracts.ALLOW
 
 
 def test_2_a_clean_round_takes_back_what_the_ones_before_it_brought() -> None:
@@ -233,7 +248,7 @@ def test_2_twenty_clean_rounds_never_end_in_another_branch() -> None:
 def test_3_a_step_that_is_left_has_failed_and_its_fallback_is_taken() -> None:
     before = on_edit()
     step = graph_of(before).cursor.node_id
-    switched = switching.force_switch(before, FallbackReason.NO_PROGRESS, 3)
+    switched = force_switch(before, FallbackReason.NO_PROGRESS, 3)
     graph = graph_of(switched.run)
     assert graph.nodes[step].status is NodeStatus.FAILED
     assert graph.branch.is_fallback
@@ -244,7 +259,7 @@ def test_3_a_step_that_is_left_has_failed_and_its_fallback_is_taken() -> None:
 def test_3_a_finished_fallback_leaves_the_checks_to_be_run() -> None:
     before = on_edit()
     step = graph_of(before).cursor.node_id
-    run = switching.force_switch(before, FallbackReason.NO_PROGRESS, 3).run
+    run = force_switch(before, FallbackReason.NO_PROGRESS, 3).run
     graph = graph_of(worked(run, 4, write("src/a.py"), open_files=0).run)
     assert graph.nodes[step].status is NodeStatus.SKIPPED
     assert (graph.current.type, graph.status) == (NodeType.VERIFY, GraphStatus.RUNNING)
@@ -291,18 +306,18 @@ def test_3_checks_that_go_on_failing_end_in_another_branch() -> None:
     ],
 )
 def test_4_each_step_forbids_what_does_not_belong_to_it(kind: NodeType, forbidden: tuple[ToolClass, ...]) -> None:
-    classes = [one for one in ToolClass if contracts.class_refusal(kind, call(one))]
+    classes = [one for one in ToolClass if step_contracts.class_refusal(kind, call(one))]
     assert set(classes) == set(forbidden)
 
 
 def test_4_a_write_is_kept_back_while_the_checks_are_to_be_run() -> None:
-    assert executor.check_call(on_verify(), write("src/a.py").call, strict=False).action == contracts.BLOCK
+    assert graph_executor.check_call(on_verify(), write("src/a.py").call, strict=False).action == step_contracts.BLOCK
 
 
 def test_4_a_step_that_needs_something_is_not_done_without_it() -> None:
     after = worked(on_edit(), 2, read(), open_files=0)
     assert graph_of(after.run).current.type is NodeType.VERIFY, "src/a.py was written in round 1"
-    untouched = executor.sync_phase(executor.init(TASK, graph_id="graph-1", at=1), TaskPhase.EDITING, 1)
+    untouched = sync_phase(graph_executor.init_run(TASK, graph_id="graph-1", at=1), TaskPhase.EDITING, 1)
     assert graph_of(worked(untouched, 1, read(), open_files=0).run).current.type is NodeType.EDIT
 
 
@@ -311,39 +326,41 @@ def test_4_a_step_that_needs_something_is_not_done_without_it() -> None:
 
 def test_5_debt_and_pending_recovery_can_be_settled_and_forced_mode_be_left() -> None:
     budget = BranchBudget()
-    for _ in range(Branch().file_edit_max):
-        budget = branch_budget.record(budget, write("src/a.py"), Branch(), enabled=True)
-    budget, triggered = branch_budget.blocked(budget, write("src/a.py").call, Branch())
-    state = mode.submit(FORCED, ModeSignal.RECOVERY_PENDING)
+    for _ in range(BranchLimits().file_edit_max):
+        budget = branch_budget.count_call(budget, write("src/a.py"), BranchLimits(), enabled=True)
+    budget, triggered = branch_budget.note_refusal(budget, write("src/a.py").call, BranchLimits())
+    state = execution_mode.submit_signals(FORCED, ModeSignal.RECOVERY_PENDING)
     assert triggered
     held = asked(state, replace(STABLE, branch_debt=budget.debt, recovery_pending=state.recovery_pending))
     assert (held.kind, held.denied) == (KEEP, "exit_conditions")
-    budget = branch_budget.record(budget, check(), Branch(), enabled=True)
-    state = constraints.cleared_recovery(state)
+    budget = branch_budget.count_call(budget, check(), BranchLimits(), enabled=True)
+    state = clear_recovery(state)
     assert budget.debt == 0
     assert asked(state, replace(STABLE, recovery_pending=state.recovery_pending)).kind == EXIT_FORCED
 
 
 @pytest.mark.parametrize("what", ["the command succeeds", "the branch switches", "all checks pass"])
 def test_5_the_debt_of_a_command_is_settled_when(what: str) -> None:
-    failed = Action(call(ToolClass.EXEC, "make data"), Result(executed=True, failed=True, error="no rule", digest="x"))
+    failed = Action(
+        call(ToolClass.EXEC, "make data"), CallResult(executed=True, failed=True, error="no rule", digest="x")
+    )
     budget = BranchBudget()
-    for _ in range(Branch().command_retry_max):
-        budget = branch_budget.record(budget, failed, Branch(), enabled=True)
-    budget, _ = branch_budget.blocked(budget, failed.call, Branch())
+    for _ in range(BranchLimits().command_retry_max):
+        budget = branch_budget.count_call(budget, failed, BranchLimits(), enabled=True)
+    budget, _ = branch_budget.note_refusal(budget, failed.call, BranchLimits())
     assert budget.debt == 1
     if what == "the command succeeds":
-        budget = branch_budget.record(
-            budget, replace(failed, result=Result(executed=True, digest="y")), Branch(), enabled=True
+        budget = branch_budget.count_call(
+            budget, replace(failed, result=CallResult(executed=True, digest="y")), BranchLimits(), enabled=True
         )
     else:
-        settle = branch_budget.branch_switched if what == "the branch switches" else branch_budget.passed_verification
+        settle = branch_budget.settle_switch if what == "the branch switches" else branch_budget.settle_all
         budget = settle(budget)
     assert budget.debt == 0
 
 
 def test_5_pending_recovery_enters_nothing() -> None:
-    assert asked(mode.submit(ModeState(), ModeSignal.RECOVERY_PENDING), RuntimeState()).kind == KEEP
+    assert asked(execution_mode.submit_signals(ModeState(), ModeSignal.RECOVERY_PENDING), RuntimeState()).kind == KEEP
 
 
 # 6: fallbacks that nobody took were pending for ever
@@ -353,20 +370,20 @@ def test_6_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
     run = on_edit()
     main = graph_of(run).main_branch.node_ids
     assert len(graph_of(run).nodes) > len(main)
-    assert executor.pending_steps(run) == len(main) - graph_of(run).closed
+    assert graph_executor.pending_steps(run) == len(main) - graph_of(run).closed
     run = worked(on_verify(), 3, check(), open_files=0).run
-    run = executor.after_gate(run, GateVerdict(passed=True), TASK, 4).run
+    run = evaluate_verdict(run, GateVerdict(passed=True), TASK, 4).run
     assert graph_of(run).status is GraphStatus.DONE
-    assert executor.pending_steps(run) == 0
+    assert graph_executor.pending_steps(run) == 0
 
 
 # 7: a takeover was never left, forced only by way of its graph, and two signals had no sender
 
 
 def test_7_after_a_takeover_the_graph_speaks_again() -> None:
-    run = executor.enter_takeover(on_edit())
+    run = graph_executor.enter_takeover(on_edit())
     assert (run.in_takeover, run.evaluation) == (True, EvaluationMode.METRICS_ONLY)
-    run = executor.exit_takeover(run)
+    run = graph_executor.exit_takeover(run)
     assert (run.in_takeover, run.evaluation) == (False, EvaluationMode.FULL)
 
 
@@ -378,18 +395,20 @@ def test_7_a_takeover_without_a_graph_forces_by_itself(phase: SupervisorPhase) -
 
 def test_7_a_resumed_run_and_a_switched_branch_are_forced() -> None:
     assert asked(ModeState(), RuntimeState(checkpoint_resumed=True)).reasons == (ModeSignal.CHECKPOINT_RESUMED,)
-    signals = switching.force_switch(on_edit(), FallbackReason.NO_PROGRESS, 3).signals
-    assert asked(mode.submit(ModeState(), *signals), RuntimeState()).reasons == (ModeSignal.BRANCH_SWITCHED,)
+    signals = force_switch(on_edit(), FallbackReason.NO_PROGRESS, 3).signals
+    assert asked(execution_mode.submit_signals(ModeState(), *signals), RuntimeState()).reasons == (
+        ModeSignal.BRANCH_SWITCHED,
+    )
 
 
 def test_7_the_gate_goes_by_the_execution_mode_that_is() -> None:
-    blocks = contracts.ContractCheck(contracts.BLOCK, "Not now.")
-    for execution_mode, action in (
+    blocks = step_contracts.ContractCheck(step_contracts.BLOCK, "Not now.")
+    for mode_now, action in (
         (ExecutionMode.FREE, GateAction.EXECUTE),
         (ExecutionMode.FORCED, GateAction.SKIP),
     ):
-        context = gate.GateContext(execution_mode, SupervisorPhase.FREE, BranchBudget(), contract=blocks)
-        assert gate.decide(write("src/a.py").call, context, Branch()).action is action
+        context = gate.GateContext(mode_now, SupervisorPhase.FREE, BranchBudget(), contract=blocks)
+        assert gate.decide_call(write("src/a.py").call, context, BranchLimits()).action is action
 
 
 # 8: old signals lived for ever, stalled takeovers never ended, and failing tests made a recovery impossible
@@ -414,11 +433,11 @@ def test_8_a_signal_that_does_not_come_again_dies_after_three_rounds() -> None:
 
 
 def test_8_a_takeover_that_stands_still_ends() -> None:
-    budget, recovery = RecoveryBudget(), Recovery()
+    budget, recovery = RecoveryBudget(), RecoveryLimits()
     spent = []
     for number in range(1, 2 * recovery.max_recovery_rounds + 2):
-        budget = recovery_budget.spend(budget, Round(number), ProgressClass.NO_TOOL)
-        spent.append(recovery_budget.exhausted(budget, recovery))
+        budget = spend_round(budget, Round(number), ProgressClass.NO_TOOL)
+        spent.append(recovery_budget_exhausted(budget, recovery))
     assert spent == [""] * (2 * recovery.max_recovery_rounds) + ["rounds"]
 
 
@@ -427,7 +446,7 @@ def test_8_tests_that_fail_do_not_make_a_recovery_impossible() -> None:
     book = ledger_after(WorkLedger(), Round(5, (write("src/a.py"), write("src/b.py"))))
     book = ledger_after(book, Round(6, (check(failures=("test_a",)),)))
     disk = DiskFacts(modified=("src/a.py", "src/b.py"), present=TASK.planned_files, build_summary="ok")
-    trust = confidence(snapshot_of(disk, book, 6), Evidence(disk, book, 6), Weights())
+    trust = weigh_snapshot(snapshot_of(disk, book, 6), SnapshotEvidence(disk, book, 6), Weights())
     assert trust.value == pytest.approx(0.885)
     assert trust.value >= SnapshotConfidence().template_graph_min > 0.575
 
@@ -436,7 +455,7 @@ def test_8_many_changed_files_of_our_own_do_not_make_a_recovery_impossible() -> 
     paths = tuple(f"src/{number}.py" for number in range(12))
     book = ledger_after(WorkLedger(), Round(5, tuple(write(path) for path in paths)))
     disk = DiskFacts(added=paths, present=paths)
-    trust = confidence(snapshot_of(disk, book, 5), Evidence(disk, book, 5), Weights())
+    trust = weigh_snapshot(snapshot_of(disk, book, 5), SnapshotEvidence(disk, book, 5), Weights())
     assert trust.value >= SnapshotConfidence().template_graph_min > 0.625
 
 
@@ -452,18 +471,18 @@ def test_the_lines_of_a_change_are_counted_and_not_guessed_by_its_files() -> Non
 
 def test_a_risk_that_nobody_set_does_not_stay_under_the_threshold() -> None:
     runtime = RuntimeState(last_tool_success=False, consecutive_failures=1)
-    score = risk.risk_score(runtime, risk.risk_level(runtime, Mode()))
+    score = risk_score(runtime, risk_level(runtime, ModeLimits()))
     assert score >= AdaptiveFree().risk_threshold
     seen = (Signal(DeviationSignal.TOOL_REPEAT_FAIL, 3, 1),)
     context = PhaseContext(SupervisorMode.ADAPTIVE, True, score, 1, live=seen)
-    assert phases.compute_next(PhaseState(), context, AdaptiveFree(), Recovery()).kind is DecisionKind.TAKEOVER
+    assert l2_phases.compute_next(PhaseState(), context, AdaptiveFree(), RecoveryLimits()).kind is DecisionKind.TAKEOVER
 
 
 def test_a_strict_run_is_forced_by_its_floor_before_any_graph_is_made() -> None:
     context = ModeContext(
         SupervisorMode.STRICT, ExecutionMode.FORCED, SupervisorPhase.FREE, ModeState(), RuntimeState()
     )
-    decision = mode.evaluate(context, Mode())
+    decision = execution_mode.evaluate_mode(context, ModeLimits())
     assert (decision.kind, decision.reasons) == (ENTER_FORCED, (ModeSignal.EXPLICIT_IMPL,))
 
 
@@ -484,13 +503,13 @@ def test_an_old_name_of_handoff_pending_is_still_read() -> None:
 
 
 def test_a_hint_of_the_graph_is_dropped_in_free_mode() -> None:
-    where = corrections.Where(SupervisorPhase.FREE, CorrectionSource.SUPERVISOR, 1)
+    where = corrections.Speaker(SupervisorPhase.FREE, CorrectionSource.SUPERVISOR, 1)
     hint = ("Write the file.", "evaluate_round")
     free = corrections.compose_graph_hint(
-        corrections.CorrectionBudget(), hint, ExecutionMode.FREE, where, Corrections()
+        corrections.CorrectionBudget(), hint, ExecutionMode.FREE, where, CorrectionLimits()
     )
     forced = corrections.compose_graph_hint(
-        corrections.CorrectionBudget(), hint, ExecutionMode.FORCED, where, Corrections()
+        corrections.CorrectionBudget(), hint, ExecutionMode.FORCED, where, CorrectionLimits()
     )
     assert (free.accepted, free.block, free.state) == (False, None, corrections.CorrectionBudget())
     assert forced.accepted
@@ -499,12 +518,12 @@ def test_a_hint_of_the_graph_is_dropped_in_free_mode() -> None:
 def test_the_degraded_tier_is_the_one_in_force_and_only_goes_down() -> None:
     state, seen = FORCED, []
     for tier in (DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.STEP_QUEUE, DegradedTier.GRAPH):
-        state = tiers.lowered(state, tier)
+        state = lower_tier(state, tier)
         seen.append(state.forced_degraded_tier)
     assert seen == [DegradedTier.GRAPH, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT, DegradedTier.WRITE_INTENT]
     assert state.execution_mode is ExecutionMode.FORCED
-    assert tiers.raised(state).forced_degraded_tier is DegradedTier.GRAPH
-    below = [tiers.next_tier(tier) for tier in DegradedTier]
+    assert raise_tier(state).forced_degraded_tier is DegradedTier.GRAPH
+    below = [next_tier(tier) for tier in DegradedTier]
     assert below == [DegradedTier.STEP_QUEUE, DegradedTier.WRITE_INTENT, None]
 
 
@@ -533,7 +552,7 @@ def test_a_takeover_must_be_forced_however_quiet_the_run_is(phase: SupervisorPha
 
 
 def test_to_inspect_takes_no_call() -> None:
-    assert contracts.CONTRACTS[NodeType.INSPECT].min_calls == 0
+    assert step_contracts.CONTRACTS[NodeType.INSPECT].min_calls == 0
 
 
 def test_supervision_that_is_off_may_make_a_graph_to_look_at_and_forces_nothing() -> None:
@@ -541,7 +560,7 @@ def test_supervision_that_is_off_may_make_a_graph_to_look_at_and_forces_nothing(
     assert (off.first_round_graph, off.mode_engine, off.floor) == (True, False, ExecutionMode.FREE)
     everything = RuntimeState(task_graph_active=True, pending_step_count=9, last_tool_success=False)
     context = ModeContext(SupervisorMode.OFF, ExecutionMode.FREE, SupervisorPhase.FREE, ModeState(), everything)
-    assert mode.evaluate(context, Mode()).kind == KEEP
+    assert execution_mode.evaluate_mode(context, ModeLimits()).kind == KEEP
 
 
 # The same on the whole: what the parts can do is also done
@@ -567,14 +586,14 @@ class Run:
     def now(self) -> tuple[ExecutionMode, SupervisorPhase]:
         return self.state.mode.execution_mode, self.state.phase.phase
 
-    def round(self, *actions: Action, text: str = "", open_files: int = 2) -> tuple[list[str], Outbox]:
+    def round(self, *actions: Action, text: str = "", open_files: int = 2) -> tuple[list[str], Effects]:
         """One round: which calls were kept back and why, and what is said at its end."""
         self.bridge.begin()
         refused = []
         for action in actions:
             reason = self.bridge.gate(action.call)
             refused.append(reason)
-            self.bridge.record(action.call, Result(executed=False) if reason else action.result)
+            self.bridge.record(action.call, CallResult(executed=False) if reason else action.result)
         return refused, self.bridge.end(Round(0, text=text, open_files=open_files))
 
 
@@ -590,7 +609,7 @@ def edited(number: int, path: str = "src/a.py") -> Action:
 
 def test_1_a_run_keeps_a_file_back_after_its_edits_in_rounds_of_their_own() -> None:
     run = Run("strict", ALONE)
-    for number in range(Branch().file_edit_max):
+    for number in range(BranchLimits().file_edit_max):
         assert run.round(edited(number))[0] == [""]
     refused, _ = run.round(edited(9))
     assert "src/a.py" in refused[0]
@@ -601,7 +620,8 @@ def test_5_a_run_that_got_into_debt_is_free_again_some_rounds_after_its_checks_p
     run = Run("adaptive", ALONE)
     fails = [
         Action(
-            call(ToolClass.EXEC, f"make {number}"), Result(executed=True, failed=True, error=f"no {name}", digest=name)
+            call(ToolClass.EXEC, f"make {number}"),
+            CallResult(executed=True, failed=True, error=f"no {name}", digest=name),
         )
         for number, name in enumerate("abcde")
     ]
@@ -611,7 +631,7 @@ def test_5_a_run_that_got_into_debt_is_free_again_some_rounds_after_its_checks_p
     assert (run.state.budget.debt, run.state.mode.recovery_pending) == (1, True)
     assert run.now()[0] is ExecutionMode.FORCED
     run.round(check())
-    for number in range(Mode().stable_rounds_exit_threshold + 1):
+    for number in range(ModeLimits().stable_rounds_exit_threshold + 1):
         run.round(read(f"docs/{number}.md"))
     assert run.now()[0] is ExecutionMode.FREE
 
@@ -628,7 +648,7 @@ def taken_over(disk: DiskFacts | None = None) -> Run:
 def test_7_a_takeover_that_is_over_leaves_nothing_that_forces() -> None:
     run = taken_over(DiskFacts(modified=("src/a.py",), present=TASK.planned_files, build_summary="ok"))
     led_by = run.state.graph
-    assert (led_by.in_takeover, executor.is_active(led_by)) == (True, True)
+    assert (led_by.in_takeover, graph_executor.is_active(led_by)) == (True, True)
     for number, path in enumerate(TASK.planned_files, 3):
         run.round(edited(number, path))
     assert run.now()[1] is SupervisorPhase.COOLDOWN
@@ -636,7 +656,7 @@ def test_7_a_takeover_that_is_over_leaves_nothing_that_forces() -> None:
     assert run.state.graph.evaluation is not EvaluationMode.METRICS_ONLY
     assert graph_of(run.state.graph).status in (GraphStatus.PAUSED, GraphStatus.DONE)
     assert not run.state.mode.recovery_pending
-    for number in range(Mode().mode_lock_rounds + Mode().stable_rounds_exit_threshold + 1):
+    for number in range(ModeLimits().mode_lock_rounds + ModeLimits().stable_rounds_exit_threshold + 1):
         run.round(read(f"docs/{number}.md"))
     assert run.now()[0] is ExecutionMode.FREE
 
@@ -659,8 +679,8 @@ def test_7_a_run_that_is_resumed_is_forced_by_that() -> None:
 
 def test_8_a_takeover_in_which_nothing_is_done_stops_at_a_checkpoint() -> None:
     run = taken_over(DiskFacts(modified=("src/a.py",), present=TASK.planned_files, build_summary="ok"))
-    stops = [run.round(text="Let me think.")[1].stop for _ in range(2 * Recovery().max_recovery_rounds + 1)]
-    assert stops[:-1] == [None] * (2 * Recovery().max_recovery_rounds)
+    stops = [run.round(text="Let me think.")[1].stop for _ in range(2 * RecoveryLimits().max_recovery_rounds + 1)]
+    assert stops[:-1] == [None] * (2 * RecoveryLimits().max_recovery_rounds)
     assert stops[-1] is not None
     assert stops[-1].reason is StopReason.USER_CHECKPOINT
 
@@ -669,7 +689,7 @@ def test_a_strict_run_goes_on_forced_where_its_graph_cannot_be_made(monkeypatch:
     def fails(*_: object, **__: object) -> GraphRun:
         raise RuntimeError("no graph")
 
-    monkeypatch.setattr(executor, "init", fails)
+    monkeypatch.setattr(graph_executor, "init_run", fails)
     run = Run("strict")
     refused, out = run.round(read())
     assert (refused, out.stop) == ([""], None)

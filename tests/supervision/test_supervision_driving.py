@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from phases.supervision import executor
-from phases.supervision.config import AdaptiveFree, Branch, Config, Recovery, Triggers
-from phases.supervision.facts import Action, Task
-from phases.supervision.graph import TaskGraph
-from phases.supervision.words import (
+from phases.supervision import graph_executor
+from phases.supervision.config import AdaptiveFree, BranchLimits, Config, RecoveryLimits, Triggers
+from phases.supervision.enums import (
     DegradedTier,
     ExecutionMode,
     GraphStatus,
     NodeType,
     SupervisorPhase,
 )
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.facts import Action, Task
+from phases.supervision.graph import TaskGraph
+from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import (
     CHECK,
     COMPLEX,
@@ -35,8 +35,8 @@ from tests.supervision_runs import (
 
 OTHER_CHECK = "python main.py --check"
 PATIENT = Config(
-    adaptive_takeover=Recovery(60, 1.0, 60),
-    branch_budget=Branch(60, 60, 60),
+    adaptive_takeover=RecoveryLimits(60, 1.0, 60),
+    branch_budget=BranchLimits(60, 60, 60),
     triggers=Triggers(plateau_repeats=50, cycle_repeats=50),
 )
 """What the graph and its tiers refuse is looked at here; the limits of other rules are wide."""
@@ -165,7 +165,7 @@ def test_a_queue_drives_even_where_a_graph_still_stands() -> None:
     run.round(read("a"))
     run.bridge.take_over()
     run.round(read("b"))
-    assert executor.is_active(run.state.graph)
+    assert graph_executor.is_active(run.state.graph)
     assert run.state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE
     turn = run.round(write("src/a.py"))
     assert turn.context.startswith("[Steps] ")

@@ -13,21 +13,17 @@ from hypothesis import strategies as st
 
 from phases.supervision.branch_budget import (
     BranchBudget,
-    blocked,
-    branch_switched,
-    grant,
-    passed_verification,
-    record,
-    refusal,
-    shrunk,
-    triggered_by_errors,
+    count_call,
+    find_error_debt,
+    grant_bypass,
+    note_refusal,
+    settle_all,
+    settle_switch,
+    update_failures,
+    why_refused,
 )
-from phases.supervision.config import Branch
-from phases.supervision.contracts import BLOCK, WARN, ContractCheck, Terms
-from phases.supervision.facts import Action, Call, Result
-from phases.supervision.gate import GateContext, GateDecision, decide, skipped_text
-from phases.supervision.records import from_json, to_json
-from phases.supervision.words import (
+from phases.supervision.config import BranchLimits
+from phases.supervision.enums import (
     DegradedTier,
     ExecutionMode,
     GateAction,
@@ -35,11 +31,15 @@ from phases.supervision.words import (
     SupervisorPhase,
     ToolClass,
 )
+from phases.supervision.facts import Action, Call, CallResult
+from phases.supervision.gate import GateContext, GateDecision, decide_call, refusal_text
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.step_contracts import BLOCK, WARN, ContractCheck, Terms
 
-LIMITS = Branch()
+LIMITS = BranchLimits()
 EMPTY = BranchBudget()
-DONE = Result(executed=True)
-SKIPPED = Result(executed=False)
+DONE = CallResult(executed=True)
+SKIPPED = CallResult(executed=False)
 FREE, FORCED = ExecutionMode.FREE, ExecutionMode.FORCED
 
 
@@ -60,21 +60,21 @@ NOTE = Call("1", "note", ToolClass.NEUTRAL, "note")
 
 
 def changed(call: Call) -> Action:
-    return Action(call, Result(executed=True, changed=(call.path,), lines=2))
+    return Action(call, CallResult(executed=True, changed=(call.path,), lines=2))
 
 
 def failed(call: Call, error: str = "", *failures: str) -> Action:
-    return Action(call, Result(executed=True, failed=True, error=error, failures=failures))
+    return Action(call, CallResult(executed=True, failed=True, error=error, failures=failures))
 
 
 def after(actions: Iterable[Action], budget: BranchBudget = EMPTY, *, enabled: bool = True) -> BranchBudget:
     for action in actions:
-        budget = record(budget, action, LIMITS, enabled=enabled)
+        budget = count_call(budget, action, LIMITS, enabled=enabled)
     return budget
 
 
 def refused(budget: BranchBudget, call: Call) -> str:
-    return refusal(budget, call, LIMITS, enabled=True)
+    return why_refused(budget, call, LIMITS, enabled=True)
 
 
 def in_forced(**fields: Any) -> GateContext:
@@ -104,26 +104,26 @@ def test_the_fourth_edit_of_a_file_is_refused_over_however_many_rounds() -> None
 
 
 def test_a_refused_edit_is_a_debt_once_however_often_it_is_tried() -> None:
-    first, triggered = blocked(EDITED, write(), LIMITS)
-    again, triggered_again = blocked(first, write(), LIMITS)
+    first, triggered = note_refusal(EDITED, write(), LIMITS)
+    again, triggered_again = note_refusal(first, write(), LIMITS)
     assert (triggered, triggered_again) == (True, True)
     assert first.in_debt == again.in_debt == ("file:src/a.py",)
     assert (first.debt, again.debt, again.triggers) == (1, 1, 2)
 
 
 def test_a_call_within_its_limits_is_no_debt_whatever_kept_it_back() -> None:
-    assert blocked(EDITED, write("src/b.py"), LIMITS) == (EDITED, False)
-    assert blocked(EDITED, read(), LIMITS) == (EDITED, False)
+    assert note_refusal(EDITED, write("src/b.py"), LIMITS) == (EDITED, False)
+    assert note_refusal(EDITED, read(), LIMITS) == (EDITED, False)
 
 
 @pytest.mark.parametrize("enabled", [True, False], ids=["forced", "free"])
 def test_passed_checks_settle_all(enabled: bool) -> None:
-    budget = blocked(after([failed(run(), "boom")] * 4, EDITED), write(), LIMITS)[0]
+    budget = note_refusal(after([failed(run(), "boom")] * 4, EDITED), write(), LIMITS)[0]
     assert budget.debt == 2
     verified = Action(CHECK, DONE, verified=True)
-    assert passed_verification(budget) == BranchBudget(triggers=budget.triggers)
-    assert record(budget, verified, LIMITS, enabled=enabled) == passed_verification(budget)
-    assert refused(passed_verification(budget), write()) == ""
+    assert settle_all(budget) == BranchBudget(triggers=budget.triggers)
+    assert count_call(budget, verified, LIMITS, enabled=enabled) == settle_all(budget)
+    assert refused(settle_all(budget), write()) == ""
 
 
 def test_a_new_file_is_always_allowed_and_never_counted() -> None:
@@ -143,13 +143,13 @@ def test_edits_that_failed_or_were_kept_back_are_not_counted() -> None:
 
 
 def test_a_write_without_a_path_counts_what_it_changed() -> None:
-    patch = Action(write(""), Result(executed=True, changed=("src/a.py", "src/b.py")))
+    patch = Action(write(""), CallResult(executed=True, changed=("src/a.py", "src/b.py")))
     assert refused(after([patch] * 3), write("src/b.py")) != ""
 
 
 def test_fewer_failures_of_the_same_are_progress_and_reset_edits() -> None:
     budget = after([failed(CHECK, "", "a", "b")])
-    budget = blocked(after([changed(write())] * 3, budget), write(), LIMITS)[0]
+    budget = note_refusal(after([changed(write())] * 3, budget), write(), LIMITS)[0]
     assert after([failed(CHECK, "", "a", "c")], budget).file_edits == {"src/a.py": 3}
     better = after([failed(CHECK, "", "b")], budget)
     assert (better.file_edits, better.in_debt) == ({}, ())
@@ -166,13 +166,13 @@ def test_fewer_failures_of_the_same_are_progress_and_reset_edits() -> None:
     ],
 )
 def test_only_a_smaller_set_of_failures_is_progress(second: tuple[str, ...], resets: bool) -> None:
-    budget = shrunk(shrunk(EDITED, "gate", ("a", "b")), "gate", second)
+    budget = update_failures(update_failures(EDITED, "gate", ("a", "b")), "gate", second)
     assert budget.file_edits == ({} if resets else {"src/a.py": 3})
 
 
 def test_the_first_look_at_the_failures_and_a_check_that_says_nothing_are_no_progress() -> None:
-    assert shrunk(EDITED, "gate", ("a",)).file_edits == EDITED.file_edits
-    assert shrunk(EDITED, "gate", ()).file_edits == EDITED.file_edits
+    assert update_failures(EDITED, "gate", ("a",)).file_edits == EDITED.file_edits
+    assert update_failures(EDITED, "gate", ()).file_edits == EDITED.file_edits
     known = after([failed(CHECK, "", "a", "b")], EDITED)
     assert after([failed(CHECK, "killed")], known).file_edits == EDITED.file_edits
 
@@ -191,7 +191,7 @@ def test_a_command_that_failed_twice_is_refused_the_third_time() -> None:
 
 
 def test_a_command_that_works_begins_anew_and_pays_its_debt() -> None:
-    budget = blocked(BROKEN, run(), LIMITS)[0]
+    budget = note_refusal(BROKEN, run(), LIMITS)[0]
     assert budget.in_debt == ("command:make all",)
     budget = after([Action(run(), DONE)], budget)
     assert (budget.debt, refused(budget, run())) == (0, "")
@@ -199,13 +199,13 @@ def test_a_command_that_works_begins_anew_and_pays_its_debt() -> None:
 
 def test_a_command_of_no_words_is_a_command_of_its_own() -> None:
     spent = after([failed(run(""))] * 2)
-    budget = blocked(spent, run(""), LIMITS)[0]
+    budget = note_refusal(spent, run(""), LIMITS)[0]
     assert after([Action(read(), DONE)], budget) == budget
     assert after([Action(run(""), DONE)], budget).debt == 0
 
 
 def test_a_command_in_the_background_has_not_worked_yet() -> None:
-    assert after([Action(run(), Result(executed=True, background=True))], BROKEN) == BROKEN
+    assert after([Action(run(), CallResult(executed=True, background=True))], BROKEN) == BROKEN
 
 
 def test_free_mode_counts_nothing_and_keeps_what_was_counted() -> None:
@@ -213,7 +213,7 @@ def test_free_mode_counts_nothing_and_keeps_what_was_counted() -> None:
     free = after([failed(run(), "e"), failed(run(), "e")], once, enabled=False)
     assert after([changed(write())], free, enabled=False).file_edits == {"src/a.py": 1}
     assert (free.command_failures, free.file_edits, free.error_counts) == ({"make all": 1}, {"src/a.py": 1}, {})
-    assert refusal(BROKEN, run(), LIMITS, enabled=False) == ""
+    assert why_refused(BROKEN, run(), LIMITS, enabled=False) == ""
     assert refused(after([failed(run())], free), run()) != ""
 
 
@@ -234,7 +234,7 @@ def test_a_check_may_run_again_once_something_changed() -> None:
 
 
 def test_what_a_check_itself_writes_is_no_change() -> None:
-    writes = Result(executed=True, failed=True, changed=("report.txt",), failures=("a",))
+    writes = CallResult(executed=True, failed=True, changed=("report.txt",), failures=("a",))
     assert refused(after([Action(CHECK, writes)] * 2), CHECK) != ""
 
 
@@ -247,12 +247,12 @@ def test_an_error_is_a_debt_once_it_came_more_often_than_its_limit() -> None:
     budget = after(errors)
     assert budget.in_debt == ("error:src/a.py:<line>: no such name",)
     assert budget.triggers == 1
-    assert triggered_by_errors(budget, LIMITS) == (budget, False)
+    assert find_error_debt(budget, LIMITS) == (budget, False)
     assert after(errors, budget).triggers == 1
 
 
 def test_an_error_is_settled_by_what_ended_in_it() -> None:
-    lost = Action(read("src/x.py"), Result(executed=True, failed=True, error="no such file"))
+    lost = Action(read("src/x.py"), CallResult(executed=True, failed=True, error="no such file"))
     budget = after([lost] * 4)
     assert budget.debt == 1
     assert after([Action(read("src/y.py"), DONE)], budget).debt == 1
@@ -268,11 +268,11 @@ def test_a_check_that_fails_in_another_way_is_another_error() -> None:
 
 
 def test_another_branch_settles_debt_and_forgets_commands_and_errors_but_no_edits() -> None:
-    budget = blocked(after([failed(run(), "e")] * 4, EDITED), write(), LIMITS)[0]
-    switched = branch_switched(budget)
+    budget = note_refusal(after([failed(run(), "e")] * 4, EDITED), write(), LIMITS)[0]
+    switched = settle_switch(budget)
     assert (switched.debt, switched.command_failures, switched.error_counts) == (0, {}, {})
     assert switched.file_edits == {"src/a.py": 3}
-    assert blocked(switched, write(), LIMITS)[0].debt == 1
+    assert note_refusal(switched, write(), LIMITS)[0].debt == 1
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ def test_another_branch_settles_debt_and_forgets_commands_and_errors_but_no_edit
 def test_a_recovery_grants_one_more_call_and_no_second(
     budget: BranchBudget, call: Call, key: str, again: Action
 ) -> None:
-    granted = grant(grant(budget, key), key)
+    granted = grant_bypass(grant_bypass(budget, key), key)
     assert refused(granted, call) == ""
-    assert blocked(granted, call, LIMITS) == (granted, False)
+    assert note_refusal(granted, call, LIMITS) == (granted, False)
     assert refused(after([Action(read("other.py"), DONE)], granted), call) == ""
     assert refused(after([again], granted, enabled=False), call) == ""
     assert refused(after([again], granted), call) != ""
@@ -303,7 +303,7 @@ def test_work_is_taken_back_by_nobody_but_a_person_while_the_supervisor_leads(
     phase: SupervisorPhase, mode: ExecutionMode
 ) -> None:
     led = phase in (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
-    decision = decide(run("undo", rollback=True), GateContext(mode, phase, EMPTY), LIMITS)
+    decision = decide_call(run("undo", rollback=True), GateContext(mode, phase, EMPTY), LIMITS)
     assert decision.action is (GateAction.CONFIRM if led else GateAction.EXECUTE)
     assert bool(decision.reason) == led
 
@@ -311,7 +311,7 @@ def test_work_is_taken_back_by_nobody_but_a_person_while_the_supervisor_leads(
 FULL = GateContext(
     FORCED,
     SupervisorPhase.FREE,
-    blocked(EDITED, write(), LIMITS)[0],
+    note_refusal(EDITED, write(), LIMITS)[0],
     DegradedTier.STEP_QUEUE,
     ContractCheck(BLOCK, "Not in this step."),
     NodeType.VERIFY,
@@ -321,12 +321,12 @@ FULL = GateContext(
 
 
 def test_rules_are_asked_in_their_order() -> None:
-    reasons = [refusal(EDITED, write(), LIMITS, enabled=True), "It loops."]
+    reasons = [why_refused(EDITED, write(), LIMITS, enabled=True), "It loops."]
     contexts = [FULL, replace(FULL, budget=EMPTY)]
-    assert [decide(write(), context, LIMITS).reason for context in contexts] == reasons
-    tier = decide(write(), replace(FULL, budget=EMPTY, blocked={}), LIMITS)
+    assert [decide_call(write(), context, LIMITS).reason for context in contexts] == reasons
+    tier = decide_call(write(), replace(FULL, budget=EMPTY, blocked={}), LIMITS)
     assert tier.reason.startswith("Writing files is not part of this step (verify).")
-    contract = decide(write(), replace(FULL, budget=EMPTY, blocked={}, tier=DegradedTier.GRAPH), LIMITS)
+    contract = decide_call(write(), replace(FULL, budget=EMPTY, blocked={}, tier=DegradedTier.GRAPH), LIMITS)
     assert contract == GateDecision(GateAction.SKIP, "Not in this step.")
 
 
@@ -334,7 +334,7 @@ def test_free_mode_executes_whatever_is_asked_and_hints_nothing() -> None:
     warned = replace(FULL, contract=ContractCheck(WARN, "Not in this step."))
     for context in (FULL, warned, replace(FULL, tier=DegradedTier.WRITE_INTENT)):
         for call in (write(), run(), read(), NOTE):
-            decision = decide(call, replace(context, execution_mode=FREE), LIMITS)
+            decision = decide_call(call, replace(context, execution_mode=FREE), LIMITS)
             assert decision == GateDecision(GateAction.EXECUTE)
 
 
@@ -350,7 +350,7 @@ def test_free_mode_executes_whatever_is_asked_and_hints_nothing() -> None:
     ids=["no graph", "allow", "warn", "block", "block without a word"],
 )
 def test_a_contract_blocks_or_warns_in_forced_mode(contract: ContractCheck | None, decision: GateDecision) -> None:
-    assert decide(run(), in_forced(contract=contract), LIMITS) == decision
+    assert decide_call(run(), in_forced(contract=contract), LIMITS) == decision
 
 
 @pytest.mark.parametrize(
@@ -367,8 +367,8 @@ def test_a_contract_blocks_or_warns_in_forced_mode(contract: ContractCheck | Non
 def test_without_a_graph_the_step_at_hand_says_which_calls_fit(
     head: NodeType | None, call: Call, action: GateAction
 ) -> None:
-    assert decide(call, in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=head), LIMITS).action is action
-    assert decide(call, in_forced(tier=DegradedTier.GRAPH, queue_head=head), LIMITS).action is GateAction.EXECUTE
+    assert decide_call(call, in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=head), LIMITS).action is action
+    assert decide_call(call, in_forced(tier=DegradedTier.GRAPH, queue_head=head), LIMITS).action is GateAction.EXECUTE
 
 
 PLANNED = ("src/a.py", "src/b.py", "src/c.py", "src/d.py")
@@ -378,7 +378,7 @@ PLANNED = ("src/a.py", "src/b.py", "src/c.py", "src/d.py")
 def test_without_a_graph_no_step_keeps_a_planned_file_or_a_check_back(head: NodeType | None) -> None:
     context = in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=head, planned_files=PLANNED)
     for call in (write("./src/a.py"), CHECK, run("cd . && check all", like_check=True)):
-        assert decide(call, context, LIMITS) == GateDecision(GateAction.EXECUTE)
+        assert decide_call(call, context, LIMITS) == GateDecision(GateAction.EXECUTE)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_without_a_graph_no_step_keeps_a_planned_file_or_a_check_back(head: Node
 )
 def test_without_a_graph_any_file_is_written_where_a_fix_is_wanted(terms: Terms, action: GateAction) -> None:
     context = in_forced(tier=DegradedTier.STEP_QUEUE, queue_head=NodeType.VERIFY, planned_files=PLANNED, terms=terms)
-    assert decide(write("tests/conftest.py"), context, LIMITS).action is action
+    assert decide_call(write("tests/conftest.py"), context, LIMITS).action is action
 
 
 @pytest.mark.parametrize(
@@ -416,18 +416,18 @@ def test_without_a_graph_any_file_is_written_where_a_fix_is_wanted(terms: Terms,
 def test_on_the_last_tier_only_planned_files_are_written(call: Call, reason: str) -> None:
     context = in_forced(tier=DegradedTier.WRITE_INTENT, planned_files=PLANNED)
     expected = GateDecision(GateAction.SKIP, reason) if reason else GateDecision(GateAction.EXECUTE)
-    assert decide(call, context, LIMITS) == expected
+    assert decide_call(call, context, LIMITS) == expected
 
 
 def test_where_nothing_is_planned_the_last_tier_writes_nothing() -> None:
-    decision = decide(write(), in_forced(tier=DegradedTier.WRITE_INTENT), LIMITS)
+    decision = decide_call(write(), in_forced(tier=DegradedTier.WRITE_INTENT), LIMITS)
     assert decision.reason == "src/a.py is not in the plan's list of files, and only those may be written now."
 
 
 def test_a_neutral_call_passes_all_but_the_detectors() -> None:
-    assert decide(NOTE, FULL, LIMITS) == GateDecision(GateAction.EXECUTE)
-    assert decide(NOTE, replace(FULL, contract=ContractCheck(WARN, "x")), LIMITS).hint == ""
-    assert decide(NOTE, replace(FULL, blocked={"note": ""}), LIMITS) == GateDecision(
+    assert decide_call(NOTE, FULL, LIMITS) == GateDecision(GateAction.EXECUTE)
+    assert decide_call(NOTE, replace(FULL, contract=ContractCheck(WARN, "x")), LIMITS).hint == ""
+    assert decide_call(NOTE, replace(FULL, blocked={"note": ""}), LIMITS) == GateDecision(
         GateAction.SKIP, "The same call was made again and again, with the same result."
     )
 
@@ -443,7 +443,7 @@ def test_a_neutral_call_passes_all_but_the_detectors() -> None:
     ids=["a sentence", "without its stop", "in several lines", "nothing"],
 )
 def test_a_model_reads_why_a_call_was_kept_back_in_one_line(reason: str, text: str) -> None:
-    assert skipped_text(reason) == text
+    assert refusal_text(reason) == text
 
 
 def test_no_name_of_a_file_makes_a_reason_long_or_of_two_lines() -> None:
@@ -451,10 +451,10 @@ def test_no_name_of_a_file_makes_a_reason_long_or_of_two_lines() -> None:
     spent = after([changed(write(hostile))] * 3)
     contexts = (in_forced(budget=spent), in_forced(tier=DegradedTier.WRITE_INTENT, planned_files=(hostile + "y",) * 9))
     for context in contexts:
-        reason = decide(write(hostile), context, LIMITS).reason
+        reason = decide_call(write(hostile), context, LIMITS).reason
         assert "\n" not in reason
         assert 0 < len(reason) < 800
-        assert len(skipped_text(reason)) < 700
+        assert len(refusal_text(reason)) < 700
 
 
 # Whatever happens
@@ -467,7 +467,7 @@ CALLS = st.one_of(
     st.just(NOTE),
 )
 RESULTS = st.builds(
-    Result,
+    CallResult,
     executed=st.booleans(),
     failed=st.booleans(),
     changed=st.lists(PATHS, max_size=2).map(tuple),
@@ -486,13 +486,13 @@ def test_a_budget_survives_its_file_and_a_refusal_is_a_debt(steps: list[tuple[Ac
     for action, enabled, event in steps:
         before, refusal_ = budget, refused(budget, action.call)
         if refusal_ and enabled:
-            budget, triggered = blocked(budget, action.call, LIMITS)
+            budget, triggered = note_refusal(budget, action.call, LIMITS)
             assert triggered
             assert budget.debt >= max(1, before.debt)
         else:
-            budget = record(budget, action, LIMITS, enabled=enabled)
-        budget = branch_switched(budget) if event == "switch" else budget
-        budget = grant(budget, "command:make") if event == "grant" else budget
+            budget = count_call(budget, action, LIMITS, enabled=enabled)
+        budget = settle_switch(budget) if event == "switch" else budget
+        budget = grant_bypass(budget, "command:make") if event == "grant" else budget
         assert budget.triggers >= before.triggers
         assert len(set(budget.in_debt)) == budget.debt
         assert set(budget.error_sources) == set(budget.error_counts)
@@ -503,7 +503,7 @@ def test_a_budget_survives_its_file_and_a_refusal_is_a_debt(steps: list[tuple[Ac
 @settings(max_examples=60, deadline=None)
 def test_a_call_that_was_kept_back_counts_for_nothing(action: Action, budget: BranchBudget) -> None:
     kept_back = replace(action, result=replace(action.result, executed=False))
-    assert record(budget, kept_back, LIMITS, enabled=True) == budget
+    assert count_call(budget, kept_back, LIMITS, enabled=True) == budget
 
 
 @given(
@@ -525,7 +525,7 @@ def test_a_call_that_was_kept_back_counts_for_nothing(action: Action, budget: Br
 def test_a_reason_is_of_a_call_that_is_kept_back_and_a_hint_of_one_that_is_not(
     call: Call, context: GateContext
 ) -> None:
-    decision = decide(call, context, LIMITS)
+    decision = decide_call(call, context, LIMITS)
     assert bool(decision.reason.strip()) == (decision.action is not GateAction.EXECUTE)
     assert not (decision.hint and decision.reason)
     if context.execution_mode is FREE and not call.rollback:
@@ -535,7 +535,7 @@ def test_a_reason_is_of_a_call_that_is_kept_back_and_a_hint_of_one_that_is_not(
 def test_a_long_run_keeps_a_small_budget() -> None:
     budget = EMPTY
     for number in range(1000):
-        budget = record(budget, changed(write(f"src/{number}.py")), LIMITS, enabled=True, turn=number + 1)
+        budget = count_call(budget, changed(write(f"src/{number}.py")), LIMITS, enabled=True, turn=number + 1)
     budget = after((failed(run(f"make {n}", verify=n % 2 == 0), f"error {n}x") for n in range(1000)), budget)
     assert len(budget.file_rounds) == 200
     assert {len(budget.file_edits), len(budget.command_failures), len(budget.error_counts)} == {200}

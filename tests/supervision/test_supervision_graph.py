@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision import executor, graph_snapshot, steps, switching
-from phases.supervision.facts import Action, Call, GateVerdict, RepoShape, Result, Round, Task
-from phases.supervision.graph import CLOSED, NodeRecord, TaskGraph, breaches
-from phases.supervision.graph_run import Evaluated, GraphRun
-from phases.supervision.records import from_json, to_json
-from phases.supervision.templates import build_graph
-from phases.supervision.words import (
+from phases.supervision import graph_cursor, graph_executor
+from phases.supervision.checkpoint import GraphSnapshot, apply_snapshot, compact_graph, snapshot_graph
+from phases.supervision.enums import (
     EvaluationMode,
     FallbackReason,
     GraphStatus,
@@ -26,6 +22,13 @@ from phases.supervision.words import (
     TaskPhase,
     ToolClass,
 )
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
+from phases.supervision.graph import CLOSED, Evaluated, GraphRun, NodeRecord, TaskGraph, find_breaches
+from phases.supervision.graph_evaluation import evaluate_round, evaluate_verdict, force_switch
+from phases.supervision.graph_executor import sync_phase
+from phases.supervision.graph_executor import track_call as tracking_record
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.templates import build_graph
 
 TESTED = RepoShape(test_framework="pytest")
 GOAL = "Add a login page to the shop so that customers can sign in with their mail address"
@@ -41,11 +44,11 @@ def call(kind: ToolClass, what: str = "a.py", *, verify: bool = False) -> Call:
 
 def did(kind: ToolClass, what: str = "a.py", *, failed: bool = False) -> Action:
     changed = (what,) if kind is ToolClass.WRITE and not failed else ()
-    return Action(call(kind, what), Result(True, failed, changed, error="no such file" if failed else ""))
+    return Action(call(kind, what), CallResult(True, failed, changed, error="no such file" if failed else ""))
 
 
 def checked(*, passed: bool, digest: str = "") -> Action:
-    result = Result(True, not passed, digest=digest, failures=() if passed else ("test_login fails",))
+    result = CallResult(True, not passed, digest=digest, failures=() if passed else ("test_login fails",))
     return Action(call(ToolClass.EXEC, "pytest", verify=True), result, verified=passed)
 
 
@@ -57,28 +60,26 @@ class Work:
 
     def __init__(self, task: Task, *, forced: bool = True) -> None:
         self.task, self.forced, self.number = task, forced, 1
-        self.run = executor.init(task, graph_id="g", at=1)
+        self.run = graph_executor.init_run(task, graph_id="g", at=1)
         self.open_files = 0
 
     def round(self, *actions: Action, text: str = "") -> Evaluated:
         for action in actions:
-            self.run = executor.record(self.run, action, self.task)
-            assert breaches(self.graph) == []
+            self.run = tracking_record(self.run, action, self.task)
+            assert find_breaches(self.graph) == []
         turn = Round(self.number, actions, text, open_files=self.open_files)
-        return self.after(
-            executor.evaluate_round(self.run, turn, self.task, forced=self.forced, error_repeat_max=3), rounds=1
-        )
+        return self.after(evaluate_round(self.run, turn, self.task, forced=self.forced, error_repeat_max=3), rounds=1)
 
     def gate(self, *, passed: bool) -> Evaluated:
         verdict = GateVerdict(passed, () if passed else ("test_login fails",))
-        return self.after(executor.after_gate(self.run, verdict, self.task, self.number), rounds=1)
+        return self.after(evaluate_verdict(self.run, verdict, self.task, self.number), rounds=1)
 
     def switch(self, reason: FallbackReason = FallbackReason.NO_PROGRESS) -> Evaluated:
-        return self.after(switching.force_switch(self.run, reason, self.number))
+        return self.after(force_switch(self.run, reason, self.number))
 
     def after(self, evaluated: Evaluated, rounds: int = 0) -> Evaluated:
         self.run, self.number = evaluated.run, self.number + rounds
-        assert breaches(self.graph) == []
+        assert find_breaches(self.graph) == []
         return evaluated
 
     @property
@@ -132,15 +133,15 @@ def test_a_run_through_every_step_counts_20_40_60_80_100_and_ends_done() -> None
 def test_a_step_says_what_it_is_and_what_ends_it() -> None:
     task = replace(MODERATE, planned_files=("src/a.py", "src/\nb.py", "c.py", "d.py"))
     work = Work(task).to(NodeType.EDIT)
-    assert executor.node_context(work.run).splitlines() == [
+    assert graph_executor.node_context(work.run).splitlines() == [
         "[TaskGraph] Current step: Write or modify code (edit)",
         "Progress: 40% | Status: running",
         "Suggested tools: write",
         "Reference files: src/a.py, src/ b.py, c.py and 1 more",
         "Next: Write the files that the goal asks for.",
     ]
-    assert executor.node_context(executor.pause(work.run, 9)) == ""
-    assert executor.node_context(GraphRun()) == ""
+    assert graph_executor.node_context(graph_executor.pause_graph(work.run, 9)) == ""
+    assert graph_executor.node_context(GraphRun()) == ""
 
 
 def test_an_edit_is_not_complete_while_a_planned_file_is_open() -> None:
@@ -173,10 +174,10 @@ def test_of_several_checks_all_must_pass() -> None:
 def test_what_was_not_done_completes_nothing(after: str) -> None:
     work = Work(MODERATE).to(NodeType.VERIFY)
     actions = {
-        "a skipped call": Action(call(ToolClass.EXEC, "pytest", verify=True), Result(False)),
+        "a skipped call": Action(call(ToolClass.EXEC, "pytest", verify=True), CallResult(False)),
         "a neutral call": did(ToolClass.NEUTRAL),
         "a started background command": replace(
-            checked(passed=True), result=Result(True, background=True), verified=False
+            checked(passed=True), result=CallResult(True, background=True), verified=False
         ),
     }
     before = work.run.use.calls
@@ -186,13 +187,13 @@ def test_what_was_not_done_completes_nothing(after: str) -> None:
 
 
 def test_the_phase_moves_the_cursor_forward_once_and_never_back() -> None:
-    run = executor.init(MODERATE, graph_id="g", at=1)
-    run = executor.sync_phase(run, TaskPhase.EDITING, 2)
+    run = graph_executor.init_run(MODERATE, graph_id="g", at=1)
+    run = sync_phase(run, TaskPhase.EDITING, 2)
     assert run.graph is not None
     assert (run.graph.current.type, run.graph.progress) == (NodeType.EDIT, 40)
-    assert executor.sync_phase(run, TaskPhase.EDITING, 3) == run
-    assert executor.sync_phase(run, TaskPhase.CONTEXT, 3) == run
-    assert executor.sync_phase(GraphRun(), TaskPhase.FINAL, 3).task_phase is TaskPhase.FINAL
+    assert sync_phase(run, TaskPhase.EDITING, 3) == run
+    assert sync_phase(run, TaskPhase.CONTEXT, 3) == run
+    assert sync_phase(GraphRun(), TaskPhase.FINAL, 3).task_phase is TaskPhase.FINAL
 
 
 def test_a_test_that_fails_before_anything_is_written_costs_no_try() -> None:
@@ -216,13 +217,13 @@ def test_checks_that_fail_while_planned_files_are_open_are_no_failures_of_the_st
 
 def test_a_failed_check_opens_the_edit_again_while_tries_are_left() -> None:
     work = Work(MODERATE).to(NodeType.VERIFY)
-    assert executor.check_call(work.run, call(ToolClass.WRITE), strict=False).action == "block"
+    assert graph_executor.check_call(work.run, call(ToolClass.WRITE), strict=False).action == "block"
     progress = work.graph.progress
     evaluated = work.round(checked(passed=False))
     assert work.at() is NodeType.EDIT
     assert work.status(NodeType.VERIFY) is NodeStatus.PENDING
     assert work.graph.progress < progress
-    assert executor.check_call(work.run, call(ToolClass.WRITE), strict=True).action == "allow"
+    assert graph_executor.check_call(work.run, call(ToolClass.WRITE), strict=True).action == "allow"
     assert "test_login fails" in evaluated.hint
     assert evaluated.signals == ()
 
@@ -247,7 +248,7 @@ def test_a_write_after_a_passed_check_asks_for_the_check_again(done: bool) -> No
         work.round(text="Done.")
         assert work.stands() is GraphStatus.DONE
     progress = work.graph.progress
-    work.run = executor.record(work.run, WRITE, MODERATE)
+    work.run = tracking_record(work.run, WRITE, MODERATE)
     assert work.status(NodeType.VERIFY) is NodeStatus.PENDING
     assert work.graph.progress < progress
     assert work.stands() is GraphStatus.RUNNING
@@ -283,7 +284,7 @@ def test_a_failed_gate_opens_the_edit_again_wherever_writing_was_forbidden(at: N
     evaluated = work.gate(passed=False)
     assert work.at() is NodeType.EDIT
     assert "test_login fails" in evaluated.hint
-    assert executor.check_call(work.run, call(ToolClass.WRITE), strict=True).action == "allow"
+    assert graph_executor.check_call(work.run, call(ToolClass.WRITE), strict=True).action == "allow"
 
 
 def test_a_failed_gate_opens_a_graph_that_was_done() -> None:
@@ -345,7 +346,7 @@ def test_a_switch_marks_the_step_as_failed_with_the_reason() -> None:
     assert (edit.status, edit.error) == (NodeStatus.FAILED, "retries_exceeded")
     assert work.at() is NodeType.FALLBACK
     assert evaluated.signals == (ModeSignal.BRANCH_SWITCHED,)
-    assert executor.pending_steps(work.run) == 1
+    assert graph_executor.pending_steps(work.run) == 1
 
 
 def test_a_fallback_of_the_edit_replaces_it_and_the_check_is_next() -> None:
@@ -400,8 +401,8 @@ def test_fallbacks_are_taken_once_each_and_then_the_graph_has_failed() -> None:
     assert work.stands() is GraphStatus.FAILED
     again = work.switch()
     assert (again.graph_failed, again.exhausted, again.signals) == (False, True, ())
-    assert not executor.is_active(work.run)
-    assert executor.pending_steps(work.run) == 0
+    assert not graph_executor.is_active(work.run)
+    assert graph_executor.pending_steps(work.run) == 0
 
 
 @pytest.mark.parametrize("kind", [NodeType.INSPECT, NodeType.SEARCH, NodeType.SUMMARIZE])
@@ -484,10 +485,10 @@ def test_clean_rounds_are_never_told_anything_and_never_switch_a_branch() -> Non
 def test_calls_that_are_not_the_steps_lead_from_a_hint_to_a_block_to_another_step() -> None:
     work = Work(COMPLEX).to(NodeType.SEARCH)
     shell = did(ToolClass.EXEC, "ls")
-    assert executor.check_call(work.run, shell.call, strict=False).action == "warn"
+    assert graph_executor.check_call(work.run, shell.call, strict=False).action == "warn"
     assert "none of it belongs to the step" in work.round(shell).hint
     assert "are blocked from now on" in work.round(did(ToolClass.EXEC, "pwd")).hint
-    assert executor.check_call(work.run, shell.call, strict=False).action == "block"
+    assert graph_executor.check_call(work.run, shell.call, strict=False).action == "block"
     work.round(did(ToolClass.EXEC, "id"))
     assert (work.at(), work.run.escalation.level) == (NodeType.EDIT, 0), "a step without a fallback is passed over"
 
@@ -497,12 +498,12 @@ def test_calls_that_are_not_the_steps_lead_from_a_hint_to_a_block_to_another_ste
 
 def test_in_a_takeover_the_branch_switches_without_a_word_until_it_is_over() -> None:
     work = Work(HARD).to(NodeType.EDIT)
-    work.run = executor.enter_takeover(work.run)
+    work.run = graph_executor.enter_takeover(work.run)
     work.round(did(ToolClass.WRITE, "a.py", failed=True))
     evaluated = work.round(did(ToolClass.WRITE, "b.py", failed=True))
     assert evaluated.signals == (ModeSignal.BRANCH_SWITCHED,)
     assert (evaluated.hint, evaluated.tag) == ("", "")
-    work.run = executor.exit_takeover(work.run)
+    work.run = graph_executor.exit_takeover(work.run)
     work.round(did(ToolClass.WRITE, "a.py", failed=True))
     assert "was given up" in work.round(did(ToolClass.WRITE, "b.py", failed=True)).hint
 
@@ -510,11 +511,11 @@ def test_in_a_takeover_the_branch_switches_without_a_word_until_it_is_over() -> 
 @pytest.mark.parametrize("strict", [False, True], ids=["takeover", "takeover, strict"])
 def test_a_command_in_the_edit_step_is_warned_of_and_no_more_in_every_mode(strict: bool) -> None:
     work = Work(COMPLEX).to(NodeType.EDIT)
-    work.run = executor.enter_takeover(work.run)
+    work.run = graph_executor.enter_takeover(work.run)
     shell = did(ToolClass.EXEC, "ls")
     for _ in range(3):
-        assert executor.check_call(work.run, shell.call, strict=strict).action == "warn"
-        work.run = executor.record(work.run, shell, work.task)
+        assert graph_executor.check_call(work.run, shell.call, strict=strict).action == "warn"
+        work.run = tracking_record(work.run, shell, work.task)
 
 
 def test_checks_run_while_code_is_written_are_never_off_the_step() -> None:
@@ -522,7 +523,7 @@ def test_checks_run_while_code_is_written_are_never_off_the_step() -> None:
     work.open_files = 5
     for number in range(12):
         failing = checked(passed=False, digest=str(number))
-        assert executor.check_call(work.run, failing.call, strict=True).action == "allow"
+        assert graph_executor.check_call(work.run, failing.call, strict=True).action == "allow"
         evaluated = work.round(failing)
         assert (evaluated.hint, evaluated.signals, work.run.escalation.level) == ("", (), 0)
 
@@ -530,9 +531,9 @@ def test_checks_run_while_code_is_written_are_never_off_the_step() -> None:
 @pytest.mark.parametrize("kind", [NodeType.VERIFY, NodeType.SUMMARIZE])
 def test_a_fix_in_the_reply_of_a_failed_check_opens_the_edit_again_and_costs_one_try(kind: NodeType) -> None:
     work = Work(MODERATE).to(kind)
-    work.run = executor.record(work.run, checked(passed=False), MODERATE)
-    assert executor.check_call(work.run, WRITE.call, strict=True).action == "allow"
-    work.run = executor.record(work.run, WRITE, MODERATE)
+    work.run = tracking_record(work.run, checked(passed=False), MODERATE)
+    assert graph_executor.check_call(work.run, WRITE.call, strict=True).action == "allow"
+    work.run = tracking_record(work.run, WRITE, MODERATE)
     assert (work.at(), work.status(NodeType.VERIFY)) == (NodeType.EDIT, NodeStatus.PENDING)
     work.round()
     assert work.at() is NodeType.VERIFY
@@ -545,9 +546,9 @@ def test_a_second_part_of_a_fix_opens_the_edit_again_while_the_check_is_known_to
     work.round(WRITE)
     assert work.at() is NodeType.VERIFY
     other = did(ToolClass.WRITE, "b.py")
-    assert executor.check_call(work.run, other.call, strict=True).action == "block"
-    assert executor.check_call(work.run, other.call, strict=True, mending=True).action == "allow"
-    work.run = executor.record(work.run, other, MODERATE)
+    assert graph_executor.check_call(work.run, other.call, strict=True).action == "block"
+    assert graph_executor.check_call(work.run, other.call, strict=True, mending=True).action == "allow"
+    work.run = tracking_record(work.run, other, MODERATE)
     assert work.at() is NodeType.EDIT
     assert work.graph.nodes["node-04"].retry_count == 1
 
@@ -567,19 +568,19 @@ def test_where_nothing_checks_a_failed_command_opens_the_edit_again() -> None:
     work.round(WRITE)
     work.round(did(ToolClass.EXEC, "ls gone", failed=True), did(ToolClass.EXEC, "python main.py"))
     assert (work.at(), work.graph.nodes["node-04"].retry_count) == (NodeType.SUMMARIZE, 1)
-    assert executor.check_call(work.run, WRITE.call, strict=True, unchecked=True).action == "allow"
-    work.run = executor.record(work.run, WRITE, UNCHECKED)
+    assert graph_executor.check_call(work.run, WRITE.call, strict=True, unchecked=True).action == "allow"
+    work.run = tracking_record(work.run, WRITE, UNCHECKED)
     assert work.at() is NodeType.EDIT
 
 
 def test_a_task_that_writes_no_code_has_no_edit_to_go_back_to() -> None:
     task = replace(UNCHECKED, intent=TaskIntent.QUESTION)
-    run = executor.init(task, graph_id="g", at=1)
-    run = executor.sync_phase(run, TaskPhase.FINAL, 2)
+    run = graph_executor.init_run(task, graph_id="g", at=1)
+    run = sync_phase(run, TaskPhase.FINAL, 2)
     assert run.graph is not None
     assert run.graph.current.type is NodeType.SUMMARIZE
-    assert executor.check_call(run, WRITE.call, strict=False, mending=True, unchecked=True).action == "block"
-    assert executor.record(run, WRITE, task).graph == run.graph
+    assert graph_executor.check_call(run, WRITE.call, strict=False, mending=True, unchecked=True).action == "block"
+    assert tracking_record(run, WRITE, task).graph == run.graph
 
 
 def test_a_check_that_is_quoted_is_said_to_be_quoted() -> None:
@@ -589,22 +590,22 @@ def test_a_check_that_is_quoted_is_said_to_be_quoted() -> None:
 
 def test_a_paused_graph_neither_leads_nor_follows() -> None:
     work = Work(MODERATE).to(NodeType.EDIT)
-    work.run = executor.pause(work.run, 9)
+    work.run = graph_executor.pause_graph(work.run, 9)
     assert work.stands() is GraphStatus.PAUSED
-    assert not executor.is_active(work.run)
-    assert not executor.has_pending_edit(work.run)
-    assert executor.pending_steps(work.run) == 0
+    assert not graph_executor.is_active(work.run)
+    assert not graph_executor.has_pending_edit(work.run)
+    assert graph_executor.pending_steps(work.run) == 0
     before = work.graph
     work.round(WRITE)
     assert work.gate(passed=False).hint == ""
     assert work.graph == before
-    assert executor.check_call(work.run, call(ToolClass.EXEC), strict=True).action == "allow"
+    assert graph_executor.check_call(work.run, call(ToolClass.EXEC), strict=True).action == "allow"
 
 
 def test_a_done_graph_that_was_put_away_is_not_opened_again_by_a_write() -> None:
     work = Work(MODERATE)
     work.gate(passed=True)
-    work.run = executor.pause(executor.exit_takeover(work.run), 9)
+    work.run = graph_executor.pause_graph(graph_executor.exit_takeover(work.run), 9)
     work.round(WRITE)
     assert work.stands() is GraphStatus.DONE
 
@@ -612,7 +613,9 @@ def test_a_done_graph_that_was_put_away_is_not_opened_again_by_a_write() -> None
 def test_another_graph_begins_with_fresh_counters_and_takes_part_again() -> None:
     work = Work(MODERATE).to(NodeType.EDIT)
     work.round(READ, did(ToolClass.WRITE, failed=True))
-    work.run = executor.with_graph(executor.pause(work.run, 9), build_graph(COMPLEX, graph_id="h", at=9), 9)
+    work.run = graph_executor.with_graph(
+        graph_executor.pause_graph(work.run, 9), build_graph(COMPLEX, graph_id="h", at=9), 9
+    )
     assert (work.graph.graph_id, work.graph.current.status) == ("h", NodeStatus.RUNNING)
     assert (work.run.use.calls, work.run.failures, work.run.evaluation) == (0, {}, EvaluationMode.FULL)
 
@@ -622,9 +625,9 @@ def test_another_graph_begins_with_fresh_counters_and_takes_part_again() -> None
 
 def test_fallbacks_that_were_not_taken_are_no_pending_steps() -> None:
     work = Work(HARD)
-    assert executor.pending_steps(work.run) == 6
+    assert graph_executor.pending_steps(work.run) == 6
     work.gate(passed=True)
-    assert executor.pending_steps(work.run) == 0
+    assert graph_executor.pending_steps(work.run) == 0
     assert [node.status for node in work.graph.nodes.values() if node.type is NodeType.FALLBACK] == [
         NodeStatus.PENDING
     ] * 3
@@ -635,10 +638,10 @@ def test_a_graph_comes_back_from_its_snapshot_as_it_was() -> None:
     work.round(checked(passed=False))
     work.switch()
     fresh = build_graph(COMPLEX, graph_id="g", at=1)
-    data = to_json(graph_snapshot.snapshot_of(work.graph))
+    data = to_json(snapshot_graph(work.graph))
     assert not {"edges", "title"} & (data.keys() | data["nodes"]["node-01"].keys())
-    snapshot = from_json(graph_snapshot.GraphSnapshot, data)
-    assert graph_snapshot.with_snapshot(fresh, snapshot) == work.graph
+    snapshot = from_json(GraphSnapshot, data)
+    assert apply_snapshot(fresh, snapshot) == work.graph
 
 
 @pytest.mark.parametrize(
@@ -649,19 +652,19 @@ def test_a_graph_comes_back_from_its_snapshot_as_it_was() -> None:
 def test_a_snapshot_that_does_not_belong_to_the_graph_is_not_applied(change: dict[str, object]) -> None:
     work = Work(COMPLEX).to(NodeType.EDIT)
     work.switch()
-    snapshot = replace(graph_snapshot.snapshot_of(work.graph), **change)  # type: ignore[arg-type]
-    assert graph_snapshot.with_snapshot(build_graph(COMPLEX, graph_id="g", at=1), snapshot) is None
+    snapshot = replace(snapshot_graph(work.graph), **change)  # type: ignore[arg-type]
+    assert apply_snapshot(build_graph(COMPLEX, graph_id="g", at=1), snapshot) is None
 
 
 def test_history_keeps_the_last_records_with_all_failures() -> None:
     records = tuple(
         NodeRecord(f"n{index}", NodeStatus.DONE if index % 10 else NodeStatus.FAILED, 0, 0, 0) for index in range(200)
     )
-    kept = steps.remembered(records)
+    kept = graph_cursor.trim_records(records)
     assert kept[-50:] == records[-50:]
     assert [record.node_id for record in kept[:-50]] == [f"n{index}" for index in range(0, 150, 10)]
     graph = replace(build_graph(COMPLEX, graph_id="g", at=1), node_history=records)
-    assert graph_snapshot.compacted(graph).node_history == kept
+    assert compact_graph(graph).node_history == kept
 
 
 def test_the_run_comes_back_from_its_json() -> None:
@@ -681,7 +684,7 @@ ACTIONS = st.builds(
     st.sampled_from(["a.py", "b.py", "c.py"]),
     st.booleans(),
     st.builds(
-        Result,
+        CallResult,
         executed=st.booleans(),
         failed=st.booleans(),
         changed=st.sampled_from([(), ("a.py",)]),
@@ -708,17 +711,17 @@ STEPS = st.one_of(
 @settings(max_examples=150, deadline=None)
 def test_whatever_comes_the_graph_stays_sound(task: Task, intent: TaskIntent, moves: list[tuple[object, ...]]) -> None:
     task = replace(task, intent=intent)
-    run = executor.init(task, graph_id="g", at=0)
+    run = graph_executor.init_run(task, graph_id="g", at=0)
     for number, (name, *arguments) in enumerate(moves, 1):
         before = run.graph
         for after in stages(run, str(name), arguments, task, number):
             assert after.graph is not None
-            assert breaches(after.graph) == []
+            assert find_breaches(after.graph) == []
             assert 0 <= after.graph.progress <= 100
             assert len(after.graph.node_history) <= 150
-            executor.node_context(after)
+            graph_executor.node_context(after)
             for kind in ToolClass:
-                executor.check_call(after, call(kind), strict=bool(number % 2))
+                graph_executor.check_call(after, call(kind), strict=bool(number % 2))
             run = after
         assert before is not None
         assert run.graph is not None
@@ -741,25 +744,25 @@ def stages(run: GraphRun, name: str, arguments: list[object], task: Task, number
         case "round", [list() as actions, bool() as forced, int() as open_files]:
             runs = [run]
             for action in actions:
-                runs.append(executor.record(runs[-1], action, task))
+                runs.append(tracking_record(runs[-1], action, task))
             turn = Round(number, tuple(actions), "step done" if forced else "", open_files=open_files)
-            evaluated = executor.evaluate_round(runs[-1], turn, task, forced=forced, error_repeat_max=3)
+            evaluated = evaluate_round(runs[-1], turn, task, forced=forced, error_repeat_max=3)
             assert not (evaluated.hint and not forced)
             return [*runs, evaluated.run]
         case "gate", [bool() as passed]:
-            return [executor.after_gate(run, GateVerdict(passed), task, number).run]
+            return [evaluate_verdict(run, GateVerdict(passed), task, number).run]
         case "switch", [FallbackReason() as reason]:
-            return [switching.force_switch(run, reason, number).run]
+            return [force_switch(run, reason, number).run]
         case "sync", [TaskPhase() as phase]:
-            return [executor.sync_phase(run, phase, number)]
+            return [sync_phase(run, phase, number)]
         case "enter", _:
-            return [executor.enter_takeover(run)]
+            return [graph_executor.enter_takeover(run)]
         case "exit", _:
-            return [executor.exit_takeover(run)]
+            return [graph_executor.exit_takeover(run)]
         case "pause", _:
-            return [executor.pause(run, number)]
+            return [graph_executor.pause_graph(run, number)]
         case "replace", _:
-            return [executor.with_graph(run, build_graph(task, graph_id=f"g{number}", at=number), number)]
+            return [graph_executor.with_graph(run, build_graph(task, graph_id=f"g{number}", at=number), number)]
         case _:
             return [from_json(GraphRun, to_json(run))]
 
@@ -770,7 +773,7 @@ def test_a_run_stays_small(actions: list[Action]) -> None:
     work = Work(HARD)
     for index in range(4):
         for place, action in enumerate(actions):
-            work.run = executor.record(
+            work.run = tracking_record(
                 work.run, replace(action, call=replace(action.call, signature=f"{index} {place}")), HARD
             )
         work.round()

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from phases.agent.journal_facts import Observed
+from phases.agent.journal_facts import FactExtractor
 from phases.agent.kernel_setting import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.config import Config
+from phases.supervision.effects import Effects
+from phases.supervision.enums import SupervisorPhase
 from phases.supervision.facts import GateVerdict, Round
-from phases.supervision.outbox import Outbox
-from phases.supervision.records import to_json
-from phases.supervision.words import SupervisorPhase
-from phases.supervision.workspace import DiskFacts
+from phases.supervision.serialization import to_json
+from phases.supervision.workspace_snapshot import DiskFacts
 from tests.agents import small_plan
 
 CHECK = "python -m pytest -q"
@@ -59,7 +59,7 @@ class Run:
     def __init__(self, files: int, *checks: str, shadow: bool = False) -> None:
         plan = small_plan(*map(name, range(files)), verify=checks)
         self.files: dict[str, str] = {}
-        self.facts = Observed([name(number) for number in range(files)], {}, [], checks)
+        self.facts = FactExtractor([name(number) for number in range(files)], {}, [], checks)
         pinned = {"mode": "adaptive", "shadow": shadow, "config": to_json(Config())}
         self.bridge = SupervisorBridge(setting_from(pinned, plan, there=0), self.disk)
         self.said: list[str] = []
@@ -69,7 +69,7 @@ class Run:
     def disk(self) -> DiskFacts:
         return DiskFacts(added=tuple(self.files), present=tuple(self.files), build_summary="ok")
 
-    def round(self, *asked: Asked, text: str = "", verdict: GateVerdict | None = None) -> Outbox:
+    def round(self, *asked: Asked, text: str = "", verdict: GateVerdict | None = None) -> Effects:
         self.bridge.begin()
         for one in asked:
             self._done(*one)

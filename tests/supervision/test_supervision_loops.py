@@ -10,55 +10,56 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phases.supervision.config import Triggers
-from phases.supervision.facts import Action, Call, GateVerdict, Result, Round
-from phases.supervision.loops import LoopState, Watched, gate_failed, watch
-from phases.supervision.plateaus import GATE
-from phases.supervision.records import from_json, to_json
-from phases.supervision.words import DeviationSignal, ToolClass
+from phases.supervision.enums import DeviationSignal, ToolClass
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
+from phases.supervision.loops import GATE, LoopFindings, LoopState, watch_round, watch_verdict
+from phases.supervision.serialization import from_json, to_json
 
 CHECK = "run the checks"
 
 
 def looked(name: str = "a", digest: str = "same") -> Action:
-    return Action(Call(name, "look", ToolClass.READ, f"read {name}", path=f"{name}.py"), Result(True, digest=digest))
+    return Action(
+        Call(name, "look", ToolClass.READ, f"read {name}", path=f"{name}.py"), CallResult(True, digest=digest)
+    )
 
 
 def failed(name: str = "a", digest: str = "no") -> Action:
     call = Call(name, "shell", ToolClass.EXEC, f"run {name}", command=name)
-    return Action(call, Result(True, True, digest=digest, error="no"))
+    return Action(call, CallResult(True, True, digest=digest, error="no"))
 
 
 def wrote(name: str = "a", what: str = "") -> Action:
     call = Call(name, "put", ToolClass.WRITE, f"write {name} {what}", path=name)
-    return Action(call, Result(True, changed=(name,), digest="written"))
+    return Action(call, CallResult(True, changed=(name,), digest="written"))
 
 
 def ran(name: str, *, fails: bool = False, background: bool = False) -> Action:
     call = Call(name, "shell", ToolClass.EXEC, f"run {name}", command=name)
-    return Action(call, Result(True, fails, digest=name, background=background))
+    return Action(call, CallResult(True, fails, digest=name, background=background))
 
 
 def kept_back(action: Action) -> Action:
-    return Action(action.call, Result(False))
+    return Action(action.call, CallResult(False))
 
 
 def checked(*failures: str, command: str = CHECK) -> Action:
     call = Call("c", "shell", ToolClass.EXEC, f"run {command}", command=command, verify=True)
     told = " ".join(failures)
-    return Action(call, Result(True, bool(failures), digest=told or "passed", error=told, failures=failures))
+    return Action(call, CallResult(True, bool(failures), digest=told or "passed", error=told, failures=failures))
 
 
-def followed(rounds: Sequence[Sequence[Action]], triggers: Triggers | None = None) -> list[Watched]:
+def followed(rounds: Sequence[Sequence[Action]], triggers: Triggers | None = None) -> list[LoopFindings]:
     """What the detectors say after each round."""
     state, said = LoopState(), []
     for number, actions in enumerate(rounds, 1):
-        seen = watch(state, Round(number, tuple(actions)), triggers or Triggers())
+        seen = watch_round(state, Round(number, tuple(actions)), triggers or Triggers())
         state = seen.state
         said.append(seen)
     return said
 
 
-def is_silent(seen: Watched) -> bool:
+def is_silent(seen: LoopFindings) -> bool:
     return not (seen.hint or seen.blocked or seen.signals or seen.submit)
 
 
@@ -236,7 +237,7 @@ def test_the_same_failures_without_a_change_between_are_no_plateau() -> None:
 
 def test_a_file_that_the_check_itself_writes_is_no_change() -> None:
     check = checked("a fails")
-    leaves = Action(check.call, Result(True, True, changed=(".cache",), digest="x", failures=("a fails",)))
+    leaves = Action(check.call, CallResult(True, True, changed=(".cache",), digest="x", failures=("a fails",)))
     rounds = [[looked(str(number)), leaves] for number in range(9)]
     assert all(is_silent(seen) for seen in followed(rounds))
 
@@ -244,7 +245,8 @@ def test_a_file_that_the_check_itself_writes_is_no_change() -> None:
 def test_a_change_by_a_command_counts_as_a_change() -> None:
     call = Call("x", "shell", ToolClass.EXEC, "run sed", command="sed")
     rounds = [
-        [Action(call, Result(True, changed=("a.py",), digest=str(number))), checked("a fails")] for number in range(3)
+        [Action(call, CallResult(True, changed=("a.py",), digest=str(number))), checked("a fails")]
+        for number in range(3)
     ]
     assert followed(rounds)[-1].hint
 
@@ -270,15 +272,15 @@ def test_a_check_written_with_other_spaces_is_the_same_check() -> None:
 def test_the_completion_gate_is_one_more_check() -> None:
     state, said = LoopState(), []
     for number in range(1, 6):
-        state = watch(state, Round(number, (wrote("a", str(number)),)), Triggers()).state
-        seen = gate_failed(state, GateVerdict(False, ("model.py is missing",)), number, Triggers())
+        state = watch_round(state, Round(number, (wrote("a", str(number)),)), Triggers()).state
+        seen = watch_verdict(state, GateVerdict(False, ("model.py is missing",)), number, Triggers())
         state = seen.state
         said.append(seen)
     assert [is_silent(seen) for seen in said] == [True, True, False, False, False]
     assert GATE in said[2].hint
     assert (said[3].submit, dict(said[3].blocked)) == (True, {})
     assert [signal.reason for signal in said[4].signals] == ["error_plateau:5"]
-    assert gate_failed(state, GateVerdict(True), 6, Triggers()).state.plateaus == {}
+    assert watch_verdict(state, GateVerdict(True), 6, Triggers()).state.plateaus == {}
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ def test_a_healthy_run_never_gets_anything(rows: list[tuple[int, list[str], bool
     for number, (file, reads, background) in enumerate(rows):
         check = checked(f"test {number} fails", *(f"more {name} {number}" for name in reads))
         if background:
-            check = Action(check.call, Result(True, digest=f"{number} passed"))
+            check = Action(check.call, CallResult(True, digest=f"{number} passed"))
         rounds.append([*(looked(name) for name in reads), wrote(f"{file}.py", f"version {number}"), check])
     assert all(is_silent(seen) for seen in followed(rounds))
 

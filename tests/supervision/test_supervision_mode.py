@@ -10,25 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision import mode as modes
-from phases.supervision.config import Mode
-from phases.supervision.constraints import after_round, apply, cleared_recovery
-from phases.supervision.mode import (
-    ENTER_FORCED,
-    EXIT_FORCED,
-    KEEP,
-    ModeContext,
-    ModeDecision,
-    ModeState,
-    drained,
-    evaluate,
-    submit,
-)
-from phases.supervision.records import from_json, to_json
-from phases.supervision.risk import RuntimeState, derived_signals, risk_level, risk_score
-from phases.supervision.tiers import lowered, next_tier, raised
-from phases.supervision.timeline import Entry
-from phases.supervision.words import (
+from phases.supervision import execution_mode as modes
+from phases.supervision.config import ModeLimits
+from phases.supervision.effects import TimelineEntry
+from phases.supervision.enums import (
     FAULTS,
     DegradedTier,
     ExecutionMode,
@@ -39,8 +24,30 @@ from phases.supervision.words import (
     TimelineEvent,
     ToolClass,
 )
+from phases.supervision.execution_mode import (
+    ENTER_FORCED,
+    EXIT_FORCED,
+    KEEP,
+    ModeContext,
+    ModeDecision,
+    ModeState,
+    RuntimeState,
+    apply_decision,
+    clear_recovery,
+    count_round,
+    drain_signals,
+    evaluate_mode,
+    lower_tier,
+    next_tier,
+    raise_tier,
+    risk_level,
+    risk_score,
+    signals_of_run,
+    submit_signals,
+)
+from phases.supervision.serialization import from_json, to_json
 
-CONFIG = Mode()
+CONFIG = ModeLimits()
 IDLE = RuntimeState(stable_rounds=2)
 FORCED = ModeState(
     execution_mode=ExecutionMode.FORCED,
@@ -70,18 +77,18 @@ class Run:
     floor: ExecutionMode = ExecutionMode.FREE
     phase: SupervisorPhase = SupervisorPhase.FREE
     state: ModeState = ModeState()  # noqa: RUF009 - frozen
-    config: Mode = CONFIG
+    config: ModeLimits = CONFIG
     round: int = 0
 
     def step(
         self, runtime: RuntimeState = IDLE, *signals: ModeSignal, bearing: bool = True
-    ) -> tuple[ModeDecision, tuple[Entry, ...]]:
+    ) -> tuple[ModeDecision, tuple[TimelineEntry, ...]]:
         """Submits, decides, applies, and has a round."""
         self.round += 1
-        submitted = submit(self.state, *signals)
-        decision = evaluate(ModeContext(self.mode, self.floor, self.phase, submitted, runtime), self.config)
-        after, entries = apply(submitted, decision, round=self.round, config=self.config)
-        self.state = after_round(after, task_bearing=bearing)
+        submitted = submit_signals(self.state, *signals)
+        decision = evaluate_mode(ModeContext(self.mode, self.floor, self.phase, submitted, runtime), self.config)
+        after, entries = apply_decision(submitted, decision, round=self.round, config=self.config)
+        self.state = count_round(after, task_bearing=bearing)
         return decision, entries
 
     def steps(self, count: int, runtime: RuntimeState = IDLE, *, bearing: bool = True) -> list[str]:
@@ -121,7 +128,7 @@ class Run:
     ],
 )  # fmt: skip
 def test_a_signal_is_derived_just_where_its_row_says(runtime: RuntimeState, signals: tuple[str, ...]) -> None:
-    assert derived_signals(runtime, CONFIG) == signals
+    assert signals_of_run(runtime, CONFIG) == signals
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,7 @@ def test_a_signal_is_derived_just_where_its_row_says(runtime: RuntimeState, sign
     ids=["two files over one", "one file", "two files, two allowed"],
 )
 def test_many_written_files_force_the_next_round(threshold: int, files: int, expected: str) -> None:
-    run = Run(config=Mode(write_targets_enter_threshold=threshold))
+    run = Run(config=ModeLimits(write_targets_enter_threshold=threshold))
     decision, _ = run.step(RuntimeState(write_targets=files))
     assert decision.kind == expected
     assert decision.reasons == ((ModeSignal.MULTI_WRITE,) if expected == ENTER_FORCED else ())
@@ -164,7 +171,7 @@ def test_a_round_that_only_looks_is_of_the_lowest_risk() -> None:
 @pytest.mark.parametrize("fields", L0_BREAKERS, ids=lambda fields: " ".join(f"{k}={v}" for k, v in fields.items()))
 def test_anything_under_way_is_more_than_looking(fields: dict[str, Any]) -> None:
     runtime = replace(RuntimeState(), **fields)
-    expected = RiskLevel.L2 if derived_signals(runtime, CONFIG) else RiskLevel.L1
+    expected = RiskLevel.L2 if signals_of_run(runtime, CONFIG) else RiskLevel.L1
     assert risk_level(runtime, CONFIG) is expected
 
 
@@ -197,11 +204,11 @@ def test_the_score_is_the_level_and_what_makes_it_worse(level: RiskLevel, fields
 @pytest.mark.parametrize("state", [ModeState(), FORCED], ids=["free", "forced"])
 def test_off_decides_nothing(state: ModeState) -> None:
     loud = RuntimeState(task_graph_active=True, last_tool_success=False, edit_step_open=True)
-    decision = evaluate(
-        context(submit(state, *ModeSignal), loud, mode=SupervisorMode.OFF, floor=ExecutionMode.FORCED), CONFIG
+    decision = evaluate_mode(
+        context(submit_signals(state, *ModeSignal), loud, mode=SupervisorMode.OFF, floor=ExecutionMode.FORCED), CONFIG
     )
     assert decision == ModeDecision(KEEP)
-    after, entries = apply(state, decision, round=5, config=CONFIG)
+    after, entries = apply_decision(state, decision, round=5, config=CONFIG)
     assert (after.execution_mode, after.lock_remaining, entries) == (state.execution_mode, state.lock_remaining, ())
 
 
@@ -210,9 +217,9 @@ def test_off_decides_nothing(state: ModeState) -> None:
     [
         pytest.param(context(), (), id="no reason"),
         pytest.param(context(runtime=RuntimeState(task_graph_active=True)), ("task_graph_active",), id="derived"),
-        pytest.param(context(submit(ModeState(), ModeSignal.TOOL_FAILURE)), ("tool_failure",), id="submitted"),
+        pytest.param(context(submit_signals(ModeState(), ModeSignal.TOOL_FAILURE)), ("tool_failure",), id="submitted"),
         pytest.param(
-            context(submit(ModeState(), ModeSignal.TOOL_FAILURE), RuntimeState(last_tool_success=False)),
+            context(submit_signals(ModeState(), ModeSignal.TOOL_FAILURE), RuntimeState(last_tool_success=False)),
             ("tool_failure",),
             id="submitted and derived: told once",
         ),
@@ -222,8 +229,8 @@ def test_off_decides_nothing(state: ModeState) -> None:
         pytest.param(context(phase=SupervisorPhase.TAKEOVER), ("takeover_floor",), id="takeover"),
         pytest.param(context(phase=SupervisorPhase.HANDOFF_PENDING), ("takeover_floor",), id="handoff pending"),
         pytest.param(context(phase=SupervisorPhase.COOLDOWN), (), id="cooldown is no reason"),
-        pytest.param(context(submit(ModeState(), ModeSignal.LOOP_DETECTED)), ("loop_detected",), id="a loop"),
-        pytest.param(context(submit(ModeState(), ModeSignal.RECOVERY_PENDING)), (), id="recovery is no reason"),
+        pytest.param(context(submit_signals(ModeState(), ModeSignal.LOOP_DETECTED)), ("loop_detected",), id="a loop"),
+        pytest.param(context(submit_signals(ModeState(), ModeSignal.RECOVERY_PENDING)), (), id="recovery is no reason"),
         pytest.param(
             context(ModeState(pending_signals=(ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE))),
             (),
@@ -232,7 +239,7 @@ def test_off_decides_nothing(state: ModeState) -> None:
     ],
 )
 def test_free_mode_ends_where_there_is_a_reason(given_context: ModeContext, reasons: tuple[str, ...]) -> None:
-    decision = evaluate(given_context, CONFIG)
+    decision = evaluate_mode(given_context, CONFIG)
     assert decision == ModeDecision(ENTER_FORCED if reasons else KEEP, tuple(ModeSignal(one) for one in reasons))
 
 
@@ -247,8 +254,10 @@ def test_free_mode_ends_where_there_is_a_reason(given_context: ModeContext, reas
 def test_in_adaptive_a_round_without_risk_is_forced_by_no_derived_signal(
     mode: SupervisorMode, signals: tuple[ModeSignal, ...], kind: str
 ) -> None:
-    quiet = context(submit(ModeState(), *signals), RuntimeState(pending_step_count=2), mode=mode, risk=RiskLevel.L0)
-    assert evaluate(quiet, CONFIG).kind == kind
+    quiet = context(
+        submit_signals(ModeState(), *signals), RuntimeState(pending_step_count=2), mode=mode, risk=RiskLevel.L0
+    )
+    assert evaluate_mode(quiet, CONFIG).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -280,7 +289,7 @@ def test_in_adaptive_a_round_without_risk_is_forced_by_no_derived_signal(
     ],
 )
 def test_forced_mode_ends_where_nothing_holds_it(given_context: ModeContext, denied: str) -> None:
-    decision = evaluate(given_context, CONFIG)
+    decision = evaluate_mode(given_context, CONFIG)
     assert decision == (ModeDecision(KEEP, denied=denied) if denied else ModeDecision(EXIT_FORCED))
 
 
@@ -316,18 +325,18 @@ def test_an_error_of_the_engine_while_free_forces(fault: type[Exception]) -> Non
 
 @pytest.mark.parametrize("name", ["pending_step_count", "stable_rounds", "recovery_pending", "branch_debt"])
 def test_an_error_of_the_engine_while_forced_touches_no_counter(name: str) -> None:
-    state = submit(FORCED, ModeSignal.MULTI_WRITE)
+    state = submit_signals(FORCED, ModeSignal.MULTI_WRITE)
     runtime = Broken(name, ValueError)
-    decision = evaluate(context(state, runtime), CONFIG)
+    decision = evaluate_mode(context(state, runtime), CONFIG)
     assert decision == ModeDecision(KEEP, fail_safe=True)
-    after, entries = apply(state, decision, round=9, config=CONFIG)
-    assert after == drained(state)
+    after, entries = apply_decision(state, decision, round=9, config=CONFIG)
+    assert after == drain_signals(state)
     assert [(entry.event, entry.reason) for entry in entries] == [(TimelineEvent.FAILURE, "kernel_error")]
 
 
 def test_an_error_never_shortens_the_lock() -> None:
     locked = replace(FORCED, lock_remaining=2)
-    after, _ = apply(locked, ModeDecision(KEEP, fail_safe=True), round=9, config=CONFIG)
+    after, _ = apply_decision(locked, ModeDecision(KEEP, fail_safe=True), round=9, config=CONFIG)
     assert (after.lock_remaining, after.task_bearing_since_entry) == (2, 1)
 
 
@@ -356,9 +365,11 @@ def test_what_forced_is_told_strongest_first_and_once() -> None:
 
 
 def test_a_signal_is_queued_once_and_an_error_of_the_engine_never() -> None:
-    state = submit(submit(ModeState(), ModeSignal.MULTI_WRITE), ModeSignal.TOOL_FAILURE, ModeSignal.MULTI_WRITE)
+    state = submit_signals(
+        submit_signals(ModeState(), ModeSignal.MULTI_WRITE), ModeSignal.TOOL_FAILURE, ModeSignal.MULTI_WRITE
+    )
     assert state.pending_signals == (ModeSignal.MULTI_WRITE, ModeSignal.TOOL_FAILURE)
-    assert submit(ModeState(), ModeSignal.ENGINE_FAIL_SAFE) == ModeState()
+    assert submit_signals(ModeState(), ModeSignal.ENGINE_FAIL_SAFE) == ModeState()
 
 
 @pytest.mark.parametrize(
@@ -373,8 +384,8 @@ def test_a_signal_is_queued_once_and_an_error_of_the_engine_never() -> None:
     ids=["keep", "denied", "fail safe", "enter", "exit"],
 )
 def test_every_decision_uses_up_what_was_submitted(decision: ModeDecision) -> None:
-    state = submit(FORCED if decision.kind != ENTER_FORCED else ModeState(), ModeSignal.MULTI_WRITE)
-    assert apply(state, decision, round=4, config=CONFIG)[0].pending_signals == ()
+    state = submit_signals(FORCED if decision.kind != ENTER_FORCED else ModeState(), ModeSignal.MULTI_WRITE)
+    assert apply_decision(state, decision, round=4, config=CONFIG)[0].pending_signals == ()
 
 
 # From round to round
@@ -402,7 +413,7 @@ def test_recovery_holds_forced_mode_until_it_is_cleared_and_no_longer(sticks: bo
     run.step(*((IDLE, ModeSignal.RECOVERY_PENDING) if sticks else (replace(IDLE, recovery_pending=True),)))
     pending = replace(IDLE, recovery_pending=not sticks)
     assert run.steps(5, pending) == ["exit_conditions"] * 5
-    run.state = cleared_recovery(run.state)
+    run.state = clear_recovery(run.state)
     assert run.steps(1) == [EXIT_FORCED]
 
 
@@ -434,19 +445,21 @@ def test_off_stays_free_whatever_fails() -> None:
 
 
 def test_only_forced_rounds_count_as_bringing_the_task_on() -> None:
-    assert after_round(ModeState(), task_bearing=True) == ModeState()
-    assert after_round(FORCED, task_bearing=False) == FORCED
-    assert after_round(FORCED, task_bearing=True).task_bearing_since_entry == 2
+    assert count_round(ModeState(), task_bearing=True) == ModeState()
+    assert count_round(FORCED, task_bearing=False) == FORCED
+    assert count_round(FORCED, task_bearing=True).task_bearing_since_entry == 2
 
 
 def test_leaving_forced_mode_forgets_all_of_it() -> None:
     state = replace(FORCED, forced_degraded_tier=DegradedTier.WRITE_INTENT, lock_remaining=0)
-    assert apply(state, ModeDecision(EXIT_FORCED), round=8, config=CONFIG)[0] == ModeState(last_decision=EXIT_FORCED)
+    assert apply_decision(state, ModeDecision(EXIT_FORCED), round=8, config=CONFIG)[0] == ModeState(
+        last_decision=EXIT_FORCED
+    )
 
 
 def test_entering_locks_and_begins_to_count() -> None:
-    state = submit(ModeState(task_bearing_since_entry=7), ModeSignal.TOOL_FAILURE)
-    after, _ = apply(state, evaluate(context(state), CONFIG), round=6, config=CONFIG)
+    state = submit_signals(ModeState(task_bearing_since_entry=7), ModeSignal.TOOL_FAILURE)
+    after, _ = apply_decision(state, evaluate_mode(context(state), CONFIG), round=6, config=CONFIG)
     assert after == ModeState(
         execution_mode=ExecutionMode.FORCED,
         lock_remaining=CONFIG.mode_lock_rounds,
@@ -462,7 +475,7 @@ def test_entering_locks_and_begins_to_count() -> None:
 
 def test_the_event_log_tells_of_changes_and_of_no_round_that_stays_the_same() -> None:
     run = Run()
-    told: list[tuple[int, Entry]] = []
+    told: list[tuple[int, TimelineEntry]] = []
     for runtime in (IDLE, RuntimeState(write_targets=9), IDLE, IDLE, replace(IDLE, stable_rounds=0), IDLE, IDLE):
         entries = run.step(runtime)[1]
         told += [(run.round, entry) for entry in entries]
@@ -501,7 +514,7 @@ def test_the_event_log_tells_of_changes_and_of_no_round_that_stays_the_same() ->
     ids=str,
 )
 def test_a_tier_only_falls(now: DegradedTier | None, wanted: DegradedTier, expected: DegradedTier) -> None:
-    assert lowered(replace(FORCED, forced_degraded_tier=now), wanted).forced_degraded_tier is expected
+    assert lower_tier(replace(FORCED, forced_degraded_tier=now), wanted).forced_degraded_tier is expected
 
 
 @given(st.lists(st.sampled_from(DegradedTier), max_size=12))
@@ -509,14 +522,14 @@ def test_a_tier_only_falls(now: DegradedTier | None, wanted: DegradedTier, expec
 def test_a_failing_graph_never_frees_and_never_raises_its_tier(tiers: list[DegradedTier]) -> None:
     state, seen = FORCED, [-1]
     for tier in tiers:
-        state = lowered(state, tier)
+        state = lower_tier(state, tier)
         seen.append(list(DegradedTier).index(state.forced_degraded_tier or tier))
     assert seen == sorted(seen)
     assert state.execution_mode is ExecutionMode.FORCED
 
 
 def test_a_new_graph_drives_again() -> None:
-    assert raised(lowered(FORCED, DegradedTier.WRITE_INTENT)).forced_degraded_tier is DegradedTier.GRAPH
+    assert raise_tier(lower_tier(FORCED, DegradedTier.WRITE_INTENT)).forced_degraded_tier is DegradedTier.GRAPH
 
 
 def test_under_the_last_tier_there_is_none() -> None:
@@ -529,7 +542,7 @@ def test_under_the_last_tier_there_is_none() -> None:
 
 
 def test_a_graph_that_could_not_be_made_in_strict_leaves_forced_mode_on_the_step_queue() -> None:
-    lost = submit(lowered(ModeState(), DegradedTier.STEP_QUEUE), ModeSignal.RECOVERY_PENDING)
+    lost = submit_signals(lower_tier(ModeState(), DegradedTier.STEP_QUEUE), ModeSignal.RECOVERY_PENDING)
     run = Run(mode=SupervisorMode.STRICT, floor=ExecutionMode.FORCED, state=lost)
     _, entries = run.step()
     assert run.state.execution_mode is ExecutionMode.FORCED
@@ -568,7 +581,7 @@ ROUNDS = st.lists(
     min_size=1,
     max_size=25,
 )
-CONFIGS = st.builds(Mode, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 3))
+CONFIGS = st.builds(ModeLimits, mode_lock_rounds=st.integers(0, 3), forced_min_dwell_rounds=st.integers(0, 3))
 RoundRow = tuple[RuntimeState, list[ModeSignal], SupervisorPhase, bool, bool]
 
 
@@ -577,14 +590,14 @@ def driven(run: Run, rows: Iterable[RoundRow]) -> Iterable[tuple[ModeState, Mode
     for runtime, signals, phase, bearing, clears in rows:
         run.phase = phase
         if clears:
-            run.state = cleared_recovery(run.state)
+            run.state = clear_recovery(run.state)
         before = run.state
         yield before, run.step(runtime, *signals, bearing=bearing)[0]
 
 
 @given(ROUNDS, CONFIGS)
 @settings(max_examples=60, deadline=None)
-def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRow], config: Mode) -> None:
+def test_forced_mode_never_ends_before_its_lock_and_its_dwell(rows: list[RoundRow], config: ModeLimits) -> None:
     run, entered, borne = Run(config=config), 0, 0
     for (_, _, _, bearing, _), (before, decision) in zip(rows, driven(run, rows), strict=True):
         if decision.kind == EXIT_FORCED:
@@ -631,7 +644,7 @@ def test_reasons_are_told_in_their_order_and_a_state_survives_its_file(rows: lis
 @given(RUNTIMES)
 @settings(max_examples=60, deadline=None)
 def test_a_reason_in_the_run_is_the_highest_risk_and_looking_gives_none(runtime: RuntimeState) -> None:
-    level, derived = risk_level(runtime, CONFIG), derived_signals(runtime, CONFIG)
+    level, derived = risk_level(runtime, CONFIG), signals_of_run(runtime, CONFIG)
     assert (level is RiskLevel.L2) == bool(derived)
     assert 0.0 <= risk_score(runtime, level) <= (0.4 if level is RiskLevel.L0 else 1.0)
 

@@ -10,24 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision.alignment import alignment, similarity
-from phases.supervision.config import AdaptiveFree, GoalDrift, Recovery, Triggers
-from phases.supervision.edits import is_test
-from phases.supervision.facts import Action, Call, GateVerdict, Result, Round, Task
-from phases.supervision.ledger import WorkLedger, after_action, after_gate, after_round, check_fails
-from phases.supervision.observer import Observed, ObserverState, Seen, clear, observe, without_signals
-from phases.supervision.phases import PhaseContext, PhaseState, Signal, compute_next
-from phases.supervision.progress import progress_of
-from phases.supervision.records import from_json, to_json
-from phases.supervision.recovery_budget import (
-    RecoveryBudget,
-    exhausted,
-    exhausted_entry,
-    extended_entry,
-    spend,
-    try_extension,
-)
-from phases.supervision.words import (
+from phases.supervision.config import AdaptiveFree, GoalDrift, RecoveryLimits, Triggers
+from phases.supervision.enums import (
     DecisionKind,
     DeviationSignal,
     ProgressClass,
@@ -36,6 +20,32 @@ from phases.supervision.words import (
     TimelineEvent,
     ToolClass,
 )
+from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round, Task, classify_round
+from phases.supervision.l2_phases import (
+    PhaseContext,
+    PhaseState,
+    RecoveryBudget,
+    Signal,
+    compute_next,
+    entry_of_exhausted,
+    entry_of_extension,
+    find_exhausted,
+    spend_round,
+    try_extension,
+)
+from phases.supervision.observer import (
+    Observation,
+    ObservedRound,
+    ObserverState,
+    bigram_similarity,
+    is_test,
+    measure_alignment,
+    observe_round,
+    reset_observer,
+    without_signals,
+)
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.work_ledger import WorkLedger, after_action, after_gate, after_round, check_fails
 
 D = DeviationSignal
 CHECK = "run the checks"
@@ -44,30 +54,34 @@ UNRELATED = "zzz qqq xxx"
 
 
 def read(path: str = "a.md", *, digest: str = "r") -> Action:
-    return Action(Call(f"read-{path}", "look", ToolClass.READ, f"read {path}", path=path), Result(True, digest=digest))
+    return Action(
+        Call(f"read-{path}", "look", ToolClass.READ, f"read {path}", path=path), CallResult(True, digest=digest)
+    )
 
 
 def write(path: str = "src/model.py", *, changed: bool = True, new: bool = False) -> Action:
     call = Call("w", "put", ToolClass.WRITE, f"write {path}", path=path, new_file=new)
-    return Action(call, Result(True, changed=(path,) if changed else (), lines=3))
+    return Action(call, CallResult(True, changed=(path,) if changed else (), lines=3))
 
 
 def ran(command: str = "list", *, failed: bool = False, digest: str = "same", ok_in_background: bool = False) -> Action:
     call = Call("x", "shell", ToolClass.EXEC, f"run {command}", command=command)
-    return Action(call, Result(True, failed, digest=digest, error="no" if failed else "", background=ok_in_background))
+    return Action(
+        call, CallResult(True, failed, digest=digest, error="no" if failed else "", background=ok_in_background)
+    )
 
 
 def checked(*failures: str, error: str = "") -> Action:
     call = Call("c", "shell", ToolClass.EXEC, "run checks", command=CHECK, verify=True)
     told = " ".join(failures) or error
-    return Action(call, Result(True, bool(told), digest=told or "passed", error=error, failures=failures))
+    return Action(call, CallResult(True, bool(told), digest=told or "passed", error=error, failures=failures))
 
 
 def blocked(action: Action) -> Action:
-    return Action(action.call, Result(False))
+    return Action(action.call, CallResult(False))
 
 
-NOTE = Action(Call("n", "note", ToolClass.NEUTRAL, "note"), Result(True))
+NOTE = Action(Call("n", "note", ToolClass.NEUTRAL, "note"), CallResult(True))
 
 
 def taken_in(ledger: WorkLedger, turn: Round) -> tuple[WorkLedger, Round]:
@@ -80,13 +94,13 @@ def taken_in(ledger: WorkLedger, turn: Round) -> tuple[WorkLedger, Round]:
     return after_round(ledger, turn, disturbed=False), turn
 
 
-def watched(rounds: Sequence[Sequence[Action] | str], triggers: Triggers | None = None) -> list[Observed]:
+def watched(rounds: Sequence[Sequence[Action] | str], triggers: Triggers | None = None) -> list[Observation]:
     """All that is observed of a run: each round is its actions, or a text without any."""
     state, ledger, seen = ObserverState(), WorkLedger(), []
     for number, content in enumerate(rounds, 1):
         turn = Round(number, text=content) if isinstance(content, str) else Round(number, tuple(content))
         ledger, turn = taken_in(ledger, turn)
-        observed = observe(state, Seen(turn, TASK, ledger), triggers or Triggers())
+        observed = observe_round(state, ObservedRound(turn, TASK, ledger), triggers or Triggers())
         state = observed.state
         seen.append(observed)
     return seen
@@ -113,7 +127,7 @@ def test_the_reference_points_of_alignment_hold(
 ) -> None:
     task = Task("ab cd ef gh ij kl wr", TaskIntent.EDIT)
     ledger = WorkLedger(consecutive_failed_rounds=failed_rounds)
-    assert alignment(Round(1, actions, text), task, ledger, 0).value == value
+    assert measure_alignment(Round(1, actions, text), task, ledger, 0).value == value
 
 
 @pytest.mark.parametrize(
@@ -136,7 +150,7 @@ def test_the_reference_points_of_alignment_hold(
     ],
 )
 def test_each_factor_of_alignment_follows_its_rule(turn: Round, factor: str, value: float) -> None:
-    assert alignment(turn, TASK, WorkLedger(), 0).factors[factor] == pytest.approx(value)
+    assert measure_alignment(turn, TASK, WorkLedger(), 0).factors[factor] == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +166,12 @@ def test_each_factor_of_alignment_follows_its_rule(turn: Round, factor: str, val
 )
 def test_failures_lower_the_factor_of_progress(failed_rounds: int, triggers: int, turn: Round, value: float) -> None:
     ledger = WorkLedger(consecutive_failed_rounds=failed_rounds)
-    assert alignment(turn, TASK, ledger, triggers).factors["progress"] == pytest.approx(value)
+    assert measure_alignment(turn, TASK, ledger, triggers).factors["progress"] == pytest.approx(value)
 
 
 def test_a_task_that_asks_for_reading_is_served_by_reading() -> None:
     asked = replace(TASK, intent=TaskIntent.INSPECT)
-    factors = alignment(Round(1, (read(),)), asked, WorkLedger(), 0).factors
+    factors = measure_alignment(Round(1, (read(),)), asked, WorkLedger(), 0).factors
     assert (factors["toolIntent"], factors["fileIntent"]) == (1.0, 1.0)
 
 
@@ -165,16 +179,16 @@ def test_a_text_that_barely_touches_the_goal_counts_little() -> None:
     drift = GoalDrift()
     goal = " ".join(f"{one}{other}" for one in "abcdefghij" for other in "klmnop")
     said = "ak " + " ".join(f"z{other}" for other in "abcdefghij")
-    j = similarity(goal, said)
+    j = bigram_similarity(goal, said)
     assert 0 < j < drift.jaccard_min
-    assert alignment(Round(1, text=said), Task(goal, TaskIntent.EDIT), WorkLedger(), 0).factors["text"] == 5 * j
+    assert measure_alignment(Round(1, text=said), Task(goal, TaskIntent.EDIT), WorkLedger(), 0).factors["text"] == 5 * j
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 @settings(max_examples=60, deadline=None)
 def test_similarity_is_symmetric_within_bounds_and_never_fails(one: str, other: str) -> None:
-    assert similarity(one, other) == similarity(other, one)
-    assert 0 <= similarity(one, other) <= 1
+    assert bigram_similarity(one, other) == bigram_similarity(other, one)
+    assert 0 <= bigram_similarity(one, other) <= 1
 
 
 # tool_repeat_fail
@@ -211,8 +225,8 @@ def test_a_recovery_of_the_branch_budget_counts_the_failures_that_were_kept_back
     for number in range(1, 4):
         ledger, turn = taken_in(ledger, Round(number, (ran(failed=True),)))
     turn = Round(4, (read(), blocked(ran())))
-    assert observe(ObserverState(), Seen(turn, TASK, ledger), Triggers()).now == ()
-    told = observe(ObserverState(), Seen(turn, TASK, ledger, branch_recover=True), Triggers()).now
+    assert observe_round(ObserverState(), ObservedRound(turn, TASK, ledger), Triggers()).now == ()
+    told = observe_round(ObserverState(), ObservedRound(turn, TASK, ledger, branch_recover=True), Triggers()).now
     assert [signal.reason for signal in told] == ["tool_repeat_fail:3"]
 
 
@@ -274,7 +288,7 @@ def test_checks_that_fail_are_neither_failed_rounds_nor_reading() -> None:
 
 
 OTHER_CHECK = Call("o", "shell", ToolClass.EXEC, "o", command="other", verify=True)
-OTHER, OTHER_FAILED = Action(OTHER_CHECK, Result(True)), Action(OTHER_CHECK, Result(True, True))
+OTHER, OTHER_FAILED = Action(OTHER_CHECK, CallResult(True)), Action(OTHER_CHECK, CallResult(True, True))
 
 
 @pytest.mark.parametrize(
@@ -339,7 +353,7 @@ def test_a_check_within_another_command_that_ended_well_begins_the_count_anew(
     failed: bool, background: bool, counted: int
 ) -> None:
     call = Call("x", "shell", ToolClass.EXEC, "r", command=f"cd src && {CHECK}", like_check=True)
-    more = Action(call, Result(True, failed, digest="d", background=background))
+    more = Action(call, CallResult(True, failed, digest="d", background=background))
     seen = watched([[checked("a")], [write()], [write()], [write()], [more], [write()], [write()], [write()]])
     assert seen[-1].state.edits.counts == {"src/model.py": counted}
     assert (D.FILE_LOOP in kinds(seen[-1].now)) is (counted >= 4)
@@ -368,7 +382,7 @@ def test_a_file_loop_speaks_only_in_rounds_that_edit_the_file() -> None:
 
 def test_what_a_command_leaves_behind_is_no_edit() -> None:
     call = Call("x", "shell", ToolClass.EXEC, "train", command="train")
-    rounds = [[Action(call, Result(True, changed=("results.csv",), digest=str(number)))] for number in range(6)]
+    rounds = [[Action(call, CallResult(True, changed=("results.csv",), digest=str(number)))] for number in range(6)]
     assert watched([[checked("a")], *rounds])[-1].now == ()
 
 
@@ -379,11 +393,11 @@ def test_three_rounds_off_the_goal_speak_with_their_factors() -> None:
     state, ledger = ObserverState(), WorkLedger()
     for number in range(1, 4):
         ledger, turn = taken_in(ledger, Round(number, (read(),), UNRELATED))
-        observed = observe(state, Seen(turn, TASK, ledger), Triggers())
+        observed = observe_round(state, ObservedRound(turn, TASK, ledger), Triggers())
         state = observed.state
         assert D.GOAL_DRIFT not in kinds(observed.now)
     ledger, turn = taken_in(ledger, Round(4, (read(),), UNRELATED))
-    observed = observe(state, Seen(turn, TASK, ledger), Triggers())
+    observed = observe_round(state, ObservedRound(turn, TASK, ledger), Triggers())
     assert D.GOAL_DRIFT in kinds(observed.now)  # the first of the four brought something new
     entry = observed.entries[0]
     assert (entry.event, entry.reason) == (TimelineEvent.DRIFT, "goal_drift:0.35")
@@ -394,7 +408,7 @@ def test_who_reads_what_was_not_known_does_not_drift_whatever_is_said() -> None:
     state, ledger = ObserverState(), WorkLedger()
     for number in range(1, 11):
         ledger, turn = taken_in(ledger, Round(number, (read(str(number)),), UNRELATED))
-        observed = observe(state, Seen(turn, TASK, ledger), Triggers())
+        observed = observe_round(state, ObservedRound(turn, TASK, ledger), Triggers())
         state = observed.state
         assert observed.live == ()
 
@@ -407,10 +421,10 @@ def test_one_aligned_round_ends_a_drift() -> None:
     off = Round(0, (read(),), UNRELATED)
     state, ledger = ObserverState(), WorkLedger()
     for number in range(1, 5):
-        observed = observe(state, Seen(replace(off, number=number), TASK, ledger), Triggers())
+        observed = observe_round(state, ObservedRound(replace(off, number=number), TASK, ledger), Triggers())
         state = observed.state
     assert D.GOAL_DRIFT in kinds(observed.live)
-    observed = observe(state, Seen(Round(5, (write(),)), TASK, ledger), Triggers())
+    observed = observe_round(state, ObservedRound(Round(5, (write(),)), TASK, ledger), Triggers())
     assert (observed.live, observed.state.drift_rounds) == ((), 0)
 
 
@@ -448,14 +462,16 @@ def test_a_test_is_known_by_its_path(path: str, expected: bool) -> None:
 def test_without_a_list_of_files_nothing_is_outside() -> None:
     turn = Round(1, tuple(write(f"{number}.py", new=True) for number in range(9)))
     free = replace(TASK, planned_files=())
-    assert observe(ObserverState(), Seen(turn, free, WorkLedger()), Triggers()).now == ()
+    assert observe_round(ObserverState(), ObservedRound(turn, free, WorkLedger()), Triggers()).now == ()
 
 
 # The list, and how long a signal lives
 
 
 def test_a_user_who_wants_a_takeover_is_a_signal() -> None:
-    observed = observe(ObserverState(), Seen(Round(1), TASK, WorkLedger(), force_takeover=True), Triggers())
+    observed = observe_round(
+        ObserverState(), ObservedRound(Round(1), TASK, WorkLedger(), force_takeover=True), Triggers()
+    )
     assert [signal.reason for signal in observed.live] == ["user_force_takeover:1"]
     assert [entry.reason for entry in observed.entries] == ["user_force_takeover:1"]
 
@@ -464,8 +480,8 @@ def test_a_signal_lives_for_three_rounds_with_its_own() -> None:
     state = ObserverState()
     lives = []
     for number in range(1, 6):
-        seen = Seen(Round(number), TASK, WorkLedger(), force_takeover=number == 1)
-        observed = observe(state, seen, Triggers())
+        seen = ObservedRound(Round(number), TASK, WorkLedger(), force_takeover=number == 1)
+        observed = observe_round(state, seen, Triggers())
         state = observed.state
         lives.append(bool(observed.live))
     assert lives == [True, True, True, False, False]
@@ -480,17 +496,17 @@ def test_only_the_last_three_of_a_kind_are_kept() -> None:
 @pytest.mark.parametrize("kind", list(D), ids=str)
 def test_a_kind_that_is_switched_off_is_never_seen(kind: DeviationSignal) -> None:
     before = ObserverState(live=(Signal(kind, 9, 1),))
-    seen = Seen(
+    seen = ObservedRound(
         Round(1, (blocked(ran()),)), TASK, WorkLedger(consecutive_failed_rounds=9), force_takeover=True,
         loops=(Signal(D.CYCLE, 3, 1), Signal(D.ERROR_PLATEAU, 3, 1)),
     )  # fmt: skip
-    observed = observe(before, seen, Triggers(disabled=(kind,)))
+    observed = observe_round(before, seen, Triggers(disabled=(kind,)))
     assert kind not in {*kinds(observed.now), *kinds(observed.live)}
 
 
 def test_what_the_loop_detectors_raise_is_seen_like_any_other_signal() -> None:
     loop = Signal(D.CYCLE, 5, 1, "period 2")
-    observed = observe(ObserverState(), Seen(Round(1), TASK, WorkLedger(), loops=(loop,)), Triggers())
+    observed = observe_round(ObserverState(), ObservedRound(Round(1), TASK, WorkLedger(), loops=(loop,)), Triggers())
     assert (observed.now, observed.live) == ((loop,), (loop,))
     assert [(entry.event, entry.reason) for entry in observed.entries] == [(TimelineEvent.FAILURE, "cycle:5")]
 
@@ -500,7 +516,7 @@ def test_scenario_37_a_reading_spell_is_forgotten_once_the_work_goes_on() -> Non
     seen = watched([[read()]] * 5 + [[write(f"{number}.py", new=True)] for number in "ab"])
     assert kinds(seen[4].live) == [D.NO_PROGRESS]
     context = PhaseContext(SupervisorMode.ADAPTIVE, True, 0.9, 7, seen[-1].now, seen[-1].live)
-    assert compute_next(PhaseState(), context, AdaptiveFree(), Recovery()).kind is DecisionKind.CONTINUE
+    assert compute_next(PhaseState(), context, AdaptiveFree(), RecoveryLimits()).kind is DecisionKind.CONTINUE
     assert [kinds(round_.live) for round_ in seen[5:]] == [[], []]
 
 
@@ -513,7 +529,7 @@ def test_progress_clears_earlier_repeated_failures_too() -> None:
 def test_a_handback_starts_afresh_and_a_resume_keeps_the_counts() -> None:
     state = watched([[checked("a")], *[[write(), ran(failed=True)]] * 4])[-1].state
     assert state.live
-    assert clear(state) == ObserverState()
+    assert reset_observer(state) == ObserverState()
     resumed = without_signals(state)
     assert (resumed.live, resumed.edits) == ((), state.edits)
 
@@ -554,7 +570,7 @@ MEANINGFUL, IDLE = ProgressClass.MEANINGFUL_PROGRESS, ProgressClass.NO_TOOL
 def spent(rounds: Sequence[ProgressClass], *, ratio: float = 0.0) -> RecoveryBudget:
     budget = RecoveryBudget()
     for number, progress in enumerate(rounds, 1):
-        budget = spend(budget, Round(number, token_ratio=ratio if number > 1 else 0.0), progress)
+        budget = spend_round(budget, Round(number, token_ratio=ratio if number > 1 else 0.0), progress)
     return budget
 
 
@@ -571,18 +587,18 @@ def spent(rounds: Sequence[ProgressClass], *, ratio: float = 0.0) -> RecoveryBud
 def test_scenario_38_rounds_are_counted_whether_they_come_to_something_or_not(
     rounds: list[ProgressClass], expected: str
 ) -> None:
-    assert exhausted(spent(rounds), Recovery()) == expected
+    assert find_exhausted(spent(rounds), RecoveryLimits()) == expected
 
 
 def test_scenario_38_recent_progress_at_a_low_cost_extends_the_rounds_once() -> None:
-    budget, extended = try_extension(spent([MEANINGFUL] * 7, ratio=0.09), Recovery(), 7)
-    assert (extended, exhausted(budget, Recovery())) == (True, "")
+    budget, extended = try_extension(spent([MEANINGFUL] * 7, ratio=0.09), RecoveryLimits(), 7)
+    assert (extended, find_exhausted(budget, RecoveryLimits())) == (True, "")
     for number in range(8, 13):
-        budget = spend(budget, Round(number), MEANINGFUL)
-    assert exhausted(budget, Recovery()) == ""
-    budget = spend(budget, Round(13), MEANINGFUL)
-    assert exhausted(budget, Recovery()) == "rounds"
-    assert try_extension(budget, Recovery(), 13) == (budget, False)
+        budget = spend_round(budget, Round(number), MEANINGFUL)
+    assert find_exhausted(budget, RecoveryLimits()) == ""
+    budget = spend_round(budget, Round(13), MEANINGFUL)
+    assert find_exhausted(budget, RecoveryLimits()) == "rounds"
+    assert try_extension(budget, RecoveryLimits(), 13) == (budget, False)
 
 
 @pytest.mark.parametrize(
@@ -596,32 +612,32 @@ def test_scenario_38_recent_progress_at_a_low_cost_extends_the_rounds_once() -> 
     ],
 )
 def test_nothing_is_extended_without_need_progress_and_thrift(budget: RecoveryBudget) -> None:
-    assert try_extension(budget, Recovery(), budget.rounds) == (budget, False)
+    assert try_extension(budget, RecoveryLimits(), budget.rounds) == (budget, False)
 
 
 def test_an_extended_takeover_ends_after_three_times_its_rounds() -> None:
     budget = replace(spent([IDLE] * 18), extended=True)
-    assert exhausted(budget, Recovery()) == ""
-    assert exhausted(spend(budget, Round(19), IDLE), Recovery()) == "rounds"
+    assert find_exhausted(budget, RecoveryLimits()) == ""
+    assert find_exhausted(spend_round(budget, Round(19), IDLE), RecoveryLimits()) == "rounds"
 
 
 def test_scenario_39_tokens_over_the_ratio_exhaust() -> None:
-    assert exhausted(spent([MEANINGFUL] * 2, ratio=0.25), Recovery()) == ""
-    assert exhausted(spent([MEANINGFUL] * 2, ratio=0.26), Recovery()) == "tokens"
+    assert find_exhausted(spent([MEANINGFUL] * 2, ratio=0.25), RecoveryLimits()) == ""
+    assert find_exhausted(spent([MEANINGFUL] * 2, ratio=0.26), RecoveryLimits()) == "tokens"
 
 
 def test_what_was_in_the_window_before_a_takeover_is_not_its_cost() -> None:
-    budget = spend(RecoveryBudget(), Round(9, token_ratio=0.8), IDLE)
-    assert exhausted(spend(budget, Round(10, token_ratio=0.85), IDLE), Recovery()) == ""
-    assert exhausted(spend(budget, Round(10, token_ratio=0.2), IDLE), Recovery()) == ""
+    budget = spend_round(RecoveryBudget(), Round(9, token_ratio=0.8), IDLE)
+    assert find_exhausted(spend_round(budget, Round(10, token_ratio=0.85), IDLE), RecoveryLimits()) == ""
+    assert find_exhausted(spend_round(budget, Round(10, token_ratio=0.2), IDLE), RecoveryLimits()) == ""
 
 
 def test_scenario_39_a_third_retry_of_one_failure_exhausts() -> None:
     budget = RecoveryBudget()
     told = []
     for number in range(1, 5):
-        budget = spend(budget, Round(number, (ran(failed=True),)), IDLE)
-        told.append(exhausted(budget, Recovery()))
+        budget = spend_round(budget, Round(number, (ran(failed=True),)), IDLE)
+        told.append(find_exhausted(budget, RecoveryLimits()))
     assert told == ["", "", "", "retries"]
 
 
@@ -629,13 +645,15 @@ def test_other_failures_and_successes_are_no_retries() -> None:
     budget = RecoveryBudget()
     for number in range(60):
         actions = (ran(failed=True, digest=str(number)), ran(), blocked(ran()))
-        budget = spend(budget, Round(number, actions), MEANINGFUL)
+        budget = spend_round(budget, Round(number, actions), MEANINGFUL)
     assert max(budget.retries.values()) == 0
     assert len(budget.retries) <= 50
 
 
 def test_the_lines_for_a_budget_read_as_the_event_log_wants_them() -> None:
-    assert [entry.reason for entry in (exhausted_entry("rounds"), exhausted_entry("tokens"), extended_entry())] == [
+    assert [
+        entry.reason for entry in (entry_of_exhausted("rounds"), entry_of_exhausted("tokens"), entry_of_extension())
+    ] == [
         "budget_exhausted:rounds",
         "budget_exhausted:tokens",
         "budget_extended:rounds",
@@ -648,10 +666,10 @@ def test_a_takeover_always_ends_and_its_budget_survives_json(rows: list[tuple[Pr
     budget = RecoveryBudget()
     for number, (progress, ratio, fails) in enumerate(rows, 1):
         actions = (ran(failed=True),) if fails else ()
-        budget = spend(budget, Round(number, actions, token_ratio=ratio), progress)
-        budget, _ = try_extension(budget, Recovery(), number)
+        budget = spend_round(budget, Round(number, actions, token_ratio=ratio), progress)
+        budget, _ = try_extension(budget, RecoveryLimits(), number)
         assert budget.effective_rounds <= budget.rounds == number
-        assert number <= 18 or exhausted(budget, Recovery()) == "rounds"
+        assert number <= 18 or find_exhausted(budget, RecoveryLimits()) == "rounds"
         assert from_json(RecoveryBudget, json.loads(json.dumps(to_json(budget)))) == budget
 
 
@@ -679,4 +697,4 @@ NEW, LOST = ProgressClass.NON_PROGRESS_SUCCESS, ProgressClass.ALL_FAILED_OR_BLOC
     ],
 )
 def test_a_round_comes_to_what_its_calls_came_to(actions: tuple[Action, ...], expected: ProgressClass) -> None:
-    assert progress_of(Round(1, actions)) is expected
+    assert classify_round(Round(1, actions)) is expected

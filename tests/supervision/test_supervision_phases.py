@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision.config import AdaptiveFree, Recovery
-from phases.supervision.phases import (
-    Decision,
-    PhaseContext,
-    PhaseState,
-    Signal,
-    as_shadow,
-    commit,
-    compute_next,
-)
-from phases.supervision.records import from_json, to_json
-from phases.supervision.words import (
+from phases.supervision.config import AdaptiveFree, RecoveryLimits
+from phases.supervision.enums import (
     DecisionKind,
     DeviationSignal,
     SupervisorMode,
     SupervisorPhase,
     TimelineEvent,
 )
+from phases.supervision.l2_phases import (
+    PhaseContext,
+    PhaseDecision,
+    PhaseState,
+    Signal,
+    as_shadow,
+    commit_phase,
+    compute_next,
+)
+from phases.supervision.serialization import from_json, to_json
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 CONTINUE, TAKE, TO_PENDING, HANDOFF, FAIL = DecisionKind
@@ -46,16 +46,16 @@ WAITING = PhaseState(PENDING, takeover_start_round=1, stable_rounds=3, effective
 COOLING = PhaseState(COOLDOWN, takeover_start_round=1, cooldown_remaining=3, takeovers=1, handoffs=1)
 
 
-def decided(state: PhaseState, context: PhaseContext, recovery: Recovery | None = None) -> Decision:
-    return compute_next(state, context, AdaptiveFree(), recovery or Recovery())
+def decided(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits | None = None) -> PhaseDecision:
+    return compute_next(state, context, AdaptiveFree(), recovery or RecoveryLimits())
 
 
-def followed(contexts: Sequence[PhaseContext], recovery: Recovery | None = None) -> list[tuple[int, str]]:
+def followed(contexts: Sequence[PhaseContext], recovery: RecoveryLimits | None = None) -> list[tuple[int, str]]:
     """Round and decision, of all that is not continue; and each round in which the phase is free again."""
     state, told = PhaseState(), []
     for number, context in enumerate(contexts, 1):
         decision = decided(state, replace(context, round=number), recovery)
-        after = commit(state, decision)
+        after = commit_phase(state, decision)
         if decision.kind is not CONTINUE:
             told.append((number, str(decision.kind)))
         elif after.phase is not state.phase:
@@ -109,7 +109,7 @@ def test_the_reason_names_each_kind_once_with_its_last_number() -> None:
 
 def test_a_second_look_at_a_committed_takeover_takes_nothing_over_again() -> None:
     """Scenario 33, the decision: one text for one takeover."""
-    state = commit(PhaseState(), decided(PhaseState(), RISKY))
+    state = commit_phase(PhaseState(), decided(PhaseState(), RISKY))
     again = decided(state, RISKY)
     assert (state.phase, again.kind, again.next.takeovers) == (TAKEOVER, CONTINUE, 1)
 
@@ -121,7 +121,7 @@ def test_a_second_look_at_a_committed_takeover_takes_nothing_over_again() -> Non
 def test_a_spent_budget_ends_a_takeover_before_anything_else(which: str) -> None:
     decision = decided(replace(LED, stable_rounds=9, effective_rounds=9), replace(CALM, exhausted=which))
     assert (decision.kind, decision.reason) == (FAIL, "checkpoint")
-    assert commit(LED, decision) == LED
+    assert commit_phase(LED, decision) == LED
 
 
 def test_scenario_39_outside_a_takeover_no_budget_counts() -> None:
@@ -161,7 +161,7 @@ def test_stable_rounds_without_any_progress_do_not_hand_over() -> None:
     for number in range(2, 12):
         decision = decided(state, replace(idle, round=number))
         assert decision.kind is CONTINUE
-        state = commit(state, decision)
+        state = commit_phase(state, decision)
     assert state.stable_rounds == 10
     assert decided(state, replace(CALM, round=12)).kind is TO_PENDING
 
@@ -240,7 +240,7 @@ def test_a_cooldown_counts_down_and_ends(remaining: int, phase: SupervisorPhase)
     ("window", "pending", "handoff", "free"), [(3, 4, 5, 8), (4, 5, 6, 9)], ids=["window 3", "window 4"]
 )
 def test_scenario_34_a_calm_takeover_is_handed_back_on_time(window: int, pending: int, handoff: int, free: int) -> None:
-    told = followed([RISKY] + [CALM] * 9, Recovery(stability_window_rounds=window))
+    told = followed([RISKY] + [CALM] * 9, RecoveryLimits(stability_window_rounds=window))
     assert told == [(1, "takeover"), (pending, "handoff_pending"), (handoff, "handoff"), (free, "free")]
 
 
@@ -261,7 +261,7 @@ def test_scenario_34_a_signal_while_the_handback_waits_leads_back_to_takeover() 
 @pytest.mark.parametrize("mode", [SupervisorMode.OFF, SupervisorMode.STRICT], ids=str)
 def test_off_and_strict_always_go_on_as_they_are(mode: SupervisorMode, state: PhaseState) -> None:
     decision = decided(state, replace(RISKY, mode=mode, exhausted="rounds"))
-    assert decision == Decision(CONTINUE, next=state)
+    assert decision == PhaseDecision(CONTINUE, next=state)
 
 
 # Shadow (scenario 41)
@@ -271,7 +271,7 @@ def test_scenario_41_a_virtual_machine_says_what_it_would_have_done_and_changes_
     virtual, real, told = PhaseState(), PhaseState(), []
     for number in range(1, 9):
         decision = decided(virtual, replace(RISKY if number == 1 else CALM, round=number))
-        virtual = commit(virtual, decision)
+        virtual = commit_phase(virtual, decision)
         shown, entries = as_shadow(decision, real)
         assert (shown.kind, shown.next) == (CONTINUE, real)
         told += [(number, entry.event, entry.reason) for entry in entries]
@@ -304,7 +304,9 @@ CONTEXTS = st.builds(
     st.booleans(),
     st.booleans(),
 )
-RECOVERIES = st.builds(Recovery, stability_window_rounds=st.integers(0, 4), handoff_cooldown_rounds=st.integers(0, 4))
+RECOVERIES = st.builds(
+    RecoveryLimits, stability_window_rounds=st.integers(0, 4), handoff_cooldown_rounds=st.integers(0, 4)
+)
 ALLOWED = {
     FREE: {FREE, TAKEOVER},
     TAKEOVER: {TAKEOVER, PENDING},
@@ -315,7 +317,9 @@ ALLOWED = {
 
 @given(st.lists(CONTEXTS, max_size=40), RECOVERIES)
 @settings(max_examples=100, deadline=None)
-def test_whatever_happens_the_machine_keeps_its_invariants(contexts: list[PhaseContext], recovery: Recovery) -> None:
+def test_whatever_happens_the_machine_keeps_its_invariants(
+    contexts: list[PhaseContext], recovery: RecoveryLimits
+) -> None:
     state = PhaseState()
     for number, context in enumerate(contexts, 1):
         context = replace(context, round=number)
@@ -323,7 +327,7 @@ def test_whatever_happens_the_machine_keeps_its_invariants(contexts: list[PhaseC
         decision = decided(state, context, recovery)
         assert decided(state, context, recovery) == decision
         assert state == before
-        state = commit(state, decision)
+        state = commit_phase(state, decision)
         assert state.phase in ALLOWED[before.phase] or context.mode is not ADAPTIVE
         assert state.cooldown_remaining >= 0
         assert (state.cooldown_remaining == 0) or state.phase is COOLDOWN

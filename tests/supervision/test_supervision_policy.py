@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phases.supervision.config import AdaptiveFree, Config, Layers, Strict
+from phases.supervision.enums import ExecutionMode, SupervisorMode, TaskIntent
 from phases.supervision.policy import (
     GlobalModePolicy,
     TaskDomain,
@@ -23,7 +24,6 @@ from phases.supervision.policy import (
     resolve_policy,
     should_use_task_graph,
 )
-from phases.supervision.words import ExecutionMode, SupervisorMode, TaskIntent
 
 KERNEL = Path(__file__).resolve().parents[2] / "phases" / "supervision"
 MODULES = sorted(KERNEL.glob("*.py"))
@@ -338,7 +338,7 @@ def test_the_kernel_reads_writes_and_prints_nothing() -> None:
 
 
 def test_the_constraints_alone_set_the_execution_mode() -> None:
-    assert set(found(writers)) == {"constraints.py"}
+    assert set(found(writers)) == {"execution_mode.py"}
 
 
 def test_the_policy_alone_sees_the_shadow_variable() -> None:
@@ -349,7 +349,7 @@ def test_no_module_but_the_policy_makes_a_mode_of_a_text() -> None:
     assert set(found(modes_made)) <= {"policy.py"}
 
 
-@pytest.mark.parametrize("module", ["mode.py", "risk.py", "gate.py", "constraints.py", "tiers.py", "branch_budget.py"])
+@pytest.mark.parametrize("module", ["execution_mode.py", "gate.py", "branch_budget.py"])
 def test_l1_knows_no_goal_no_intent_and_no_domain(module: str) -> None:
     assert goals(trees()[module]) == []
 
@@ -371,7 +371,7 @@ def test_l1_knows_no_goal_no_intent_and_no_domain(module: str) -> None:
         pytest.param(writers, "state.execution_mode = 1", id="an assignment"),
         pytest.param(goals, "task.goal", id="a goal"),
         pytest.param(goals, "getattr(task, 'intent')", id="an intent by its name"),
-        pytest.param(goals, "from phases.supervision.words import TaskIntent", id="the kind of an intent"),
+        pytest.param(goals, "from phases.supervision.enums import TaskIntent", id="the kind of an intent"),
         pytest.param(shadow_variables, "def f(shadow_variable): pass", id="the shadow variable"),
         pytest.param(shadow_variables, "x.environ", id="the environment"),
         pytest.param(modes_made, "SupervisorMode(text)", id="a mode of a text"),

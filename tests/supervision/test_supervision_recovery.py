@@ -9,19 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.supervision import executor
-from phases.supervision import retrospective as retrospective_module
-from phases.supervision.confidence import Confidence, Evidence, confidence
+from phases.supervision import graph_executor
+from phases.supervision import recovery as retrospective_module
 from phases.supervision.config import SnapshotConfidence, Weights
-from phases.supervision.facts import Action, Call, RepoShape, Result, Task
-from phases.supervision.graph import Branch, TaskGraph, breaches
-from phases.supervision.ledger import FAILED, PASSED, REQUIRED, WorkLedger, after_action
-from phases.supervision.records import from_json, to_json
-from phases.supervision.recovery import Recovered, RecoveryContext, recover
-from phases.supervision.retrospective import BUILD_THREW, EMPTY_TEMPLATE, Retrospective, retrospective
-from phases.supervision.safety import check
-from phases.supervision.templates import build_graph
-from phases.supervision.words import (
+from phases.supervision.enums import (
     GraphStatus,
     NodeStatus,
     NodeType,
@@ -30,7 +21,26 @@ from phases.supervision.words import (
     TimelineEvent,
     ToolClass,
 )
-from phases.supervision.workspace import MOST_LISTED, DiskFacts, WorkspaceSnapshot, few, snapshot_of
+from phases.supervision.facts import Action, Call, CallResult, RepoShape, Task
+from phases.supervision.graph import Branch, TaskGraph, find_breaches
+from phases.supervision.graph_executor import track_call
+from phases.supervision.recovery import (
+    BUILD_THREW,
+    EMPTY_TEMPLATE,
+    Confidence,
+    RecoveryContext,
+    RecoveryPlan,
+    Retrospective,
+    SnapshotEvidence,
+    build_retrospective,
+    check_safety,
+    plan_recovery,
+    weigh_snapshot,
+)
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.templates import build_graph
+from phases.supervision.work_ledger import FAILED, PASSED, REQUIRED, WorkLedger, after_action
+from phases.supervision.workspace_snapshot import MOST_LISTED, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 from tests.strategies import QUICK
 
 MODERATE = Task(
@@ -58,11 +68,11 @@ def context(**changes: object) -> RecoveryContext:
 
 
 def weighed(disk: DiskFacts, ledger: WorkLedger, *, at: int = 6, now: int = 6) -> Confidence:
-    return confidence(snapshot_of(disk, ledger, at), Evidence(disk, ledger, now), Weights())
+    return weigh_snapshot(snapshot_of(disk, ledger, at), SnapshotEvidence(disk, ledger, now), Weights())
 
 
 def rebuilt(ledger: WorkLedger, disk: DiskFacts = MODIFIED, task: Task = MODERATE) -> Retrospective:
-    return retrospective(task, snapshot_of(disk, ledger, 6), ledger, graph_id="graph-1", at=6)
+    return build_retrospective(task, snapshot_of(disk, ledger, 6), ledger, graph_id="graph-1", at=6)
 
 
 def whole(built: Retrospective) -> TaskGraph:
@@ -137,7 +147,7 @@ def reference_confidence(disk: DiskFacts, ledger: WorkLedger) -> float:
 def test_scenario_43_failing_tests_of_our_own_fresh_work_are_trusted(build: str | None) -> None:
     disk = replace(MODIFIED, build_summary=build)
     assert weighed(disk, FAILING).value == pytest.approx(0.885)
-    assert recover(context(disk=disk)).tier is RecoveryTier.TEMPLATE_GRAPH
+    assert plan_recovery(context(disk=disk)).tier is RecoveryTier.TEMPLATE_GRAPH
 
 
 def test_scenario_43_the_reference_formula_would_refuse_just_that() -> None:
@@ -211,7 +221,9 @@ def test_a_snapshot_ages_by_rounds(age: int, expected: float) -> None:
 )
 def test_a_known_verdict_counts_though_it_is_bad(told: str | None, ledger: WorkLedger, expected: float) -> None:
     snapshot = replace(snapshot_of(MODIFIED, ledger, 6), test_summary=told)
-    assert confidence(snapshot, Evidence(MODIFIED, ledger, 6), Weights()).factors["verifyPassed"] == expected
+    assert (
+        weigh_snapshot(snapshot, SnapshotEvidence(MODIFIED, ledger, 6), Weights()).factors["verifyPassed"] == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,15 +268,15 @@ def test_a_failing_test_alone_is_no_failing_build(build: str | None, tests: str 
 
 
 def test_weights_count_by_their_share() -> None:
-    snapshot, evidence = snapshot_of(MODIFIED, FAILING, 6), Evidence(MODIFIED, FAILING, 6)
+    snapshot, evidence = snapshot_of(MODIFIED, FAILING, 6), SnapshotEvidence(MODIFIED, FAILING, 6)
     doubled = Weights(0.5, 0.3, 0.4, 0.5, 0.3)
-    assert confidence(snapshot, evidence, doubled).value == confidence(snapshot, evidence, Weights()).value
-    assert confidence(snapshot, evidence, Weights(0, 0, 3, 0, 0)).value == 0.8
+    assert weigh_snapshot(snapshot, evidence, doubled).value == weigh_snapshot(snapshot, evidence, Weights()).value
+    assert weigh_snapshot(snapshot, evidence, Weights(0, 0, 3, 0, 0)).value == 0.8
 
 
 def test_without_weights_nothing_is_known() -> None:
-    snapshot, evidence = snapshot_of(MODIFIED, FAILING, 6), Evidence(MODIFIED, FAILING, 6)
-    assert confidence(snapshot, evidence, Weights(0, 0, 0, 0, 0)).value == 0.5
+    snapshot, evidence = snapshot_of(MODIFIED, FAILING, 6), SnapshotEvidence(MODIFIED, FAILING, 6)
+    assert weigh_snapshot(snapshot, evidence, Weights(0, 0, 0, 0, 0)).value == 0.5
 
 
 # What is safe to build upon (M7)
@@ -304,7 +316,7 @@ def test_without_weights_nothing_is_known() -> None:
     ],
 )
 def test_what_is_not_safe_is_said(disk: DiskFacts, ledger: WorkLedger, reasons: tuple[str, ...], told: str) -> None:
-    safety = check(snapshot_of(disk, ledger, 6), disk, ledger, MODERATE.planned_files)
+    safety = check_safety(snapshot_of(disk, ledger, 6), disk, ledger, MODERATE.planned_files)
     assert (safety.recoverable, safety.reasons) == (not reasons, reasons)
     assert told in safety.human_reason
 
@@ -312,7 +324,7 @@ def test_what_is_not_safe_is_said(disk: DiskFacts, ledger: WorkLedger, reasons: 
 def test_every_reason_is_given() -> None:
     disk = DiskFacts(unmerged=("a.py",), head_broken="a rebase is on")
     ledger = replace(FAILING, build_output="fatal: out of memory")
-    safety = check(snapshot_of(disk, ledger, 6), disk, ledger, MODERATE.planned_files)
+    safety = check_safety(snapshot_of(disk, ledger, 6), disk, ledger, MODERATE.planned_files)
     assert safety.reasons == ("missing_files", "unmerged", "unfinished_merge", "broken_baseline")
     assert safety.missing_files == ("model.py", "train.py")
 
@@ -329,7 +341,7 @@ def test_every_reason_is_given() -> None:
 )
 def test_a_name_is_no_word(output: str) -> None:
     ledger = replace(FAILING, build_output=output)
-    assert check(snapshot_of(MODIFIED, ledger, 6), MODIFIED, ledger, MODERATE.planned_files).recoverable
+    assert check_safety(snapshot_of(MODIFIED, ledger, 6), MODIFIED, ledger, MODERATE.planned_files).recoverable
 
 
 @pytest.mark.parametrize(
@@ -339,7 +351,7 @@ def test_a_name_is_no_word(output: str) -> None:
 )
 def test_only_what_was_planned_and_written_can_be_missing(planned: tuple[str, ...], files: Mapping[str, int]) -> None:
     ledger = replace(FAILING, files=files)
-    assert check(snapshot_of(MODIFIED, ledger, 6), MODIFIED, ledger, planned).missing_files == ()
+    assert check_safety(snapshot_of(MODIFIED, ledger, 6), MODIFIED, ledger, planned).missing_files == ()
 
 
 # The retrospective graph (M8). Scenario 44
@@ -406,7 +418,7 @@ def test_a_hard_task_has_its_exploration_behind_it() -> None:
 
 def test_a_verdict_on_an_older_tree_marks_nothing() -> None:
     snapshot = replace(snapshot_of(MODIFIED, FAILING, 6), test_summary=PASSED)
-    built = retrospective(MODERATE, snapshot, FAILING, graph_id="g", at=6)
+    built = build_retrospective(MODERATE, snapshot, FAILING, graph_id="g", at=6)
     assert dict(statuses(whole(built)))[NodeType.VERIFY] is PENDING
 
 
@@ -451,7 +463,7 @@ def test_a_builder_that_fails_is_a_reason(
 ) -> None:
     monkeypatch.setattr(retrospective_module, "build_graph", build)
     assert rebuilt(FAILING) == Retrospective(ok=False, reason=reason)
-    answer = recover(context())
+    answer = plan_recovery(context())
     assert (answer.tier, answer.why) == (RecoveryTier.STRONG_HINT, "builder_failed")
     assert answer.entries[0].payload["builder"] == reason
 
@@ -460,7 +472,7 @@ def test_a_builder_that_fails_is_a_reason(
 
 
 def test_scenario_46_a_success_gives_a_graph_that_says_how_much_stands() -> None:
-    answer = recover(context())
+    answer = plan_recovery(context())
     (entry,) = answer.entries
     assert (entry.event, entry.reason) == (TimelineEvent.RECOVER, "template_graph:2/5")
     assert entry.payload["snapshotId"] == answer.snapshot.snapshot_id == "snapshot-6"
@@ -472,13 +484,13 @@ def test_scenario_46_a_success_gives_a_graph_that_says_how_much_stands() -> None
 
 
 def test_scenario_46_the_next_round_is_led_by_the_new_graph() -> None:
-    before = executor.init(MODERATE, graph_id="graph-0", at=1)
-    answer = recover(context())
+    before = graph_executor.init_run(MODERATE, graph_id="graph-0", at=1)
+    answer = plan_recovery(context())
     assert answer.graph
-    after = executor.with_graph(before, answer.graph, 6)
-    assert "inspect" in executor.node_context(before)
-    assert "edit" in executor.node_context(after)
-    assert "40%" in executor.node_context(after)
+    after = graph_executor.with_graph(before, answer.graph, 6)
+    assert "inspect" in graph_executor.node_context(before)
+    assert "edit" in graph_executor.node_context(after)
+    assert "40%" in graph_executor.node_context(after)
 
 
 UNKNOWN_TREE = replace(MODIFIED, added=("x.py", "y.py"), build_summary=None)
@@ -507,7 +519,7 @@ REFUSALS: dict[str, tuple[dict[str, object], str, str]] = {
 def test_scenario_45_what_refuses_a_graph_makes_one_strong_hint(
     changes: dict[str, object], why: str, told: str
 ) -> None:
-    answer = recover(context(**changes))
+    answer = plan_recovery(context(**changes))
     (entry,) = answer.entries
     assert (answer.tier, answer.why, answer.graph) == (RecoveryTier.STRONG_HINT, why, None)
     assert (entry.event, entry.reason) == (TimelineEvent.RECOVER, f"strong_hint:{why}")
@@ -518,19 +530,19 @@ def test_scenario_45_what_refuses_a_graph_makes_one_strong_hint(
 
 def test_scenario_45_the_confidence_of_that_row_is_no_more_than_point_4() -> None:
     changes = REFUSALS["a confidence of .4"][0]
-    assert recover(context(**changes)).confidence.value <= 0.4
+    assert plan_recovery(context(**changes)).confidence.value <= 0.4
 
 
 @pytest.mark.parametrize(("changes", "why", "told"), REFUSALS.values(), ids=REFUSALS)
 def test_a_second_hint_in_a_row_is_a_stop(changes: dict[str, object], why: str, told: str) -> None:
-    answer = recover(context(**changes, tier_failed_before=True))
+    answer = plan_recovery(context(**changes, tier_failed_before=True))
     (entry,) = answer.entries
     assert (answer.tier, answer.why, answer.graph, answer.text) == (RecoveryTier.MANUAL_CHECKPOINT, why, None, "")
     assert (entry.event, entry.reason, entry.payload["why"]) == (TimelineEvent.FAILURE, "checkpoint", why)
 
 
 def test_a_graph_after_a_hint_is_a_graph() -> None:
-    assert recover(context(tier_failed_before=True)).tier is RecoveryTier.TEMPLATE_GRAPH
+    assert plan_recovery(context(tier_failed_before=True)).tier is RecoveryTier.TEMPLATE_GRAPH
 
 
 @pytest.mark.parametrize(
@@ -549,7 +561,7 @@ def test_a_graph_after_a_hint_is_a_graph() -> None:
 def test_shadow_says_what_it_would_do_and_gives_nothing_to_do_it_with(
     changes: dict[str, object], tier: RecoveryTier, reason: str
 ) -> None:
-    answer = recover(context(**changes, shadow=True))
+    answer = plan_recovery(context(**changes, shadow=True))
     assert (answer.tier, answer.graph, answer.text) == (tier, None, "")
     assert [(row.event, row.reason) for row in answer.entries] == [(TimelineEvent.SHADOW_DIAGNOSTIC, reason)]
 
@@ -560,11 +572,11 @@ def test_shadow_says_what_it_would_do_and_gives_nothing_to_do_it_with(
     ids=["at the gate", "below the gate", "a gate that is no number"],
 )
 def test_the_gate_lets_through_what_reaches_it(value: float, tier: RecoveryTier) -> None:
-    assert recover(context(config=SnapshotConfidence(template_graph_min=value))).tier is tier
+    assert plan_recovery(context(config=SnapshotConfidence(template_graph_min=value))).tier is tier
 
 
 def test_before_anything_is_written_the_hint_names_what_to_write() -> None:
-    answer = recover(context(disk=DiskFacts(), ledger=WorkLedger(), reason="no_progress:4"))
+    answer = plan_recovery(context(disk=DiskFacts(), ledger=WorkLedger(), reason="no_progress:4"))
     assert answer.why == "low_confidence"
     assert "- planned and not there: model.py, train.py\n- the files, against the beginning: clean\n" in answer.text
     assert answer.text.endswith("\nBefore that: write the first planned file that is not there.")
@@ -580,7 +592,7 @@ def test_before_anything_is_written_the_hint_names_what_to_write() -> None:
     ],
 )
 def test_a_hint_says_what_this_very_workspace_wants_first(name: str, first: str) -> None:
-    assert f"\nBefore that: {first}" in recover(context(**REFUSALS[name][0])).text
+    assert f"\nBefore that: {first}" in plan_recovery(context(**REFUSALS[name][0])).text
 
 
 def test_a_hostile_text_stays_in_its_line_and_within_bounds() -> None:
@@ -588,7 +600,7 @@ def test_a_hostile_text_stays_in_its_line_and_within_bounds() -> None:
     ledger = replace(FAILING, files={}, build_output=evil)
     disk = DiskFacts(added=(f"{evil}.py",) * 50, unmerged=(evil,), build_summary=evil, head_broken=evil)
     task = replace(MODERATE, planned_files=(evil,) * 5)
-    answer = recover(context(task=task, disk=disk, ledger=ledger, reason=evil))
+    answer = plan_recovery(context(task=task, disk=disk, ledger=ledger, reason=evil))
     lines = answer.text.splitlines()
     assert answer.tier is RecoveryTier.STRONG_HINT
     assert sum(line.startswith("- ") for line in lines) == 3
@@ -606,7 +618,7 @@ def test_a_hostile_text_stays_in_its_line_and_within_bounds() -> None:
     ids=["none", "three", "five"],
 )
 def test_a_few_paths_are_named(paths: tuple[str, ...], told: str) -> None:
-    assert few(paths) == told
+    assert name_few(paths) == told
 
 
 # The real ledger, the real graph
@@ -616,30 +628,30 @@ def test_a_recovery_in_the_middle_of_real_work_finds_what_was_written() -> None:
     ledger = WorkLedger()
     for turn, path in enumerate(MODERATE.planned_files, 1):
         call = Call(str(turn), "Write", ToolClass.WRITE, path, path=path, new_file=True)
-        action = Action(call, Result(executed=True, changed=(path,), lines=30))
+        action = Action(call, CallResult(executed=True, changed=(path,), lines=30))
         ledger, _ = after_action(ledger, action.call, action.result, turn, MODERATE.verify_commands)
     check_call = Call("9", "Bash", ToolClass.EXEC, "pytest", command="python  -m pytest", verify=True)
-    failing = Result(executed=True, failed=True, failures=("test_a fails",))
+    failing = CallResult(executed=True, failed=True, failures=("test_a fails",))
     ledger, _ = after_action(ledger, check_call, failing, 3, MODERATE.verify_commands)
     disk = DiskFacts(added=MODERATE.planned_files, present=MODERATE.planned_files, build_summary="ok")
-    answer = recover(context(disk=disk, ledger=ledger, round=3))
+    answer = plan_recovery(context(disk=disk, ledger=ledger, round=3))
     assert (answer.confidence.value, answer.entries[0].reason) == (0.885, "template_graph:2/5")
-    passing, _ = after_action(ledger, check_call, Result(executed=True), 4, MODERATE.verify_commands)
-    assert recover(context(disk=disk, ledger=passing, round=4)).entries[0].reason == "template_graph:3/5"
+    passing, _ = after_action(ledger, check_call, CallResult(executed=True), 4, MODERATE.verify_commands)
+    assert plan_recovery(context(disk=disk, ledger=passing, round=4)).entries[0].reason == "template_graph:3/5"
 
 
 def test_a_write_after_the_recovery_makes_a_verify_that_was_marked_pending_again() -> None:
-    answer = recover(context(ledger=PASSING))
+    answer = plan_recovery(context(ledger=PASSING))
     assert answer.graph
-    run = executor.with_graph(executor.init(MODERATE, graph_id="graph-0", at=1), answer.graph, 6)
+    run = graph_executor.with_graph(graph_executor.init_run(MODERATE, graph_id="graph-0", at=1), answer.graph, 6)
     assert run.graph
     assert dict(statuses(run.graph))[NodeType.VERIFY] is DONE
     call = Call("1", "Write", ToolClass.WRITE, "w", path="model.py")
-    after = executor.record(run, Action(call, Result(executed=True, changed=("model.py",), lines=1)), MODERATE)
+    after = track_call(run, Action(call, CallResult(executed=True, changed=("model.py",), lines=1)), MODERATE)
     assert after.graph
     assert dict(statuses(after.graph))[NodeType.VERIFY] is PENDING
     assert after.graph.progress < run.graph.progress
-    assert breaches(after.graph) == []
+    assert find_breaches(after.graph) == []
 
 
 # Whatever is told
@@ -681,7 +693,7 @@ CONTEXTS = st.builds(
 )
 
 
-def is_sound(answer: Recovered, asked: RecoveryContext) -> None:
+def is_sound(answer: RecoveryPlan, asked: RecoveryContext) -> None:
     assert 0 <= answer.confidence.value <= 1
     assert set(answer.confidence.factors) == {
         "gitClean", "snapshotAge", "verifyPassed", "repoContextMatch", "buildSignal",
@@ -697,7 +709,7 @@ def is_sound(answer: Recovered, asked: RecoveryContext) -> None:
 @given(CONTEXTS)
 @QUICK
 def test_a_recovery_answers_whatever_it_is_told(asked: RecoveryContext) -> None:
-    is_sound(recover(asked), asked)
+    is_sound(plan_recovery(asked), asked)
 
 
 @given(TASKS, DISKS, LEDGERS)
@@ -708,7 +720,7 @@ def test_a_rebuilt_graph_holds_together(task: Task, disk: DiskFacts, ledger: Wor
         assert built.reason in (EMPTY_TEMPLATE, BUILD_THREW)
         return
     graph, order = built.graph, built.graph.main_branch.node_ids
-    assert breaches(graph) == []
+    assert find_breaches(graph) == []
     assert graph.cursor.node_id == order[graph.cursor.node_index]
     running = [name for name, node in graph.nodes.items() if node.status is RUNNING]
     assert running == ([graph.cursor.node_id] if graph.status is GraphStatus.RUNNING else [])

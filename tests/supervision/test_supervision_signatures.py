@@ -6,14 +6,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.supervision.evidence import failures_of_check, passed, told_of_check
-from phases.supervision.signatures import digest_of_result, failures_in, normalised, told_of
+from phases.supervision.signatures import (
+    digest_of_result,
+    failures_in,
+    failures_of_check,
+    has_passed,
+    normalize_text,
+    summarize_check,
+    summarize_result,
+)
 
 LONG = "".join(f"step {number}: loss 0.{number}\n" for number in range(2000))
 
 
 def digest(text: str, *, failed: bool) -> str:
-    return told_of(text, failed=failed, check=False).digest
+    return summarize_result(text, failed=failed, check=False).digest
 
 
 POLLED = [
@@ -54,7 +61,9 @@ def test_addresses_and_dates_never_make_a_result_another_one(before: str, after:
 )
 def test_a_failure_is_the_same_at_another_time_and_place(before: str, after: str, long: bool) -> None:
     around = LONG if long else ""
-    assert told_of(around + before, failed=True, check=True) == told_of(around + after, failed=True, check=True)
+    assert summarize_result(around + before, failed=True, check=True) == summarize_result(
+        around + after, failed=True, check=True
+    )
 
 
 @pytest.mark.parametrize("long", [False, True], ids=["a short one", "a long one"])
@@ -76,12 +85,12 @@ def test_what_differs_in_the_middle_of_a_long_failure_makes_it_another_one_but_f
 
 def test_a_failure_is_told_by_its_lines_and_a_success_by_none() -> None:
     text = "collected 2 items\nFAILED test_b in 0.2s\nFAILED test_a in 0.1s\n2 failed\n"
-    told = told_of(text, failed=True, check=True)
+    told = summarize_result(text, failed=True, check=True)
     assert told.failures == ("<n> failed", "FAILED test_a in <duration>", "FAILED test_b in <duration>")
     assert told.error == told.failures[0]
     assert told.failures == failures_in(text)
-    assert told_of(text, failed=True, check=False) == told._replace(failures=())
-    assert told_of(text, failed=False, check=True)[1:] == ("", ())
+    assert summarize_result(text, failed=True, check=False) == told._replace(failures=())
+    assert summarize_result(text, failed=False, check=True)[1:] == ("", ())
 
 
 @pytest.mark.parametrize(
@@ -96,14 +105,14 @@ def test_a_failure_is_told_by_its_lines_and_a_success_by_none() -> None:
     ],
 )
 def test_of_a_long_failure_both_ends_are_read(text: str, failures: tuple[str, ...]) -> None:
-    told = told_of(text, failed=True, check=True)
+    told = summarize_result(text, failed=True, check=True)
     assert (told.failures, told.error) == (failures, (*failures, "")[0])
 
 
 def test_a_line_that_is_cut_is_not_read() -> None:
     """Where it is cut differs from run to run."""
     lines = "".join(f"FAILED test_{'x' * 140}_{number:04}\n" for number in range(60))
-    told = told_of(f"{lines}1 failed in 0.12s", failed=True, check=True).failures
+    told = summarize_result(f"{lines}1 failed in 0.12s", failed=True, check=True).failures
     assert told[0] == "<n> failed in <duration>"
     assert {len(line) for line in told[1:]} == {157}
 
@@ -121,8 +130,8 @@ TEXTS = st.lists(
 @example("", True, True)
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, failed: bool, check: bool) -> None:
-    told = told_of(text, failed=failed, check=check)
-    assert told == told_of(text, failed=failed, check=check)
+    told = summarize_result(text, failed=failed, check=check)
+    assert told == summarize_result(text, failed=failed, check=check)
     assert digest_of_result(text, failed=failed) == told.digest
     assert (len(told.digest), len(told.error) <= 200, len(told.failures) <= 50) == (16, True, True)
     assert all("\n" not in line and 0 < len(line) <= 160 for line in told.failures)
@@ -142,7 +151,7 @@ def test_any_text_is_told_in_small_pieces_and_always_in_the_same_way(text: str, 
     ],
 )
 def test_times_addresses_and_places_are_left_out(text: str, without: str) -> None:
-    assert normalised(text) == without
+    assert normalize_text(text) == without
 
 
 # What a check says
@@ -169,7 +178,7 @@ UNITTEST = "{0}\nFAIL: test_x (test_a.T.test_x)\n{0}\nERROR: test_b (unittest.lo
 )  # fmt: skip
 def test_the_same_tests_that_fail_are_the_same_failure(before: str, after: str) -> None:
     assert failures_of_check(before) == failures_of_check(after)
-    assert told_of_check(f"some output\n{before}") == told_of_check(f"other output\n{after}")
+    assert summarize_check(f"some output\n{before}") == summarize_check(f"other output\n{after}")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +196,7 @@ def test_the_same_tests_that_fail_are_the_same_failure(before: str, after: str) 
 )  # fmt: skip
 def test_other_tests_or_fewer_that_fail_are_another_failure(before: str, after: str) -> None:
     assert failures_of_check(before) != failures_of_check(after)
-    assert told_of_check(before).digest != told_of_check(after).digest
+    assert summarize_check(before).digest != summarize_check(after).digest
 
 
 @pytest.mark.parametrize(
@@ -208,13 +217,13 @@ def test_other_tests_or_fewer_that_fail_are_another_failure(before: str, after: 
     ],
 )
 def test_how_a_check_ended_is_read_from_its_output_where_that_says_it(text: str, said: bool | None) -> None:
-    assert passed(text) is said
+    assert has_passed(text) is said
 
 
 @given(TEXTS)
 @settings(max_examples=100, deadline=None)
 def test_any_output_of_a_check_is_told_in_few_short_lines(text: str) -> None:
-    told = told_of_check(text)
-    assert told == told_of_check(text)
+    told = summarize_check(text)
+    assert told == summarize_check(text)
     assert len(told.failures) <= 50
     assert all("\n" not in line and 0 < len(line) <= 160 for line in told.failures)

@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from phases.supervision import constraints, corrections, mode, phases, risk
-from phases.supervision.config import AdaptiveFree, Mode, Recovery
-from phases.supervision.mode import ModeContext, ModeDecision, ModeState
-from phases.supervision.phases import PhaseContext, PhaseState, Signal
-from phases.supervision.risk import RuntimeState
-from phases.supervision.timeline import Entry
-from phases.supervision.words import (
+from phases.supervision import corrections, execution_mode, l2_phases
+from phases.supervision.config import AdaptiveFree, ModeLimits, RecoveryLimits
+from phases.supervision.effects import TimelineEntry
+from phases.supervision.enums import (
     FAULTS,
     CorrectionKind,
     CorrectionSource,
@@ -29,16 +26,35 @@ from phases.supervision.words import (
     SupervisorPhase,
     ToolClass,
 )
+from phases.supervision.execution_mode import (
+    ModeContext,
+    ModeDecision,
+    ModeState,
+    RuntimeState,
+    apply_decision,
+    clear_recovery,
+    count_round,
+    risk_level,
+    signals_of_run,
+)
+from phases.supervision.execution_mode import risk_score as risk_risk_score
+from phases.supervision.l2_phases import PhaseContext, PhaseState, Signal
 from tests import supervision_tables as tables
 
 STREAMS, SHARES = 1000, 10
 SUBMITTED = tuple(signal for signal in ModeSignal if signal is not ModeSignal.ENGINE_FAIL_SAFE)
-SETTINGS = (Mode(), Mode(2, 200, 1, 2, 2, 1), Mode(1, 0, 0, 1, 0, 0), Mode(0, 0, 0, 0, 1, 1), Mode(3, 50, 2, 3, 4, 2))
+SETTINGS = (
+    ModeLimits(),
+    ModeLimits(2, 200, 1, 2, 2, 1),
+    ModeLimits(1, 0, 0, 1, 0, 0),
+    ModeLimits(0, 0, 0, 0, 1, 1),
+    ModeLimits(3, 50, 2, 3, 4, 2),
+)
 RECOVERIES = (
-    Recovery(),
-    Recovery(stability_window_rounds=1, handoff_cooldown_rounds=1),
-    Recovery(stability_window_rounds=4, handoff_cooldown_rounds=5),
-    Recovery(stability_window_rounds=0, handoff_cooldown_rounds=0),
+    RecoveryLimits(),
+    RecoveryLimits(stability_window_rounds=1, handoff_cooldown_rounds=1),
+    RecoveryLimits(stability_window_rounds=4, handoff_cooldown_rounds=5),
+    RecoveryLimits(stability_window_rounds=0, handoff_cooldown_rounds=0),
 )
 
 
@@ -61,9 +77,9 @@ class Stream:
     """L1 is told the phase that L2 is in; else any."""
     calm: float
     """How likely a round is that disturbs nothing: without them nothing would ever end."""
-    limits: Mode
+    limits: ModeLimits
     free: AdaptiveFree
-    recovery: Recovery
+    recovery: RecoveryLimits
 
 
 @dataclass(frozen=True)
@@ -174,7 +190,7 @@ def given(stream: Stream, dice: random.Random, number: int, l2: PhaseState) -> G
     )
 
 
-def must_look(state: ModeState, here: Given, limits: Mode) -> bool:
+def must_look(state: ModeState, here: Given, limits: ModeLimits) -> bool:
     """Whether no answer can be given without a look at the runtime: only then is a broken one an error of the engine."""
     if here.mode is SupervisorMode.OFF:
         return False
@@ -184,7 +200,7 @@ def must_look(state: ModeState, here: Given, limits: Mode) -> bool:
     return not any(holds(context, limits) for _, holds in tables.HELD)
 
 
-def shown(entries: tuple[Entry, ...]) -> tuple[tuple[str, str], ...]:
+def shown(entries: tuple[TimelineEntry, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((str(entry.event), entry.reason) for entry in entries)
 
 
@@ -211,22 +227,22 @@ def l1_round(
     limits = stream.limits
     if not broken:
         level = tables.risk(here.runtime, limits)
-        yield "derived", tables.derived(here.runtime, limits), risk.derived_signals(here.runtime, limits), state
-        yield "risk", level, risk.risk_level(here.runtime, limits), state
-        theirs = risk.risk_score(here.runtime, level)
+        yield "derived", tables.derived(here.runtime, limits), signals_of_run(here.runtime, limits), state
+        yield "risk", level, risk_level(here.runtime, limits), state
+        theirs = risk_risk_score(here.runtime, level)
         yield "score", round(tables.score(here.runtime, level), 9), round(theirs, 9), state
-    ours, product = tables.submitted(state, here.submitted), mode.submit(state, *here.submitted)
+    ours, product = tables.submitted(state, here.submitted), execution_mode.submit_signals(state, *here.submitted)
     yield "submitted", in_any_order(ours), in_any_order(product), ours
     context = ModeContext(here.mode, here.floor, here.phase, ours, here.runtime, here.risk)
     decision = tables.decided(context, limits, broken=broken)
-    yield "decision", decision, mode.evaluate(replace(context, state=product), limits), ours
+    yield "decision", decision, execution_mode.evaluate_mode(replace(context, state=product), limits), ours
     applied, told = tables.applied(ours, decision, turn=here.number, limits=limits)
-    product, entries = constraints.apply(product, decision, round=here.number, config=limits)
+    product, entries = apply_decision(product, decision, round=here.number, config=limits)
     yield "state", applied, product, applied
     if not decision.fail_safe:
         yield "log", told, shown(entries), applied
     after = tables.worked(applied, task_bearing=here.task_bearing)
-    yield "work", after, constraints.after_round(product, task_bearing=here.task_bearing), after
+    yield "work", after, count_round(product, task_bearing=here.task_bearing), after
 
 
 def in_any_order(state: ModeState) -> ModeState:
@@ -249,13 +265,13 @@ def driven(stream: Stream) -> Counter[str]:
             if isinstance(ours, ModeDecision):
                 seen[" ".join(filter(None, (ours.kind, ours.denied, "fail-safe" * ours.fail_safe)))] += 1
         decision = tables.led(l2, here.context, stream.free, stream.recovery)
-        product = phases.compute_next(l2, here.context, stream.free, stream.recovery)
+        product = l2_phases.compute_next(l2, here.context, stream.free, stream.recovery)
         assert decision == product, unlike(stream, here, f"L2 decision from {l2}", decision, product)
-        committed = phases.commit(l2, product)
+        committed = l2_phases.commit_phase(l2, product)
         assert committed == decision.next, unlike(stream, here, "L2 state", decision.next, committed)
         seen[f"{l2.phase}: {decision.kind} -> {committed.phase}{' again' * decision.rerun_recovery}"] += 1
         if here.settled:
-            l1, product_l1 = replace(l1, recovery_pending=False), constraints.cleared_recovery(l1)
+            l1, product_l1 = replace(l1, recovery_pending=False), clear_recovery(l1)
             assert l1 == product_l1, unlike(stream, here, "L1 cleared", l1, product_l1)
         l2 = committed
     return seen
@@ -340,17 +356,17 @@ CELLS = [
 def test_the_boundary_lets_through_what_the_matrix_allows(
     kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase, allowed: bool
 ) -> None:
-    reason = corrections.boundary(kind, source, phase)
+    reason = corrections.why_out_of_bounds(kind, source, phase)
     assert (reason == "") is allowed, reason
     assert tables.may_correct(kind, source, phase) is allowed
-    assert corrections.countable(kind, source, phase) is tables.counts(kind, source, phase)
+    assert corrections.is_countable(kind, source, phase) is tables.counts(kind, source, phase)
 
 
 def test_of_64_cells_36_are_allowed_and_two_are_counted() -> None:
     everything = [(kind, source, phase) for kind in KINDS for source in CorrectionSource for phase in SupervisorPhase]
     assert len(everything) == len(CELLS) == 64
-    assert sum(corrections.boundary(*cell) == "" for cell in everything) == 36
-    assert {cell for cell in everything if corrections.countable(*cell)} == {
+    assert sum(corrections.why_out_of_bounds(*cell) == "" for cell in everything) == 36
+    assert {cell for cell in everything if corrections.is_countable(*cell)} == {
         (CorrectionKind.RECOVERY, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
         (CorrectionKind.GRAPH_HINT, CorrectionSource.SUPERVISOR, SupervisorPhase.FREE),
     }

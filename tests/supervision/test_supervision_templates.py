@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.supervision.complexity import Complexity, complexity_of, goal_points, half_up, repo_points
+from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase, ToolClass
 from phases.supervision.facts import RepoShape, Task
-from phases.supervision.graph import TaskGraph, breaches
-from phases.supervision.records import from_json, to_json
-from phases.supervision.template_choice import ranked, step_queue, steps_of
-from phases.supervision.templates import build_graph
-from phases.supervision.words import GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase, ToolClass
+from phases.supervision.graph import TaskGraph, find_breaches
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.templates import (
+    Complexity,
+    build_graph,
+    complexity_of,
+    goal_points,
+    half_up,
+    rank_templates,
+    repo_points,
+    step_queue,
+    steps_of,
+)
 
 TESTED = RepoShape(test_framework="pytest")
 FULL_GOAL = "First refactor the whole login page of the shop, then test that every customer can sign in"
@@ -34,7 +42,7 @@ def kinds(graph: TaskGraph) -> NodeKinds:
 
 def built(task: Task) -> TaskGraph:
     graph = build_graph(task, graph_id="g1", at=3)
-    assert breaches(graph) == []
+    assert find_breaches(graph) == []
     return graph
 
 
@@ -69,7 +77,7 @@ def test_the_score_is_the_checked_one(task: Task, expected: tuple[int, Complexit
     ],
 )
 def test_a_level_ends_where_the_table_says(score: int, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phases.supervision.complexity.goal_points", lambda goal: score)
+    monkeypatch.setattr("phases.supervision.templates.goal_points", lambda goal: score)
     assert complexity_of(Task("", TaskIntent.EDIT)) == (score, Complexity(level))
 
 
@@ -121,7 +129,7 @@ def test_changed_files_count_where_they_are_more_than_the_planned_ones() -> None
 
 def test_without_a_test_framework_no_test_beats_standard_by_592_to_492() -> None:
     task = replace(MODERATE, verify_commands=(), repo=RepoShape(byte_compiles=False))
-    assert [(template.name, round(rank, 3)) for template, rank in ranked(task)] == [
+    assert [(template.name, round(rank, 3)) for template, rank in rank_templates(task)] == [
         ("no-test", 0.59),
         ("standard", 0.492),
     ]
@@ -140,17 +148,17 @@ def test_a_verify_command_keeps_the_verify_step_whatever_the_framework() -> None
 
 
 def test_a_simple_task_with_tests_gets_the_quick_way_without_a_search() -> None:
-    assert ranked(SIMPLE)[0][0].name == "quickfix"
+    assert rank_templates(SIMPLE)[0][0].name == "quickfix"
     assert kinds(built(SIMPLE)) == [NodeType.INSPECT, NodeType.EDIT, NodeType.VERIFY, NodeType.SUMMARIZE]
 
 
 def test_a_template_whose_condition_does_not_hold_is_no_choice() -> None:
-    assert [template.name for template, _ in ranked(MODERATE)] == ["standard"]
+    assert [template.name for template, _ in rank_templates(MODERATE)] == ["standard"]
 
 
 def test_a_large_repository_is_explored_first_and_checked_twice() -> None:
     task = replace(MODERATE, repo=replace(TESTED, file_count=501))
-    assert ranked(task)[0][0].name == "large-repo"
+    assert rank_templates(task)[0][0].name == "large-repo"
     assert kinds(built(task)) == [
         NodeType.DELEGATE,
         NodeType.INSPECT,

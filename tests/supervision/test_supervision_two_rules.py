@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from phases.supervision.config import Config, Recovery
+from phases.supervision.config import Config, RecoveryLimits
+from phases.supervision.enums import ExecutionMode, SupervisorPhase
 from phases.supervision.facts import Action
-from phases.supervision.words import ExecutionMode, SupervisorPhase
 from tests.supervision_runs import Supervision, check, ran, read, write
 
 PATIENT = replace(
-    Config(), adaptive_takeover=Recovery(max_recovery_rounds=500, max_recovery_retries=500, recovery_token_ratio=9.0)
+    Config(),
+    adaptive_takeover=RecoveryLimits(max_recovery_rounds=500, max_recovery_retries=500, recovery_token_ratio=9.0),
 )
 """No budget ends the takeover, so that the rules themselves are seen."""
 EDITED, FAILED, PLATEAU = "was edited", "failed 2 times", "in exactly the same way"

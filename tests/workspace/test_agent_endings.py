@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from phases.agent.rewind import Rewound, cut_off, finish_rewind, rewound
-from phases.llm.journal import recorded_rows
+from phases.agent.rewind import Rewind, finish_rewind, rewind_to, unfinished_rewind
+from phases.llm.journal import read_journal
 from phases.llm.model import Message, Reply, Request
-from phases.workspace.rejected_snapshots import MOST_KEPT, keep_ending, refusals_in, tree_of
+from phases.workspace.rejected_snapshots import MOST_KEPT, digest_of_tree, keep_rejected, read_refusals
 from phases.workspace.task_paths import TaskPaths, task_paths
 from pipeline.base.errors import PhaseError, PipelineError
 from tests.agents import Scripted, carry_out, small_plan, tree, write
@@ -52,12 +52,12 @@ class Keeping(Scripted):
 
 def keep_the_last(folder: Path) -> None:
     places = task_paths(str(folder))
-    if refusals := refusals_in(places):
-        keep_ending(places, refusals[-1].number, refusals[-1].tree)
+    if refusals := read_refusals(places):
+        keep_rejected(places, refusals[-1].number, refusals[-1].tree)
 
 
-def go_back(folder: Path, number: int) -> Rewound:
-    return rewound(task_paths(str(folder)), number, lambda: None)
+def go_back(folder: Path, number: int) -> Rewind:
+    return rewind_to(task_paths(str(folder)), number, lambda: None)
 
 
 def told(request: Request) -> list[Message]:
@@ -89,7 +89,7 @@ def asked(finished: tuple[Path, Keeping]) -> list[Request]:
 
 
 def test_every_refusal_is_told_of_with_its_turn_who_refused_why_and_its_copy(task: Path) -> None:
-    refusals = refusals_in(task_paths(str(task)))
+    refusals = read_refusals(task_paths(str(task)))
     assert [(row.number, row.turn, row.source, row.last) for row in refusals] == [
         (number, turn, "internal:code", False) for number, turn in enumerate(REFUSED_AT, 1)
     ]
@@ -102,41 +102,41 @@ def test_a_copy_is_the_workspace_with_its_links_and_modes(tmp_path: Path) -> Non
     places = workspace_of(tmp_path, {"a.py": "A = 1\n", "deep/run.sh": "#!/bin/sh\n"})
     os.chmod(tmp_path / "generate_code" / "deep" / "run.sh", 0o755)
     (tmp_path / "generate_code" / "link").symlink_to("a.py")
-    digest = tree_of(places.workspace)
-    assert keep_ending(places, 1, digest)
+    digest = digest_of_tree(places.workspace)
+    assert keep_rejected(places, 1, digest)
     copy = tmp_path / "endings" / f"1-{digest[:12]}"
     assert (copy / "link").readlink() == Path("a.py")
     assert (copy / "deep" / "run.sh").stat().st_mode & 0o777 == 0o755
-    assert tree_of(str(copy)) == digest
+    assert digest_of_tree(str(copy)) == digest
 
 
 def test_what_is_not_the_tree_that_was_judged_is_not_kept(tmp_path: Path) -> None:
     places = workspace_of(tmp_path, {"a.py": "A = 1\n"})
-    digest = tree_of(places.workspace)
+    digest = digest_of_tree(places.workspace)
     (tmp_path / "generate_code" / "a.py").write_text("A = 2\n")
-    assert not keep_ending(places, 1, digest)
+    assert not keep_rejected(places, 1, digest)
     assert not (tmp_path / "endings").exists()
 
 
 def test_a_copy_that_is_there_is_left_as_it_is_and_a_damaged_one_is_made_again(tmp_path: Path) -> None:
     places = workspace_of(tmp_path, {"a.py": "A = 1\n"})
-    digest = tree_of(places.workspace)
-    assert keep_ending(places, 1, digest)
+    digest = digest_of_tree(places.workspace)
+    assert keep_rejected(places, 1, digest)
     copy = tmp_path / "endings" / f"1-{digest[:12]}"
     inode = (copy / "a.py").stat().st_ino
     (tmp_path / "generate_code" / "a.py").write_text("A = 2\n")
-    assert keep_ending(places, 1, digest)
+    assert keep_rejected(places, 1, digest)
     assert (copy / "a.py").stat().st_ino == inode
     (tmp_path / "generate_code" / "a.py").write_text("A = 1\n")
     (copy / "a.py").write_text("damaged\n")
-    assert keep_ending(places, 1, digest)
+    assert keep_rejected(places, 1, digest)
     assert (copy / "a.py").read_text() == "A = 1\n"
 
 
 def test_no_more_than_twenty_copies_are_kept_and_the_oldest_go(tmp_path: Path) -> None:
     for number in range(1, MOST_KEPT + 4):
         places = workspace_of(tmp_path, {"a.py": f"A = {number}\n"})
-        assert keep_ending(places, number, tree_of(places.workspace))
+        assert keep_rejected(places, number, digest_of_tree(places.workspace))
     names = sorted(int(name.partition("-")[0]) for name in os.listdir(tmp_path / "endings"))
     assert names == list(range(4, MOST_KEPT + 4))
 
@@ -145,9 +145,9 @@ def test_a_workspace_that_is_too_large_or_cannot_be_read_is_not_kept_and_stops_n
     places = workspace_of(tmp_path, {"a.py": "A = 1\n"})
     with open(tmp_path / "generate_code" / "huge.bin", "wb") as file:
         file.truncate(257 * 2**20)
-    assert not keep_ending(places, 1, tree_of(places.workspace))
+    assert not keep_rejected(places, 1, digest_of_tree(places.workspace))
     shutil.rmtree(places.workspace)
-    assert not keep_ending(places, 1, "0" * 64)
+    assert not keep_rejected(places, 1, "0" * 64)
 
 
 # going back
@@ -172,7 +172,7 @@ def test_after_going_back_the_model_is_asked_exactly_what_it_was_asked_then(
 def test_the_files_are_those_of_that_ending_and_the_next_refusal_is_the_second(task: Path) -> None:
     go_back(task, 1)
     assert tree(task) == {"a.py": b"A = (\n"}
-    assert [row["kind"] for row in recorded_rows(str(task / "journal.jsonl"))][-1] == "verdict"
+    assert [row["kind"] for row in read_journal(str(task / "journal.jsonl"))][-1] == "verdict"
     other = Keeping(task, [*SCRIPT[:2], write("c.py", "C = 1\n", "other"), DONE, *SCRIPT[2:]])
     carry_out(task, other, PLAN)
     assert 'attempt="1" of="3"' in other.requests[0].messages[-1].text
@@ -239,28 +239,28 @@ def test_an_ending_that_ended_the_run_is_judged_anew(tmp_path: Path) -> None:
     made = carry_out(folder, model, PLAN)["implementation"]
     assert made["stop_reason"] == "accept_continue_exhausted"
     keep_the_last(folder)
-    last = refusals_in(task_paths(str(folder)))[-1]
+    last = read_refusals(task_paths(str(folder)))[-1]
     assert last.last
     done = go_back(folder, last.number)
     assert (done.number, done.last) == (last.number, True)
-    assert recorded_rows(str(folder / "journal.jsonl"))[-1]["kind"] == "reply"
+    assert read_journal(str(folder / "journal.jsonl"))[-1]["kind"] == "reply"
     again = carry_out(folder, Keeping(folder, [DONE]), PLAN)["implementation"]
     assert again["stop_reason"] == "accept_continue_exhausted"
-    assert [row.number for row in refusals_in(task_paths(str(folder)))] == list(range(1, last.number + 1))
+    assert [row.number for row in read_refusals(task_paths(str(folder)))] == list(range(1, last.number + 1))
 
 
 def test_what_is_asked_after_going_back_is_paid_for_though_it_is_of_a_turn_that_was_paid_for(task: Path) -> None:
     before = ledger_of(task)
     go_back(task, 2)
     assert ledger_of(task) == before
-    header = recorded_rows(str(task / "journal.jsonl"))[0]
+    header = read_journal(str(task / "journal.jsonl"))[0]
     assert (header["run"], header["begun"]["paid"]) == (2, [[4, 1]])
     carry_out(task, Keeping(task), PLAN)
     rows = ledger_of(task)
     assert rows[: len(before)] == before
     assert {(row["run"], row["turn"]) for row in rows} >= {(2, 5), (2, 6), (2, 7), (2, 8)}
     go_back(task, 1)
-    header = recorded_rows(str(task / "journal.jsonl"))[0]
+    header = read_journal(str(task / "journal.jsonl"))[0]
     assert (header["run"], header["begun"]["paid"]) == (3, [[2, 1]])
 
 
@@ -290,7 +290,7 @@ def test_an_ending_that_is_not_there_is_refused_with_those_that_are(number: int,
 
 
 def test_an_ending_whose_copy_is_gone_is_refused_with_those_that_are_kept(task: Path) -> None:
-    shutil.rmtree(refusals_in(task_paths(str(task)))[1].copy)
+    shutil.rmtree(read_refusals(task_paths(str(task)))[1].copy)
     with pytest.raises(
         PipelineError, match=r"of ending 2 \(turn 4\) no copy of the code is kept; there is one of 1, 3"
     ):
@@ -299,11 +299,11 @@ def test_an_ending_whose_copy_is_gone_is_refused_with_those_that_are_kept(task: 
 
 
 def test_a_copy_that_was_changed_is_refused_and_nothing_is_moved(task: Path) -> None:
-    (Path(refusals_in(task_paths(str(task)))[0].copy) / "a.py").write_text("other\n")
+    (Path(read_refusals(task_paths(str(task)))[0].copy) / "a.py").write_text("other\n")
     before = tree(task)
     with pytest.raises(PhaseError, match="no longer what it was when ending 1 was judged"):
         go_back(task, 1)
-    assert (tree(task), cut_off(task_paths(str(task)))) == (before, None)
+    assert (tree(task), unfinished_rewind(task_paths(str(task)))) == (before, None)
     assert go_back(task, 2).number == 2
 
 
@@ -316,7 +316,7 @@ def test_a_beginning_that_was_cut_off_is_finished_first(task: Path) -> None:
 def test_a_journal_that_is_cut_off_in_a_line_is_gone_back_in(task: Path) -> None:
     with open(task / "journal.jsonl", "ab") as file:
         file.write(b'{"kind": "re')
-    assert len(refusals_in(task_paths(str(task)))) == 3
+    assert len(read_refusals(task_paths(str(task)))) == 3
     go_back(task, 1)
     assert tree(task) == {"a.py": b"A = (\n"}
 
@@ -325,7 +325,7 @@ def test_a_damaged_journal_is_named_with_its_line(task: Path) -> None:
     lines = (task / "journal.jsonl").read_bytes().split(b"\n")
     (task / "journal.jsonl").write_bytes(b"\n".join([*lines[:2], b"nonsense", *lines[3:]]))
     with pytest.raises(PhaseError, match=r"journal\.jsonl, line 3: .*--redo implement"):
-        refusals_in(task_paths(str(task)))
+        read_refusals(task_paths(str(task)))
 
 
 # kills
@@ -333,7 +333,7 @@ def test_a_damaged_journal_is_named_with_its_line(task: Path) -> None:
 _KILLED = """
 import os, sys
 from phases.workspace.task_paths import task_paths
-from phases.agent.rewind import rewound
+from phases.agent.rewind import rewind_to
 
 task, nth, seen = sys.argv[1], int(sys.argv[2]), []
 EVENTS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "open")
@@ -345,7 +345,7 @@ def hook(event, details):
             os.kill(os.getpid(), 9)
 
 sys.addaudithook(hook)
-rewound(task_paths(task), 1, lambda: None)
+rewind_to(task_paths(task), 1, lambda: None)
 print(len(seen))
 """
 
@@ -388,7 +388,7 @@ def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) ->
     for nth in range(total, 0, -1):
         folder = Path(shutil.copytree(task, task.parent / f"killed{nth}", symlinks=True))
         gone_at(folder, nth)
-        if cut_off(task_paths(str(folder))) is not None and not (folder / "journal.jsonl").exists():
+        if unfinished_rewind(task_paths(str(folder))) is not None and not (folder / "journal.jsonl").exists():
             break
     with pytest.raises(PipelineError, match=rf"going back to ending 1 was cut off; .*pipeline rewind killed{nth} 1"):
         go_back(folder, 2)

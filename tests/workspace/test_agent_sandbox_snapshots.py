@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.workspace.backup_tree import bring_file, keep_a_copy
+from phases.workspace.backup_tree import back_up_tree, carry_file_over
 from phases.workspace.snapshots import Snapshot
-from phases.workspace.syncing import clock, sync_changed
+from phases.workspace.sync_changed import start_of_changes, sync_changed
 from pipeline.base.errors import StorageError
 
 
@@ -266,7 +266,7 @@ def synced(root: Path, do: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", watch)
-        patch.setattr("phases.workspace.syncing.sync_tree", lambda path: told.append("all"))
+        patch.setattr("phases.workspace.sync_changed.sync_tree", lambda path: told.append("all"))
         do()
     return told
 
@@ -291,7 +291,7 @@ def test_what_changed_since_a_moment_is_made_durable_files_first_then_their_fold
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "f.txt").write_text("before")
     time.sleep(0.05)
-    since = clock()
+    since = start_of_changes()
     change(tmp_path)
     told = synced(tmp_path, lambda: sync_changed(str(tmp_path), since), monkeypatch)
     assert told[-1:] == expected[-1:]
@@ -303,7 +303,7 @@ def test_a_disk_that_fails_to_sync_is_told(tmp_path: Path, monkeypatch: pytest.M
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    since = clock()
+    since = start_of_changes()
     (tmp_path / "f.txt").write_text("x")
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StorageError, match=r"cannot sync .*: Input/output error \(EIO\)"):
@@ -320,7 +320,7 @@ def test_what_is_put_back_or_copied_lends_nobodys_rights(workspace: Path) -> Non
     snapshot.restore()
     assert stat.S_IMODE(tool.stat().st_mode) == 0o755
     tool.chmod(0o6755)
-    assert keep_a_copy(str(workspace), str(workspace.parent / "copy"))
+    assert back_up_tree(str(workspace), str(workspace.parent / "copy"))
     assert stat.S_IMODE((workspace.parent / "copy" / "run.sh").stat().st_mode) == 0o755
-    bring_file("run.sh", str(workspace), str(workspace.parent / "brought"))
+    carry_file_over("run.sh", str(workspace), str(workspace.parent / "brought"))
     assert stat.S_IMODE((workspace.parent / "brought" / "run.sh").stat().st_mode) == 0o755

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.workspace.workspace import LARGEST_FILE, Digest, Workspace, WorkspaceError
+from phases.workspace.workspace import LARGEST_FILE, FileDigest, Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256
 from tests.papers import HANGS
@@ -192,10 +192,10 @@ def test_a_large_file_is_no_stray_and_counts_by_its_size_alone(outside: Outside)
             file.truncate(size)
     assert workspace.strays() == []
     assert workspace.digests() == [
-        Digest("a.py", 6, sha256(b"x = 1\n")),
-        Digest("data/at.bin", LARGEST_FILE, sha256(bytes(LARGEST_FILE))),
-        Digest("data/huge.bin", 2**40, None),
-        Digest("data/over.bin", LARGEST_FILE + 1, None),
+        FileDigest("a.py", 6, sha256(b"x = 1\n")),
+        FileDigest("data/at.bin", LARGEST_FILE, sha256(bytes(LARGEST_FILE))),
+        FileDigest("data/huge.bin", 2**40, None),
+        FileDigest("data/over.bin", LARGEST_FILE + 1, None),
     ]
     assert not workspace.exists("data/over.bin")
     with pytest.raises(WorkspaceError, match="not a regular file of at most"):

@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phases.agent import workspace_facts
-from phases.agent.workspace_facts import disk_facts
-from phases.supervision.ledger import WorkLedger
-from phases.supervision.records import from_json, to_json
-from phases.supervision.safety import check
-from phases.supervision.workspace import DiskFacts, snapshot_of
+from phases.agent.workspace_facts import read_disk_facts
+from phases.supervision.recovery import check_safety
+from phases.supervision.serialization import from_json, to_json
+from phases.supervision.work_ledger import WorkLedger
+from phases.supervision.workspace_snapshot import DiskFacts, snapshot_of
 from phases.workspace import syntax
 from phases.workspace.syntax import LARGEST_PYTHON
 from phases.workspace.workspace import LARGEST_FILE, Workspace
@@ -43,7 +43,7 @@ def write(root: Path, **files: str) -> None:
 
 
 def told(root: Path, *, planned: tuple[str, ...] = PLANNED, before: dict[str, str] | None = None) -> DiskFacts:
-    return disk_facts(Workspace(str(root)), planned, before or {})
+    return read_disk_facts(Workspace(str(root)), planned, before or {})
 
 
 def digest(text: str) -> str:
@@ -89,7 +89,9 @@ def test_what_a_run_leaves_behind_is_no_work(root: Path) -> None:
 
 def test_what_a_call_wrote_outside_of_the_plan_is_work_of_whatever_kind(root: Path) -> None:
     (root / "notes.txt").write_text("x")
-    facts = disk_facts(Workspace(str(root)), PLANNED, {}, written=("notes.txt", "gone.txt", "../out", "\x00", "a\\b"))
+    facts = read_disk_facts(
+        Workspace(str(root)), PLANNED, {}, written=("notes.txt", "gone.txt", "../out", "\x00", "a\\b")
+    )
     assert facts.added == ("notes.txt",)
 
 
@@ -137,7 +139,7 @@ def test_the_build_is_whether_planned_code_parses(name: str, text: str, summary:
         assert "panic" not in (facts.build_summary or "")
     else:
         assert facts.build_summary == summary
-    assert check(snapshot_of(facts, WorkLedger(), 1), facts, WorkLedger(), PLANNED).recoverable
+    assert check_safety(snapshot_of(facts, WorkLedger(), 1), facts, WorkLedger(), PLANNED).recoverable
 
 
 def test_the_first_fault_in_the_order_of_the_plan_is_told(root: Path) -> None:
@@ -214,9 +216,9 @@ def test_after_one_fault_nothing_more_is_parsed(root: Path, monkeypatch: pytest.
 
     def watched(path: str, text: str) -> str | None:
         parsed.append(path)
-        return syntax.fault_of(path, text)
+        return syntax.find_syntax_fault(path, text)
 
-    monkeypatch.setattr(workspace_facts, "syntax", SimpleNamespace(fault_of=watched))
+    monkeypatch.setattr(workspace_facts, "syntax", SimpleNamespace(find_syntax_fault=watched))
     told(root, planned=("model.py", "train.py", "extra.py"))
     assert parsed == ["model.py", "train.py"]
 

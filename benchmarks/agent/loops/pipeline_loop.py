@@ -12,24 +12,22 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 
 from canned import OUTPUT, TEXT, TURNS, Clock
 
-from phases.agent.acceptance_setup import acceptance_of
-from phases.agent.agent_state import Run, Todos
+from phases.agent.acceptance_setup import build_acceptance
+from phases.agent.agent_state import AgentState, RunTodos
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Begun
-from phases.agent.kernel_setting import wanted
-from phases.agent.loop import work
+from phases.agent.begun import Session
+from phases.agent.kernel_setting import read_wanted
+from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
-from phases.agent.supervisor_setup import supervise
-from phases.agent.tool_runner import Hands, Watched
-from phases.agent.tools.notes import Notes
-from phases.agent.tools.tool import Tool, closed
-from phases.agent.tools.toolbox import Toolbox
+from phases.agent.supervisor_setup import build_supervisor
+from phases.agent.tool_runner import RunnerContext, ToolRunner
+from phases.agent.tools.toolbox import Notes, Tool, Toolbox, object_schema
 from phases.llm.conversation import Conversation
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
-from phases.llm.model import Check, Reply, Request, ToolCall
-from phases.sandbox.commands import NONE, Box
-from phases.workspace.commands import Commands
+from phases.llm.model import Reachability, Reply, Request, ToolCall
+from phases.sandbox.box import NONE, Box
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.task_paths import task_paths
 from phases.workspace.workspace import Workspace
@@ -58,8 +56,8 @@ class Canned:
         calls = () if turn >= TURNS else (ToolCall(f"c{turn}", "Look", {"number": turn}),)
         return Reply("ok", TEXT, calls)
 
-    def check(self) -> Check:
-        return Check(True, "")
+    def check(self) -> Reachability:
+        return Reachability(True, "")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
@@ -76,21 +74,23 @@ def main() -> None:
     places, notes, model = work_in.places, Notes(), Canned()
     workspace, ledger = Workspace(places.workspace), Ledger(places.ledger, {})
     look = Tool(
-        "Look", "Shows a file.", closed({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True
+        "Look", "Shows a file.", object_schema({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True
     )
     box = Toolbox([look], Contracts().breach)
-    commands = Commands(Box(workspace.root, NONE), Snapshot(workspace.root, places.snapshot))
+    commands = CommandRunner(Box(workspace.root, NONE), Snapshot(workspace.root, places.snapshot))
     explorers = type("Nobody", (), {"step": ""})()
-    hands = Hands(box, Watched(workspace, ["a.py"], commands, explorers, notes, {}))
-    begun_with = {"before": {}, "supervisor": wanted(work_in)[0]}
+    hands = ToolRunner(box, RunnerContext(workspace, ["a.py"], commands, explorers, notes, {}))
+    begun_with = {"before": {}, "supervisor": read_wanted(work_in)[0]}
     journal = Journal(places.journal, {"thread": "implement"}, begun=begun_with)
     conversation = Conversation(model, journal, ledger, "implement")
-    begun = Begun(journal, ("a.py",), ("a.py",), {}, {}, (), model.window, None)
+    begun = Session(journal, ("a.py",), ("a.py",), {}, {}, (), model.window, None)
     memory = Memory(PLAN, begun, hands.schemas)
-    watched = supervise(work_in, begun, memory, ledger, lambda text: None)
-    acceptance = acceptance_of(work_in, begun, workspace, commands, model)
+    watched = build_supervisor(work_in, begun, memory, ledger, lambda text: None)
+    acceptance = build_acceptance(work_in, begun, workspace, commands, model)
     acceptance.chain.judge = lambda claim: ACCEPTED  # what a claim costs is timed in benchmarks/acceptance
-    work(Run(conversation, memory, hands, acceptance.chain, acceptance.tool_hooks, watched, 10**6, 3, Todos()))
+    run_loop(
+        AgentState(conversation, memory, hands, acceptance.chain, acceptance.tool_hooks, watched, 10**6, 3, RunTodos())
+    )
     CLOCK.tell()
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from phases.workspace.syntax import tree_of
+from phases.workspace.syntax import parse_python
 
 STAR = "*"
 _MOST_STARS, _MOST_IMPORTS = 64, 2000
@@ -19,7 +19,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Walked = tuple[ast.AST, bool, bool]
 
 
-class Import(NamedTuple):
+class PythonImport(NamedTuple):
     """One module that a file imports from, or imports."""
 
     line: int
@@ -38,9 +38,9 @@ class Bindings(NamedTuple):
 
     names: frozenset[str]
     """What it binds at module level, on any path through it; not what a star brings."""
-    imports: tuple[Import, ...]
+    imports: tuple[PythonImport, ...]
     """By line; of very many, the first."""
-    stars: tuple[Import, ...]
+    stars: tuple[PythonImport, ...]
     """Those that bring everything."""
     opaque: bool
     """It may bind any name: it has a `__getattr__`, or gets at its names as a mapping."""
@@ -50,18 +50,18 @@ class Bindings(NamedTuple):
     """It does something of its own where it is run: it looks whether its name is `__main__`."""
 
 
-def bindings_of(source: str) -> Bindings | None:
+def read_bindings(source: str) -> Bindings | None:
     """None where it does not parse, or names something by more than a hundred parts."""
-    tree = tree_of(source)
-    return None if tree is None else _Reader().read(tree)
+    tree = parse_python(source)
+    return None if tree is None else _BindingReader().read(tree)
 
 
-class _Reader:
+class _BindingReader:
     """Walks one tree without recursion: a hostile one is deep."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
-        self._imports: list[Import] = []
+        self._imports: list[PythonImport] = []
         self._opaque = self._is_program = False
         self._imported: set[str] = set()
         self._set_on: set[str] = set()
@@ -73,7 +73,7 @@ class _Reader:
         while todo:
             node, outside, optional = todo.pop()
             self._note(node, outside=outside, optional=optional)
-            todo += _inner(node, outside, optional)
+            todo += _child_nodes(node, outside, optional)
         imports = tuple(sorted(self._imports, key=lambda found: found.line))
         stars = tuple(found for found in imports if STAR in found.names)
         opaque = self._opaque or "__getattr__" in self._names or len(stars) > _MOST_STARS
@@ -84,32 +84,32 @@ class _Reader:
     def _note(self, node: ast.AST, *, outside: bool, optional: bool) -> None:
         """`outside` of functions and classes."""
         if isinstance(node, ast.Import):
-            self._imports += [Import(node.lineno, 0, alias.name, (), optional) for alias in node.names]
+            self._imports += [PythonImport(node.lineno, 0, alias.name, (), optional) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = tuple(alias.name for alias in node.names)
-            self._imports.append(Import(node.lineno, node.level, node.module or "", names, optional))
+            self._imports.append(PythonImport(node.lineno, node.level, node.module or "", names, optional))
             self._opaque = self._opaque or (node.module == "sys" and "modules" in names)
             self._opaque = self._opaque or (node.module == "enum" and not _SPREAD.isdisjoint(names))
         elif isinstance(node, ast.Global):
             self._names.update(node.names)
         elif isinstance(node, ast.Call | ast.Attribute):
             self._opaque = self._opaque or _reaches_names(node)
-            self._set_on.update(_set_on(node))
-            self._given += _given(node)
+            self._set_on.update(_setattr_targets(node))
+            self._given += _attribute_stores(node)
         if isinstance(node, ast.Import | ast.ImportFrom):
-            self._imported.update(_bound(node))
+            self._imported.update(_bound_names(node))
         if outside:
-            self._names.update(_bound(node))
+            self._names.update(_bound_names(node))
             self._is_program = self._is_program or (isinstance(node, ast.If) and _asks_for_main(node.test))
 
 
-def _inner(node: ast.AST, outside: bool, optional: bool) -> Iterator[_Walked]:
+def _child_nodes(node: ast.AST, outside: bool, optional: bool) -> Iterator[_Walked]:
     """What a node consists of, each part with where it stands."""
     if isinstance(node, ast.Try | ast.TryStar):
-        caught = optional or any(_catches(handler.type) for handler in node.handlers)
+        caught = optional or any(_catches_import(handler.type) for handler in node.handlers)
         yield from ((inner, outside, caught) for inner in (*node.body, *node.handlers))
         yield from ((inner, outside, optional) for inner in (*node.orelse, *node.finalbody))
-    elif isinstance(node, ast.With) and any(_suppresses(item.context_expr) for item in node.items):
+    elif isinstance(node, ast.With) and any(_suppresses_import(item.context_expr) for item in node.items):
         yield from ((inner, outside, True) for inner in (*node.items, *node.body))
     elif isinstance(node, ast.comprehension):  # its own names stay inside; what `:=` binds in it does not
         yield node.target, False, optional
@@ -119,7 +119,7 @@ def _inner(node: ast.AST, outside: bool, optional: bool) -> Iterator[_Walked]:
         yield from ((inner, outside, optional) for inner in ast.iter_child_nodes(node))
 
 
-def _bound(node: ast.AST) -> Iterable[str]:
+def _bound_names(node: ast.AST) -> Iterable[str]:
     """The names that a node by itself binds where it stands."""
     if isinstance(node, _SCOPES):
         return (node.name,)
@@ -145,14 +145,14 @@ def _reaches_names(node: ast.Call | ast.Attribute) -> bool:
     return called in ("globals", "exec") or (called in ("vars", "locals") and not node.args)
 
 
-def _set_on(node: ast.Call | ast.Attribute) -> Iterable[str]:
+def _setattr_targets(node: ast.Call | ast.Attribute) -> Iterable[str]:
     """The name of what attributes are set on by `setattr`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr" and node.args:
         return (node.args[0].id,) if isinstance(node.args[0], ast.Name) else ()
     return ()
 
 
-def _given(node: ast.Call | ast.Attribute) -> Iterable[tuple[str, str]]:
+def _attribute_stores(node: ast.Call | ast.Attribute) -> Iterable[tuple[str, str]]:
     """The name that is set on something by `something.name = ...`, with what that begins with."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
         return ()
@@ -168,14 +168,14 @@ def _asks_for_main(test: ast.expr) -> bool:
     return named and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
 
 
-def _catches(kind: ast.expr | None) -> bool:
+def _catches_import(kind: ast.expr | None) -> bool:
     """Whether a handler of this kind is one for imports that fail."""
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return any(kind is None or _last_name(kind) in _CAUGHT for kind in kinds)
 
 
-def _suppresses(call: ast.expr) -> bool:
-    return isinstance(call, ast.Call) and _last_name(call.func) in _SUPPRESSING and any(map(_catches, call.args))
+def _suppresses_import(call: ast.expr) -> bool:
+    return isinstance(call, ast.Call) and _last_name(call.func) in _SUPPRESSING and any(map(_catches_import, call.args))
 
 
 def _last_name(node: ast.expr) -> str:

@@ -6,27 +6,29 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.entry_script import command_for, entry_script
+from phases.acceptance.checks.bindings import Bindings
 from phases.acceptance.checks.imports import Modules, import_problems
-from phases.acceptance.checks.lacks import lacking, packages_lacking_in_tests
-from phases.acceptance.checks.open_requirements import open_requirements
+from phases.acceptance.checks.missing_dependencies import find_missing_dependency, packages_missing_in_tests
+from phases.acceptance.checks.planned_files import file_problems, find_shadows
 from phases.acceptance.checks.test_runs import (
     ASK_FOR_PYTEST,
     WITH_PYTEST,
     SuiteCounts,
     command_for_all,
     count_tests,
+    counts_row,
     describe_runner,
     find_tests_not_run,
-    row_of,
 )
-from phases.acceptance.checks.written import file_problems, shadows
-from phases.sandbox.commands import NONE, probe
+from phases.acceptance.checks.traceability import list_open_requirements
+from phases.sandbox.box import NONE
+from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
-from phases.workspace.commands import Commands
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import describe_missing
 from phases.workspace.workspace import Workspace, WorkspaceError
@@ -46,7 +48,7 @@ Row = dict[str, Any]
 def check_code(
     workspace: Workspace,
     plan: dict[str, Any],
-    commands: Commands,
+    commands: CommandRunner,
     untouched: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -58,26 +60,30 @@ def check_code(
     """
     planned = [row["path"] for row in plan["file_structure"]]
     others = dict(_other_files(workspace, planned))
-    files = {**others, **dict(_texts(workspace, planned))}
+    files = {**others, **dict(_read_texts(workspace, planned))}
     python = {path: text for path, text in files.items() if path.endswith(".py")}
     paths = workspace.paths()
     problems = [
         *file_problems(workspace, plan),
         *(f"{path} is as it was, and the plan changed it" for path in untouched),
-        *_bounded([f"{path} does not parse: {why}" for path, text in others.items() if (why := _fault(path, text))]),
+        *_cut_list(
+            [f"{path} does not parse: {why}" for path, text in others.items() if (why := _parse_fault(path, text))]
+        ),
         *import_problems(python, paths),
-        *(f"{path} stands in for {_OWN}: rename it" for path in shadows(paths) if path not in planned),
+        *(f"{path} stands in for {_OWN}: rename it" for path in find_shadows(paths) if path not in planned),
     ]
     if problems:
-        run = _Run([], problems, ["the files are not in order, so nothing was run"], [])
+        run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
     elif commands.box.kind == NONE:
-        run = _Run([], open_requirements(workspace, plan), [f"no sandbox on this machine: {probe().detail}"], [])
+        run = _CheckRun(
+            [], list_open_requirements(workspace, plan), [f"no sandbox on this machine: {probe_best().detail}"], []
+        )
     else:
         run = _run_all(plan, python, paths, commands, missing)
-        still_open = open_requirements(workspace, plan)
+        still_open = list_open_requirements(workspace, plan)
         run.problems.extend(still_open)
         run.why.extend(["requirements of the plan are open"] if still_open else [])
-        run.doubts.extend(f"{path} stands in for {_OWN}" for path in shadows(paths))
+        run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
     verification = {
         "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
         "tree_sha256": tree_digest(workspace),
@@ -90,7 +96,7 @@ def check_code(
     return {"block": "\n\n".join(run.problems) or None, "verification": verification}
 
 
-class _Run(NamedTuple):
+class _CheckRun(NamedTuple):
     """What was run, what is wrong, and why nothing is verified."""
 
     rows: list[Row]
@@ -100,7 +106,7 @@ class _Run(NamedTuple):
     """Why nothing is verified, whatever hooks of the user say."""
 
 
-class _Tests(NamedTuple):
+class _TestRuns(NamedTuple):
     """The commands that were run for their tests."""
 
     rows: list[Row]
@@ -112,15 +118,15 @@ def _run_all(
     plan: Mapping[str, Any],
     python: Mapping[str, str],
     there: Collection[str],
-    commands: Commands,
+    commands: CommandRunner,
     missing: Sequence[str],
-) -> _Run:
+) -> _CheckRun:
     """Runs the plan's checks, the tests that they left out, and the program. What they leave behind is taken back."""
     modules = Modules(python, there)
     tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
     failed, lacking_here = [], dict[str, None]()
     for row, output in zip(tests.rows, tests.outputs, strict=True):
-        tops = packages_lacking_in_tests(output, missing) if row["exit_code"] else []
+        tops = packages_missing_in_tests(output, missing) if row["exit_code"] else []
         lacking_here.update(dict.fromkeys(tops))
         failed += [row] if row["exit_code"] != 0 and not tops else []
     problems, why, rows = list[str](), list[str](), tests.rows
@@ -130,10 +136,10 @@ def _run_all(
         else:
             problems.append(_no_test_ran(tests))
             why.append("no test was run")
-    if entry := entry_script(python, plan):
-        asked, _ = _run(commands, command_for(entry, python), _HELP_SECONDS)
+    if entry := find_entry_script(python, plan):
+        asked, _ = _run_command(commands, help_command(entry, python), _HELP_SECONDS)
         rows = [*rows, asked]
-        excuse = _excuse(asked, entry, modules, commands)
+        excuse = _why_excused(asked, entry, modules, commands)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
         why += [f"{asked['command']} {excuse}"] if excuse else []
     commands.take_back()
@@ -142,31 +148,31 @@ def _run_all(
     doubts = [f"not checked: {describe_missing(list(lacking_here))}"] if lacking_here else []
     if not rows:
         why.append("nothing was run: the plan has no checks and there is no entry script")
-    return _Run(rows, problems, why, doubts)
+    return _CheckRun(rows, problems, why, doubts)
 
 
-def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Commands) -> _Tests:
+def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: CommandRunner) -> _TestRuns:
     """Runs the plan's checks, and then the tests that none of them runs."""
-    tests = _Tests([], [], [])
+    tests = _TestRuns([], [], [])
     for command in checks:
-        _add(tests, *_run(commands, command, _SECONDS))
+        _add_run(tests, *_run_command(commands, command, _SECONDS))
     if left := find_tests_not_run(python, tests.counts):
         if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
-            _add(tests, *_run(commands, WITH_PYTEST, _SECONDS))
+            _add_run(tests, *_run_command(commands, WITH_PYTEST, _SECONDS))
         else:
-            row, output = _run(commands, command_for_all(left), _SECONDS)
-            _add(tests, {**row, "command": describe_runner(left)}, output)
+            row, output = _run_command(commands, command_for_all(left), _SECONDS)
+            _add_run(tests, {**row, "command": describe_runner(left)}, output)
     return tests
 
 
-def _add(tests: _Tests, row: Row, output: str) -> None:
+def _add_run(tests: _TestRuns, row: Row, output: str) -> None:
     counts = count_tests(output)
-    tests.rows.append({**row, "tests": row_of(counts)} if counts else row)
+    tests.rows.append({**row, "tests": counts_row(counts)} if counts else row)
     tests.outputs.append(output)
     tests.counts.extend([counts] if counts else [])
 
 
-def _no_test_ran(tests: _Tests) -> str:
+def _no_test_ran(tests: _TestRuns) -> str:
     """What the model is told where checks pass because they check nothing."""
     commands = ", ".join(f"`{row['command']}`" for row in tests.rows if "tests" in row)
     skipped = sum(each.skipped for each in tests.counts)
@@ -174,7 +180,7 @@ def _no_test_ran(tests: _Tests) -> str:
     return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
 
 
-def _run(commands: Commands, command: str, seconds: int) -> tuple[Row, str]:
+def _run_command(commands: CommandRunner, command: str, seconds: int) -> tuple[Row, str]:
     finished = commands.run(command, seconds)
     limit = f"{_STOPPED}{finished.limit}" if finished.limit else ""
     row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
@@ -185,15 +191,15 @@ def _how_it_ended(row: Row) -> str:
     return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
 
 
-def _excuse(row: Row, entry: str, modules: Modules, commands: Commands) -> str:
+def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner) -> str:
     """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
     if row["exit_code"] is None:  # it may do its work whatever it is asked, and that takes as long as it takes
         timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
         return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
-    return lacking(row["tail"], entry, modules, commands) if row["exit_code"] else ""
+    return find_missing_dependency(row["tail"], entry, modules, commands) if row["exit_code"] else ""
 
 
-def _texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
+def _read_texts(workspace: Workspace, paths: Collection[str]) -> Iterator[tuple[str, str]]:
     """The files that can be read. Of those that cannot, others tell."""
     for path in paths:
         try:
@@ -208,7 +214,9 @@ def _other_files(workspace: Workspace, planned: Collection[str]) -> Iterator[tup
     environments = tuple(path.removesuffix("pyvenv.cfg") for path in paths if path.endswith("/pyvenv.cfg"))
     wanted = [path for path in paths if path.endswith(_CHECKED) and path not in known and _is_written(path)]
     left = _MOST_CHARACTERS
-    for path, text in _texts(workspace, [path for path in wanted if not path.startswith(environments)][:_MOST_OTHERS]):
+    for path, text in _read_texts(
+        workspace, [path for path in wanted if not path.startswith(environments)][:_MOST_OTHERS]
+    ):
         left -= len(text)
         if left < 0:
             return
@@ -221,10 +229,10 @@ def _is_written(path: str) -> bool:
     return not any(part.startswith(".") or part in _NOT_WRITTEN for part in path.split("/"))
 
 
-def _fault(path: str, text: str) -> str | None:
+def _parse_fault(path: str, text: str) -> str | None:
     """Why a file that is not planned does not parse. JSON is what Python takes for it: results hold NaN, too."""
     if not path.endswith(".json"):
-        return syntax.fault_of(path, text)
+        return syntax.find_syntax_fault(path, text)
     fault = _json_fault(text)
     # Logs and data sets have one value on each line, whatever their name says.
     lines = [line for line in text.split("\n") if line.strip()] if fault else []
@@ -241,6 +249,86 @@ def _json_fault(text: str) -> str | None:
     return None
 
 
-def _bounded(problems: list[str]) -> list[str]:
+def _cut_list(problems: list[str]) -> list[str]:
     more = len(problems) - MOST_NAMED
     return [*problems[:MOST_NAMED], *([f"and {more} more files that do not parse"] if more > 0 else [])]
+
+
+_PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
+_MAIN = "__main__.py"
+_PREFERRED = ("main.py", _MAIN, "cli.py", "run.py", "app.py", "train.py")
+_NO_PROGRAMS = ("setup.py", "conftest.py")
+_FOLDERS_OF_TESTS = ("test", "tests")
+
+
+def find_entry_script(files: Mapping[str, str], plan: Mapping[str, Any]) -> str:
+    """The planned Python file that is the program; empty where there is none. `files`: the Python files, by path."""
+    modules = Modules(files)
+    planned = [row["path"] for row in plan["file_structure"]]
+    programs = [path for path in planned if path in files and _is_program(modules, path)]
+    return min(programs, key=lambda path: (_name_rank(path), path.count("/"), planned.index(path)), default="")
+
+
+def help_command(path: str, files: Mapping[str, str]) -> str:
+    """The command line, in the workspace, that asks it for its help."""
+    modules = Modules(files)
+    bindings = modules.bindings.get(path)
+    *folders, name = path.split("/")
+    inside = len(folders) - _count_outside(modules, folders, max(_relative_depth(bindings), int(name == _MAIN)))
+    from_root = _takes_from_root(modules, bindings, "/".join(folders))
+    if inside and (name == _MAIN or _relative_depth(bindings) or from_root):
+        base, package = folders[: len(folders) - inside], folders[len(folders) - inside :]
+        parts = [*package, *([] if name == _MAIN else [name.removesuffix(".py")])]
+        if all(part.isidentifier() for part in parts):
+            found_in = f"PYTHONPATH={shlex.quote('/'.join(base))} " if base else ""
+            return f"{found_in}python -m {'.'.join(parts)} --help"
+    found_in = "PYTHONPATH=. " if from_root else ""
+    return f"{found_in}python {shlex.quote(path if not path.startswith('-') else './' + path)} --help"
+
+
+def _is_program(modules: Modules, path: str) -> bool:
+    """Whether it does something where it is run, and it or something that it imports reads a command line."""
+    *folders, name = path.split("/")
+    bindings = modules.bindings.get(path)
+    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, folders)):
+        return False
+    if not bindings.is_program and name != _MAIN:
+        return False
+    # A file with a guard of its own reads a command line where it is the one that is run.
+    found = (modules.bindings.get(each) for each in modules.targets(path))
+    return _parses_arguments(bindings) or any(_parses_arguments(each) for each in found if each and not each.is_program)
+
+
+def _holds_tests(folder: str) -> bool:
+    return folder in _FOLDERS_OF_TESTS
+
+
+def _parses_arguments(bindings: Bindings | None) -> bool:
+    tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
+    return bool(tops & _PARSERS)
+
+
+def _name_rank(path: str) -> int:
+    name = path.rpartition("/")[2]
+    return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
+
+
+def _relative_depth(bindings: Bindings | None) -> int:
+    """How many packages it is in, by its relative imports."""
+    return max((found.level for found in bindings.imports), default=0) if bindings else 0
+
+
+def _count_outside(modules: Modules, folders: list[str], least: int) -> int:
+    """How many of the folders are outside of the package that it is in, which has `least` levels."""
+    depth = len(folders)
+    while depth and (modules.is_package("/".join(folders[:depth])) or len(folders) - depth < least):
+        depth -= 1
+    return depth
+
+
+def _takes_from_root(modules: Modules, bindings: Bindings | None, folder: str) -> bool:
+    """Whether it imports what is found from the workspace alone, and not from its own folder."""
+    tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
+    return bool(folder) and any(
+        modules.is_there(top) and not modules.is_there(f"{folder}/{top}") for top in tops if top
+    )

@@ -6,12 +6,12 @@ module gets while it runs, imports in a circle.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from phases.acceptance.checks.bindings import STAR, Bindings, Import, bindings_of
-from phases.acceptance.checks.builds import Builds
+from phases.acceptance.checks.bindings import STAR, Bindings, PythonImport, read_bindings
 
 MOST_PROBLEMS = 20
 _MOST_PARTS = 32
@@ -36,7 +36,7 @@ class Modules:
     """The modules and packages of a workspace. A location is a path without its ending."""
 
     def __init__(self, files: Mapping[str, str], there: Collection[str] = ()) -> None:
-        self.bindings: dict[str, Bindings | None] = {path: bindings_of(source) for path, source in files.items()}
+        self.bindings: dict[str, Bindings | None] = {path: read_bindings(source) for path, source in files.items()}
         self.ours: set[str] = set()
         """What an absolute import that holds starts with, so that it is meant, and nothing from elsewhere."""
         paths = [*(path for path in there if path.endswith(_BINARIES)), *files]
@@ -44,7 +44,7 @@ class Modules:
         self._folders = {"", *_folders_of(self._files)}
         self._all_folders = _folders_of(there) | self._folders
         """Those that hold no module, too: Python lets them be imported."""
-        self._builds = Builds(files, there)
+        self._builds = BuildProducts(files, there)
         self._given = frozenset[str]().union(*(each.given for each in self.bindings.values() if each))
         self._reached: dict[str, list[str] | None] = {}
         self._holders: dict[str, list[str]] = {}
@@ -57,16 +57,16 @@ class Modules:
     def targets(self, path: str) -> list[str]:
         """The files of the workspace that a file imports."""
         bindings = self.bindings.get(path)
-        found = [(place, each) for each in _imports(bindings) for place in self.places_of(path, each)]
+        found = [(place, each) for each in _imports_of(bindings) for place in self.places_of(path, each)]
         locations = [
-            _joined(place, [*each.module.split("."), name]) for place, each in found for name in ("", *each.names)
+            _join_parts(place, [*each.module.split("."), name]) for place, each in found for name in ("", *each.names)
         ]
         files = dict.fromkeys(self.file_of(location) for location in locations)
         return [file for file in files if file and file != path]
 
     def file_of(self, location: str) -> str | None:
         """The file that is run when this is imported."""
-        return self._files.get(_joined(location, ["__init__"])) or self._files.get(location)
+        return self._files.get(_join_parts(location, ["__init__"])) or self._files.get(location)
 
     def is_there(self, location: str) -> bool:
         """Whether it is a module, a package, or a folder that holds one."""
@@ -74,9 +74,9 @@ class Modules:
 
     def is_package(self, location: str) -> bool:
         """Whether it has an __init__.py."""
-        return _joined(location, ["__init__"]) in self._files
+        return _join_parts(location, ["__init__"]) in self._files
 
-    def places_of(self, path: str, found: Import) -> list[str]:
+    def places_of(self, path: str, found: PythonImport) -> list[str]:
         """The folders that an import may start from, where it is one of this workspace; the likeliest first."""
         folder, top = path.rpartition("/")[0], found.module.partition(".")[0]
         if found.level:
@@ -107,7 +107,7 @@ class Modules:
 
     def _holds(self, location: str, name: str) -> bool:
         bindings = self._bindings_at(location)
-        inner = _joined(location, [name])
+        inner = _join_parts(location, [name])
         return self.is_there(inner) or inner in self._all_folders or (bindings is not None and name in bindings.names)
 
     def _reach(self, location: str) -> list[str] | None:
@@ -124,7 +124,7 @@ class Modules:
             if bindings is None or bindings.opaque or len(seen) > _MOST_PLACES:
                 return None
             for star in bindings.stars:
-                sources = [_joined(place, star.module.split(".")) for place in self.places_of(file, star)]
+                sources = [_join_parts(place, star.module.split(".")) for place in self.places_of(file, star)]
                 known = [source for source in sources if self.is_there(source)]
                 if not known:
                     return None
@@ -136,48 +136,48 @@ class Modules:
 
     def _has(self, place: str, top: str, path: str) -> bool:
         """Whether a name is there, as something else than the file that asks for it."""
-        location = _joined(place, [top])
+        location = _join_parts(place, [top])
         return self.is_there(location) and (self.file_of(location) != path or self.is_package(location))
 
 
-class _Problem(NamedTuple):
+class _ImportProblem(NamedTuple):
     text: str
     doubtful: str
     """What it hangs on being the one that is meant: a package from elsewhere may be. Empty where it is certain."""
 
 
-def _problems_of(modules: Modules, path: str) -> Iterator[_Problem]:
-    for found in _imports(modules.bindings[path]):
+def _problems_of(modules: Modules, path: str) -> Iterator[_ImportProblem]:
+    for found in _imports_of(modules.bindings[path]):
         if found.optional or found.module.count(".") >= _MOST_PARTS:
             continue
         where = f"{path}, line {found.line}: "
         if found.level and _leads_out(modules, path, found.level):
             shown = "." * min(found.level, _MOST_PARTS) + found.module[:200]
-            yield _Problem(f"{where}imports from {shown!r}, which leads out of its package", "")
+            yield _ImportProblem(f"{where}imports from {shown!r}, which leads out of its package", "")
             continue
         faults = [(place, _fault_at(modules, place, found)) for place in modules.places_of(path, found)]
-        tops = [_joined(place, [found.module.partition(".")[0]]) for place, fault in faults if not fault]
+        tops = [_join_parts(place, [found.module.partition(".")[0]]) for place, fault in faults if not fault]
         if tops:
             sure = not found.level and (found.names or "." in found.module)
             modules.ours.update(tops if sure else ())
         elif faults:
             place, fault = faults[0]
-            top = _joined(place, [found.module.partition(".")[0]])
+            top = _join_parts(place, [found.module.partition(".")[0]])
             certain = found.level or (not place and modules.file_of(top))
-            yield _Problem(where + fault, "" if certain else top)
+            yield _ImportProblem(where + fault, "" if certain else top)
 
 
-def is_own(modules: Modules, path: str, found: Import) -> bool:
+def is_own_import(modules: Modules, path: str, found: PythonImport) -> bool:
     """Whether an import of a file is one of this workspace, and holds."""
-    return any(holds_at(modules, place, found) for place in modules.places_of(path, found))
+    return any(import_holds_at(modules, place, found) for place in modules.places_of(path, found))
 
 
-def holds_at(modules: Modules, place: str, found: Import) -> bool:
+def import_holds_at(modules: Modules, place: str, found: PythonImport) -> bool:
     """Whether an import that starts from this folder holds."""
     return not _fault_at(modules, place, found)
 
 
-def _imports(bindings: Bindings | None) -> tuple[Import, ...]:
+def _imports_of(bindings: Bindings | None) -> tuple[PythonImport, ...]:
     return bindings.imports if bindings else ()
 
 
@@ -187,11 +187,11 @@ def _leads_out(modules: Modules, path: str, level: int) -> bool:
     return level > depth and not (level == depth + 1 and modules.is_package(""))
 
 
-def _fault_at(modules: Modules, place: str, found: Import) -> str:
+def _fault_at(modules: Modules, place: str, found: PythonImport) -> str:
     """What is wrong if the import starts from this folder; empty for nothing."""
     location = place
     for part in filter(None, found.module.split(".")):
-        holder, location = location, _joined(location, [part])
+        holder, location = location, _join_parts(location, [part])
         if not modules.is_there(location):
             if _may_load_others(modules, holder) or modules.may_be_made(holder, part):
                 return ""
@@ -221,5 +221,34 @@ def _folders_of(paths: Iterable[str]) -> set[str]:
     return folders
 
 
-def _joined(folder: str, parts: list[str]) -> str:
+def _join_parts(folder: str, parts: list[str]) -> str:
     return "/".join([*([folder] if folder else []), *(part for part in parts if part)])
+
+
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".rs", ".f", ".f90", ".m", ".mm")
+_FROM_PROTO = ("_pb2_grpc", "_pb2")
+_PROJECTS = ("setup.py", "setup.cfg", "pyproject.toml")
+_WORD = re.compile(r"\w+")
+
+
+class BuildProducts:
+    """What a workspace holds that modules are made from. `files`: the Python files; `there`: the paths of all files."""
+
+    def __init__(self, files: Mapping[str, str], there: Collection[str]) -> None:
+        names = {path.rpartition("/")[2] for path in there} | {path.rpartition("/")[2] for path in files}
+        scripts = [text for path, text in files.items() if path.rpartition("/")[2] == "setup.py"]
+        self._stems = {name.partition(".")[0] for name in names if name.endswith(_COMPILED)}
+        self._protos = {name.removesuffix(".proto") for name in names if name.endswith(".proto")}
+        self._named = {word for text in scripts for word in _WORD.findall(text)} if self._stems else set()
+        self._is_project = not names.isdisjoint(_PROJECTS)
+        self._by_cargo = "Cargo.toml" in names
+        """It names the module that it makes itself, in a text that is not looked into."""
+
+    def may_make(self, name: str) -> bool:
+        """Whether a module of this name may be one."""
+        if name == "_version":
+            return self._is_project
+        if any(name.endswith(end) and name.removesuffix(end) in self._protos for end in _FROM_PROTO):
+            return True
+        compiled = name.startswith("_") or self._by_cargo or name in self._stems or name in self._named
+        return bool(self._stems) and compiled

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.traceability import is_test_file
-from phases.workspace.syntax import tree_of
+from phases.workspace.syntax import parse_python
 
 PYTEST, UNITTEST = "pytest", "unittest"
 ASK_FOR_PYTEST = "python -c 'import pytest'"
@@ -44,7 +44,7 @@ def count_tests(output: str) -> SuiteCounts | None:
     pytest, unittest = _PYTEST_SUMMARY.findall(output), _UNITTEST_SUMMARY.findall(output)
     if not pytest and not unittest:
         return None
-    rows = [*map(_of_pytest, pytest), *(_of_unittest(int(ran), rest) for ran, rest in unittest)]
+    rows = [*map(_pytest_counts, pytest), *(_unittest_counts(int(ran), rest) for ran, rest in unittest)]
     styles = frozenset([*([PYTEST] if pytest else []), *([UNITTEST] if unittest else [])])
     return SuiteCounts(sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows), styles)
 
@@ -60,7 +60,7 @@ def find_tests_not_run(python: Mapping[str, str], counts: Sequence[SuiteCounts])
 
 def command_for_all(paths: Iterable[str]) -> str:
     """Runs the tests of both styles in these files, where pytest is not installed."""
-    return shlex.join(["python", "-c", _runner(), *paths])
+    return shlex.join(["python", "-c", _runner_source(), *paths])
 
 
 def describe_runner(paths: Sequence[str]) -> str:
@@ -68,14 +68,14 @@ def describe_runner(paths: Sequence[str]) -> str:
     return f"(the built-in test runner) {shlex.join(paths)}"
 
 
-def _runner() -> str:
+def _runner_source() -> str:
     with open(
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "plain_test_runner.py"), encoding="utf-8"
     ) as file:
         return file.read()
 
 
-def _of_pytest(summary: str) -> tuple[int, int, int]:
+def _pytest_counts(summary: str) -> tuple[int, int, int]:
     found: dict[str, int] = {}
     for count, word in _COUNT.findall(summary):
         found[word.rstrip("s")] = found.get(word.rstrip("s"), 0) + int(count)
@@ -83,7 +83,7 @@ def _of_pytest(summary: str) -> tuple[int, int, int]:
     return passed, found.get("failed", 0) + found.get("error", 0), found.get("skipped", 0) + found.get("xfailed", 0)
 
 
-def _of_unittest(ran: int, rest: str) -> tuple[int, int, int]:
+def _unittest_counts(ran: int, rest: str) -> tuple[int, int, int]:
     found = {name.strip(): int(count) for name, count in _NAMED_COUNT.findall(rest)}
     skipped = min(found.get("skipped", 0) + found.get("expected failures", 0), ran)
     failed = min(found.get("failures", 0) + found.get("errors", 0), ran - skipped)
@@ -92,7 +92,7 @@ def _of_unittest(ran: int, rest: str) -> tuple[int, int, int]:
 
 def _styles_in(source: str) -> set[str]:
     """Which runners would find tests in a file: plain functions and classes are pytest's, a TestCase is unittest's."""
-    tree = tree_of(source)
+    tree = parse_python(source)
     styles = set[str]()
     for node in tree.body if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
@@ -110,6 +110,6 @@ def _is_test_method(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
 
 
-def row_of(counts: SuiteCounts | None) -> dict[str, Any] | None:
+def counts_row(counts: SuiteCounts | None) -> dict[str, Any] | None:
     """As the journal and the documents keep it."""
     return None if counts is None else {"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped}

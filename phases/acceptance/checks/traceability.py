@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.checks.stubs import Function, Value, is_stub
-from phases.workspace.syntax import tree_of
+from phases.workspace.syntax import parse_python
 from phases.workspace.workspace import Workspace, WorkspaceError
 
 IMPLEMENTED, STUBBED, MISSING = "implemented", "stubbed", "missing"
@@ -46,13 +45,13 @@ class _Definition(NamedTuple):
     """What it is defined in: ast.Module, ast.ClassDef or a function."""
 
 
-def trace(workspace: Workspace, plan: dict[str, Any]) -> dict[str, Any]:
+def trace_requirements(workspace: Workspace, plan: dict[str, Any]) -> dict[str, Any]:
     """traceability.json: for each requirement its places, its tests and its status."""
-    places = all_places(workspace, plan)
+    places = find_all_places(workspace, plan)
     return {"version": 1, "requirements": [requirement_row(row, places) for row in plan["requirements"]]}
 
 
-def all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
+def find_all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
     """The places of the plan's requirements in all Python files, the planned ones first; what does not parse has none."""
     identifiers = {row["id"] for row in plan["requirements"]}
     planned = [row["path"] for row in plan["file_structure"]]
@@ -60,22 +59,22 @@ def all_places(workspace: Workspace, plan: dict[str, Any]) -> list[Place]:
     for path in dict.fromkeys([*planned, *workspace.paths()]):
         if path.endswith(".py"):
             try:
-                found += places_in(path, workspace.read(path), identifiers)
+                found += find_places(path, workspace.read(path), identifiers)
             except WorkspaceError:
                 continue
     return found
 
 
-def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
+def find_places(path: str, source: str, identifiers: Collection[str]) -> list[Place]:
     """The places of these requirements in one file, from top to bottom."""
-    tree = tree_of(source)
+    tree = parse_python(source)
     if tree is None:
         return []
-    lines, in_tests = lines_of(source), is_test_file(path)
+    lines, in_tests = split_lines(source), is_test_file(path)
     places = []
-    for definition in sorted(_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
+    for definition in sorted(_walk_definitions(tree), key=lambda found: (found.node.lineno, found.node.col_offset)):
         node, is_test = definition.node, in_tests and _is_test(definition)
-        named = [name for name in _named(definition, lines, is_test=is_test) if name in identifiers]
+        named = [name for name in _ids_in(definition, lines, is_test=is_test) if name in identifiers]
         if in_tests and not (is_test and isinstance(node, Function) and _checks_something(node)):
             continue
         is_value = isinstance(node, Value)
@@ -86,7 +85,7 @@ def places_in(path: str, source: str, identifiers: Collection[str]) -> list[Plac
     return places
 
 
-def lines_of(source: str) -> list[str]:
+def split_lines(source: str) -> list[str]:
     """The lines as Python counts them."""
     return _LINE_END.split(source)
 
@@ -97,13 +96,13 @@ def is_test_file(path: str) -> bool:
     return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
 
 
-def difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
+def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
     """How a hyperparameter's constants differ from the plan's value, in words; empty where one agrees, or nobody can tell."""
     if requirement.get("kind") != "hyperparameter" or "value" not in requirement:
         return ""
-    own = [(place, _literal(place.value)) for place in places if place.identifier == requirement["id"]]
+    own = [(place, _literal_value(place.value)) for place in places if place.identifier == requirement["id"]]
     told = [(place.name, found) for place, found in own if isinstance(found, (str, int, float))]
-    if any(_same(found, requirement["value"]) for _, found in told):
+    if any(_is_same_value(found, requirement["value"]) for _, found in told):
         return ""  # a requirement may be about more than the one value that the plan names
     return "; ".join(f"the plan says {requirement['value']!r}, {name} is {found!r}" for name, found in told)
 
@@ -115,13 +114,13 @@ def requirement_row(requirement: dict[str, Any], places: Sequence[Place]) -> dic
     return {
         "id": requirement["id"],
         "text": requirement["text"],
-        "status": _status(requirement.get("kind"), code),
+        "status": _status_of(requirement.get("kind"), code),
         "places": list(dict.fromkeys(place.name for place in code)),
         "tests": list(dict.fromkeys(place.name for place in own if place.is_test)),
     }
 
 
-def _status(kind: str | None, code: Sequence[Place]) -> str:
+def _status_of(kind: str | None, code: Sequence[Place]) -> str:
     """One stub among functions and classes leaves a requirement open, whatever stands beside it. A value is enough for a
     hyperparameter, and else where nothing but values names the requirement.
     """
@@ -133,7 +132,7 @@ def _status(kind: str | None, code: Sequence[Place]) -> str:
     return STUBBED if all(place.is_stub for place in code) else IMPLEMENTED
 
 
-def _definitions(tree: ast.Module) -> Iterator[_Definition]:
+def _walk_definitions(tree: ast.Module) -> Iterator[_Definition]:
     """Every function, class and named value, however deep; by a list, because a chain of elif nests without end."""
     todo: list[tuple[str, int, type[ast.AST], list[ast.stmt]]] = [("", 0, ast.Module, tree.body)]
     while todo:
@@ -148,17 +147,17 @@ def _definitions(tree: ast.Module) -> Iterator[_Definition]:
                     name = target.id if isinstance(target, ast.Name) else target.attr
                     yield _Definition(node, prefix + name, after, inside)
             else:
-                todo += [(prefix, node.lineno, inside, block) for block in _blocks(node)]
+                todo += [(prefix, node.lineno, inside, block) for block in _inner_blocks(node)]
             after = node.end_lineno or node.lineno
 
 
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+def _inner_blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     for child in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         for name in ("body", "orelse", "finalbody"):
             yield getattr(child, name, [])
 
 
-def _named(definition: _Definition, lines: list[str], *, is_test: bool) -> list[str]:
+def _ids_in(definition: _Definition, lines: list[str], *, is_test: bool) -> list[str]:
     """The ids that a definition names."""
     node, text = definition.node, [*_comments_above(definition, lines)]
     if isinstance(node, Value):
@@ -196,7 +195,7 @@ def _is_test(definition: _Definition) -> bool:
 def _checks_something(node: Function) -> bool:
     """Whether a test can fail by its own words, and is not skipped."""
     marks = (child for decorator in node.decorator_list for child in ast.walk(decorator))
-    if any(_word(mark).startswith("skip") for mark in marks):
+    if any(_last_word(mark).startswith("skip") for mark in marks):
         return False
     return any(_is_check(child) for child in ast.walk(node))
 
@@ -204,24 +203,90 @@ def _checks_something(node: Function) -> bool:
 def _is_check(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
         return not isinstance(node.test, ast.Constant)
-    name = _word(node.func) if isinstance(node, ast.Call) else ""
+    name = _last_word(node.func) if isinstance(node, ast.Call) else ""
     return isinstance(node, ast.Raise) or name.startswith("assert") or name in _CHECKS
 
 
-def _word(node: ast.AST) -> str:
+def _last_word(node: ast.AST) -> str:
     """The last word of a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _literal(node: ast.expr | None) -> object:
+def _literal_value(node: ast.expr | None) -> object:
     try:
         return ast.literal_eval(node) if node is not None else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
 
 
-def _same(found: object, planned: object) -> bool:
+def _is_same_value(found: object, planned: object) -> bool:
     try:
         return float(str(found)) == float(str(planned))
     except ValueError:
         return str(found).strip().lower() == str(planned).strip().lower() or type(found) is not type(planned)
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Value = ast.Assign | ast.AnnAssign
+_SETS_UP = ("__init__", "__post_init__", "__new__", "__repr__", "__str__")
+
+
+def is_stub(node: Function | ast.ClassDef | Value, *, inside_class: bool = False) -> bool:
+    """Whether a definition does nothing: a function that passes, returns nothing, or raises NotImplementedError; a class
+    whose methods, but those that set it up, are all like that; a value that is None, an ellipsis, or not given.
+    """
+    if isinstance(node, Value):
+        if node.value is None:
+            return not inside_class  # a field that is filled in when an object is made
+        return isinstance(node.value, ast.Constant) and node.value.value in (None, ...)
+    if isinstance(node, ast.ClassDef):
+        methods = [child for child in node.body if isinstance(child, Function)]
+        working = [method for method in methods if method.name not in _SETS_UP] or methods
+        return all(is_stub(method) for method in working) if working else all(_is_nothing(child) for child in node.body)
+    return all(_is_nothing(child) for child in node.body) or any(_gives_up(child) for child in node.body)
+
+
+def _is_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Return):
+        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value in (None, ...))
+    return _gives_up(node) or isinstance(
+        node, (ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+    )
+
+
+def _gives_up(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+    return False
+
+
+_MOST_NAMED, _TEXT = 20, 80
+
+
+def list_open_requirements(workspace: Workspace, plan: dict[str, Any]) -> list[str]:
+    """One text, or none: each requirement that is missing or a stub, and each value that differs, in the plan's order."""
+    places, told = find_all_places(workspace, plan), []
+    for requirement in plan["requirements"]:
+        name, status = requirement["id"], requirement_row(requirement, places)["status"]
+        if status == MISSING:
+            told.append(
+                f"{name} is in no code; name {name} in the docstring of what implements it: {_short_text(requirement)}"
+            )
+        elif status != IMPLEMENTED:
+            stubs = ", ".join(place.name for place in places if place.identifier == name and place.is_stub)
+            told.append(f"{name} is a stub ({stubs}): {_short_text(requirement)}")
+        elif other := value_difference(requirement, places):
+            told.append(f"{name} has another value: {other}")
+    if not told:
+        return []
+    more = len(told) - _MOST_NAMED
+    lines = [*told[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    return [f"{len(told)} of {len(plan['requirements'])} requirements of the plan are open:\n" + "\n".join(lines)]
+
+
+def _short_text(requirement: Mapping[str, Any]) -> str:
+    text = " ".join(str(requirement["text"]).split())
+    return text if len(text) <= _TEXT else text[: _TEXT - 1].rstrip() + "…"

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from phases.acceptance.commands.answers import answer_of
-from phases.acceptance.commands.clean import cleaned
-from phases.acceptance.commands.process import Launch, run_process
-from phases.acceptance.commands.variables import dropped_names, environment_of
-from phases.acceptance.hook import FAILED, Hook, Result
-from phases.acceptance.points import POINTS
+from phases.acceptance.commands.hook_environment import dropped_names, environment_of
+from phases.acceptance.commands.hook_process import CommandLaunch, run_process
+from phases.acceptance.commands.hook_protocol import read_verdict
+from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.hook import FAILED, POINTS, Hook, HookResult
 from phases.sandbox.bash import shell_words
 
 _LONGEST_HEADING = 8192
 
 
-class Place(NamedTuple):
+class HookPlace(NamedTuple):
     """Where a hook runs, and what it finds there."""
 
     workspace: str
@@ -30,31 +29,31 @@ class Place(NamedTuple):
     """What this program tells every hook: CLAUDE_PROJECT_DIR and the like."""
 
 
-def run_command(hook: Hook, payload: bytes, place: Place) -> Result:
+def run_command(hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
     """Runs it once, `payload` on its input, with the rights of the user."""
-    argv = _argv(hook)
+    argv = _build_argv(hook)
     if not argv:
-        return Result(FAILED, f"hook {hook.key} could not be run: it has no command")
-    launch = Launch(
+        return HookResult(FAILED, f"hook {hook.key} could not be run: it has no command")
+    launch = CommandLaunch(
         argv,
         place.workspace,
         environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added),
         payload,
         hook.seconds,
         place.log,
-        _heading(hook, dropped_names(place.environment, secret_names=place.secret_names, hook=hook)),
+        _log_heading(hook, dropped_names(place.environment, secret_names=place.secret_names, hook=hook)),
     )
-    return answer_of(run_process(launch), hook, POINTS[hook.point])
+    return read_verdict(run_process(launch), hook, POINTS[hook.point])
 
 
-def _argv(hook: Hook) -> tuple[str, ...]:
+def _build_argv(hook: Hook) -> tuple[str, ...]:
     if args := hook.params.get("args"):
         return tuple(map(str, args))
     return tuple(shell_words(hook.command)) if hook.command.strip() else ()
 
 
-def _heading(hook: Hook, dropped: Collection[str]) -> str:
+def _log_heading(hook: Hook, dropped: Collection[str]) -> str:
     lines = [f"{hook.key} at {hook.point}: {hook.command}"]
     if dropped:
         lines.append(f"not given to it: {', '.join(dropped)} (env_allow gives one by its name)")
-    return "\n".join(cleaned(line, _LONGEST_HEADING) for line in lines)
+    return "\n".join(strip_control(line, _LONGEST_HEADING) for line in lines)

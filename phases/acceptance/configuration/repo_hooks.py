@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from phases.acceptance.configuration.configured import HookConfigError, hooks_from
-from phases.acceptance.configuration.pins import UNREADABLE, Pins, control_files, digest_of_item, scripts_in
-from phases.acceptance.configuration.trust import Check, read_store
+from phases.acceptance.configuration.checksums import (
+    UNREADABLE,
+    Checksums,
+    hash_control_files,
+    hash_scripts,
+    item_digest,
+)
+from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
+from phases.acceptance.configuration.trust_store import Check, read_store
 from phases.acceptance.hook import REPO, Hook
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import PipelineError
@@ -23,14 +29,14 @@ Parse = Callable[[bytes], Mapping[str, Any]]
 """The checked value of a hooks.yaml. Raises PipelineError."""
 
 
-class Skipped(NamedTuple):
+class SkippedHook(NamedTuple):
     """A hook that is trusted, or would be, and does not run."""
 
     id: str
     reason: str
 
 
-class Discovered(NamedTuple):
+class RepoHooks(NamedTuple):
     """What the hooks file of a workspace comes to."""
 
     state: str
@@ -39,8 +45,8 @@ class Discovered(NamedTuple):
     """Those that run, in order."""
     reason: str = ""
     """Why not all of them run, and what to do, in one line."""
-    skipped: tuple[Skipped, ...] = ()
-    pins: Pins = MappingProxyType({})
+    skipped: tuple[SkippedHook, ...] = ()
+    pins: Checksums = MappingProxyType({})
     """The hooks file, and the scripts of the hooks that run, as they are now."""
     was_trusted: bool = False
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
@@ -52,7 +58,7 @@ class Discovered(NamedTuple):
     """Scripts in the workspace that hooks of the user name, as the user vouched for them, whatever the hooks file is."""
 
 
-class _File(NamedTuple):
+class _HooksFile(NamedTuple):
     """A hooks file as it is read."""
 
     sha256: str
@@ -61,88 +67,94 @@ class _File(NamedTuple):
     hooks: tuple[Hook, ...]
 
 
-def discover(workspace: str, store_path: str, parse: Parse, check: Check, *, trust_now: bool = False) -> Discovered:
+def discover_repo_hooks(
+    workspace: str, store_path: str, parse: Parse, check: Check, *, trust_now: bool = False
+) -> RepoHooks:
     """The hooks of a workspace that run. `trust_now`: what is there now is trusted, for this run."""
     workspace = os.path.realpath(workspace)  # once: a link that is turned elsewhere meanwhile changes nothing
     store = read_store(store_path, check)
     known = store.entry(workspace) or {}
     # an entry for the user's own scripts alone says nothing of a hooks file
     entry = known if known.get("hooks_file_sha256") and not trust_now else None
-    found = _found(workspace, parse, entry, trust_now=trust_now)
+    found = _read_state(workspace, parse, entry, trust_now=trust_now)
     if found.state == UNTRUSTED:
         found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}")
     fault = "" if store.missing or found.state == NO_HOOKS else store.fault
-    beside = control_files(workspace) if trust_now else known.get("beside")
+    beside = hash_control_files(workspace) if trust_now else known.get("beside")
     return found._replace(store_fault=fault, user_scripts=known.get("user_scripts", {}), beside=beside)
 
 
-def entry_for(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
+def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Iterable[Hook] = ()) -> dict[str, Any]:
     """What the store is to say of a workspace as it is now. Raises HookConfigError where that cannot be trusted.
 
     `own`: the hooks of the user. A workspace without hooks can be trusted, too: that it has none any more, say.
     """
     workspace = os.path.realpath(workspace)
-    theirs = user_scripts(workspace, own)
+    theirs = hash_user_scripts(workspace, own)
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
         said: dict[str, Any] = {"hooks_file_sha256": "", "scripts": {}, "hooks": {}}
     else:
-        said = _said(workspace, parse)
-    if words := _unreadable({**said["scripts"], **theirs}):
+        said = _file_entry(workspace, parse)
+    if words := _name_unreadable({**said["scripts"], **theirs}):
         raise HookConfigError(f"nothing is trusted: {words}")
     scripts = {HOOKS_FILE: "", **said["scripts"], **theirs}
-    beside = {path: digest for path, digest in control_files(workspace).items() if path not in scripts}
+    beside = {path: digest for path, digest in hash_control_files(workspace).items() if path not in scripts}
     more = {"user_scripts": theirs, "beside": beside}
     kept = {name: rows for name, rows in more.items() if rows or name == "beside"}
     return {**said, **kept, "trusted_at": at, "by": by}
 
 
-def user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
+def hash_user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
     """The scripts in a workspace that hooks of the user name. One that is to stay away counts where no agent writes."""
-    named = {path: digest for hook in own for path, digest in scripts_in(hook, workspace).items()}
+    named = {path: digest for hook in own for path, digest in hash_scripts(hook, workspace).items()}
     kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
     return {path: named[path] for path in kept}
 
 
-def _said(workspace: str, parse: Parse) -> dict[str, Any]:
+def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
     """What an entry says of the hooks file and its scripts."""
     try:
-        file = _file(_bytes(workspace), parse)
+        file = _parse_hooks_file(_read_hooks_file(workspace), parse)
     except PipelineError as error:
         raise HookConfigError(f"nothing is trusted: {error}") from error
     scripts: dict[str, str] = {}
     for hook in file.hooks:
-        scripts.update(scripts_in(hook, workspace))
-    items = {name: digest_of_item(item) for name, item in file.items.items()}
+        scripts.update(hash_scripts(hook, workspace))
+    items = {name: item_digest(item) for name, item in file.items.items()}
     return {"hooks_file_sha256": file.sha256, "scripts": scripts, "hooks": items}
 
 
-def _found(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> Discovered:
+def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> RepoHooks:
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
-        return _lost(entry, f"{HOOKS_FILE} is not there any more") if entry and entry["hooks"] else Discovered(NO_HOOKS)
+        return (
+            _report_lost(entry, f"{HOOKS_FILE} is not there any more")
+            if entry and entry["hooks"]
+            else RepoHooks(NO_HOOKS)
+        )
     digest = ""
     try:
-        data = _bytes(workspace)
+        data = _read_hooks_file(workspace)
         digest = sha256(data)
-        file = _file(data, parse)
+        file = _parse_hooks_file(data, parse)
     except PipelineError as error:
         known = trust_now or (entry is not None and entry["hooks_file_sha256"] == digest)
         if entry is None or known:
-            return Discovered(INVALID, reason=str(error), was_trusted=known)
-        return _lost(entry, f"{HOOKS_FILE} is not as it was trusted, and cannot be used ({error})")
+            return RepoHooks(INVALID, reason=str(error), was_trusted=known)
+        return _report_lost(entry, f"{HOOKS_FILE} is not as it was trusted, and cannot be used ({error})")
     if trust_now:
-        return _as_it_is(file, workspace)
+        return _trust_as_is(file, workspace)
     if entry is None:
-        return Discovered(UNTRUSTED, skipped=tuple(Skipped(hook.id, "it is not trusted") for hook in file.hooks))
-    return _compared(file, entry, workspace)
+        return RepoHooks(UNTRUSTED, skipped=tuple(SkippedHook(hook.id, "it is not trusted") for hook in file.hooks))
+    return _compare_entry(file, entry, workspace)
 
 
-def _lost(entry: Mapping[str, Any], why: str) -> Discovered:
+def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
     """What the user counts on is gone, or spoiled: that is told as a change, not as a workspace without hooks."""
-    skipped = tuple(Skipped(name, "it was trusted, and is not there any more") for name in entry["hooks"])
-    return Discovered(MODIFIED, reason=f"{why}", skipped=skipped)
+    skipped = tuple(SkippedHook(name, "it was trusted, and is not there any more") for name in entry["hooks"])
+    return RepoHooks(MODIFIED, reason=f"{why}", skipped=skipped)
 
 
-def _bytes(workspace: str) -> bytes:
+def _read_hooks_file(workspace: str) -> bytes:
     try:
         data = Workspace(workspace).read_bytes(HOOKS_FILE)
     except WorkspaceError as error:
@@ -152,66 +164,66 @@ def _bytes(workspace: str) -> bytes:
     return data
 
 
-def _file(data: bytes, parse: Parse) -> _File:
+def _parse_hooks_file(data: bytes, parse: Parse) -> _HooksFile:
     config = parse(data)["hooks"]
-    hooks = hooks_from(config, REPO, HOOKS_FILE)
-    return _File(sha256(data), {item["id"]: item for item in config.get("items", ())}, hooks)
+    hooks = parse_hooks(config, REPO, HOOKS_FILE)
+    return _HooksFile(sha256(data), {item["id"]: item for item in config.get("items", ())}, hooks)
 
 
-def _as_it_is(file: _File, workspace: str) -> Discovered:
+def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
     pins = {HOOKS_FILE: file.sha256}
     for hook in file.hooks:
-        pins.update(scripts_in(hook, workspace))
-    if words := _unreadable(pins):
-        return Discovered(INVALID, reason=words, was_trusted=True)
-    return Discovered(TRUSTED, file.hooks, pins=pins, was_trusted=True)
+        pins.update(hash_scripts(hook, workspace))
+    if words := _name_unreadable(pins):
+        return RepoHooks(INVALID, reason=words, was_trusted=True)
+    return RepoHooks(TRUSTED, file.hooks, pins=pins, was_trusted=True)
 
 
-def _unreadable(scripts: Pins) -> str:
+def _name_unreadable(scripts: Checksums) -> str:
     """Which files nobody can vouch for, and what to do; or nothing."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
     told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
     return f"{paths}, which a hook runs, {told}" if paths else ""
 
 
-def _compared(file: _File, entry: Mapping[str, Any], workspace: str) -> Discovered:
+def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -> RepoHooks:
     """Hook by hook: what is as it was trusted runs, though something beside it has changed."""
     hooks, pins = [], {HOOKS_FILE: file.sha256}
-    gone = ((name, _lack(name, file, entry)) for name in entry["hooks"])
-    skipped = [Skipped(name, reason) for name, reason in gone if reason]
+    gone = ((name, _why_missing(name, file, entry)) for name in entry["hooks"])
+    skipped = [SkippedHook(name, reason) for name, reason in gone if reason]
     for hook in file.hooks:
-        scripts = scripts_in(hook, workspace)
-        reason = _change(hook, file, scripts, entry)
+        scripts = hash_scripts(hook, workspace)
+        reason = _why_changed(hook, file, scripts, entry)
         if reason:
-            skipped.append(Skipped(hook.id, reason))
+            skipped.append(SkippedHook(hook.id, reason))
         else:
             hooks.append(hook)
             pins.update(scripts)
     same = entry["hooks_file_sha256"] == file.sha256
     if same and not skipped:
-        return Discovered(TRUSTED, tuple(hooks), pins=pins, was_trusted=True)
+        return RepoHooks(TRUSTED, tuple(hooks), pins=pins, was_trusted=True)
     told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are as they were"
     reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else f"{told}"
-    return Discovered(MODIFIED, tuple(hooks), reason, tuple(skipped), pins, was_trusted=same)
+    return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), pins, was_trusted=same)
 
 
-def _lack(name: str, file: _File, entry: Mapping[str, Any]) -> str:
+def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:
     """Why a trusted hook is not among those that could run, where it was not trusted to be turned off."""
     item = file.items.get(name)
     if item is None:
         return "it was trusted, and is not there any more"
     if any(hook.id == name for hook in file.hooks):
         return ""
-    if entry["hooks"][name] != digest_of_item(item):
+    if entry["hooks"][name] != item_digest(item):
         return "it has changed since it was trusted"
     turned_off = item.get("enabled", True) and entry["hooks_file_sha256"] != file.sha256
     return "it was trusted, and the file turns all hooks off now" if turned_off else ""
 
 
-def _change(hook: Hook, file: _File, scripts: Pins, entry: Mapping[str, Any]) -> str:
+def _why_changed(hook: Hook, file: _HooksFile, scripts: Checksums, entry: Mapping[str, Any]) -> str:
     if hook.id not in entry["hooks"]:
         return "it is new since the file was trusted"
-    if entry["hooks"][hook.id] != digest_of_item(file.items[hook.id]):
+    if entry["hooks"][hook.id] != item_digest(file.items[hook.id]):
         return "it has changed since it was trusted"
     changed = [path for path, digest in scripts.items() if entry["scripts"].get(path) != digest]
     return f"{', '.join(changed)} changed since it was trusted" if changed else ""

@@ -14,6 +14,7 @@ from phases.acceptance.todo_list.todo import (
     FAILED,
     IN_PROGRESS,
     LIMIT,
+    MOST_TODOS,
     NOT_FOUND,
     PLAN,
     PROTECTED,
@@ -23,7 +24,6 @@ from phases.acceptance.todo_list.todo import (
     TodoError,
     is_superseded,
 )
-from phases.acceptance.todo_list.todo_fields import MOST_TODOS
 from pipeline.base.text_escaping import one_line
 
 
@@ -61,27 +61,27 @@ def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
             )
 
 
-def protected_ids(todos: Sequence[Todo]) -> set[str]:
+def find_protected(todos: Sequence[Todo]) -> set[str]:
     """Those that a model may neither drop nor make optional: required ones of the plan and of the user.
 
     What stands in the place of one that failed or was canceled is one of them: else it would be dropped in its turn.
     """
     kept = {row.id for row in todos if row.counts and row.owner_type in (PLAN, USER)}
     while True:
-        given_up = _given_up(todos, kept)
+        given_up = _find_given_up(todos, kept)
         more = {row.id for row in todos if row.counts and given_up.intersection(row.supersedes)} - kept
         if not more:
             return kept
         kept |= more
 
 
-def _given_up(todos: Sequence[Todo], among: set[str]) -> set[str]:
+def _find_given_up(todos: Sequence[Todo], among: set[str]) -> set[str]:
     return {row.id for row in todos if row.id in among and row.status in (FAILED, CANCELED)}
 
 
 def _check_protected(old: Sequence[Todo], new: Sequence[Todo]) -> None:
-    kept, now = protected_ids(old), {row.id: row for row in new}
-    given_up = _given_up(old, kept)
+    kept, now = find_protected(old), {row.id: row for row in new}
+    given_up = _find_given_up(old, kept)
     rows = [row for row in old if row.id in kept]
     if gone := [row for row in rows if row.id not in now]:
         listed = "; ".join(f"{row.id}: {one_line(row.content, 120)}" for row in gone)
@@ -119,11 +119,11 @@ def _check_links(old: Sequence[Todo], new: Sequence[Todo]) -> None:
         ("dependencies", {row.id: row.dependencies for row in new}),
         ("supersedes", {row.id: row.supersedes for row in new}),
     ):
-        if circle := _circle(graph):
+        if circle := _find_circle(graph):
             raise TodoError(CYCLE, f"the {field} of these go in a circle: {', '.join(circle)}")
 
 
-def _circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
+def _find_circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
     """What is left when again and again everything is taken away that leads to nothing left."""
     left = dict(graph)
     while free := [name for name, links in left.items() if not any(link in left for link in links)]:

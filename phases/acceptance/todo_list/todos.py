@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from phases.acceptance.todo_list.replace_list import replace_list
 from phases.acceptance.todo_list.todo import (
     BLOCKED,
     BLOCKED_REASONS,
@@ -15,6 +16,7 @@ from phases.acceptance.todo_list.todo import (
     FAILED,
     IN_PROGRESS,
     INVALID,
+    LONGEST,
     NEXT,
     NOT_FOUND,
     PLAN,
@@ -22,24 +24,29 @@ from phases.acceptance.todo_list.todo import (
     TRANSITION,
     Todo,
     TodoError,
-    failed_required,
-    fresh_id,
-    settled,
-)
-from phases.acceptance.todo_list.todo_fields import (
-    LONGEST,
     check_size,
-    fields_of,
-    id_of,
-    status_of,
-    text_of,
+    clear_reasons,
+    find_failed,
+    fresh_id,
+    parse_fields,
+    parse_id,
+    parse_status,
+    parse_text,
 )
 from phases.acceptance.todo_list.todo_rules import check_kept, check_list
-from phases.acceptance.todo_list.whole_list import replaced
 from pipeline.base.errors import PhaseError
 from pipeline.base.text_escaping import one_line
 
-__all__ = ["ACTIONS", "Todo", "TodoError", "applied", "plan_todos", "refused_changes", "summary_of", "todo_rows"]
+__all__ = [
+    "ACTIONS",
+    "Todo",
+    "TodoError",
+    "apply_change",
+    "find_refused_changes",
+    "plan_todos",
+    "summarize_todos",
+    "todo_rows",
+]
 _ADD, _UPDATE, _SET, _REMOVE = "add", "update", "set_status", "remove"
 _STEPS = {"claim": IN_PROGRESS, "complete": COMPLETED, "fail": FAILED}
 ACTIONS = (_ADD, _UPDATE, _SET, _REMOVE, *_STEPS)
@@ -48,7 +55,7 @@ _NOT_KEPT = "explanation"
 _Row = Mapping[str, Any]
 
 
-def applied(
+def apply_change(
     todos: tuple[Todo, ...], arguments: Mapping[str, Any], turn: int, *, recorded: bool = False
 ) -> tuple[Todo, ...]:
     """The list after a call of TodoWrite. Raises TodoError where the call is refused; then the list stays as it is.
@@ -62,7 +69,7 @@ def applied(
         raise TodoError(INVALID, f"{one_line(repr(unknown[0]), 80)} is none of: {', '.join(_ARGUMENTS)}")
     if ("todos" in given) == ("action" in given):
         raise TodoError(INVALID, "give either `todos`, the whole list, or `action`, one change")
-    made = replaced(todos, given["todos"], turn) if "todos" in given else _changed(todos, given, turn)
+    made = replace_list(todos, given["todos"], turn) if "todos" in given else _change_one(todos, given, turn)
     check_list(todos, made)
     if not recorded:
         check_kept(todos, made)
@@ -86,19 +93,19 @@ def todo_rows(todos: Iterable[Todo]) -> list[dict[str, Any]]:
     return [{"id": row.id, "content": row.content, "status": row.status, "required": row.counts} for row in todos]
 
 
-def summary_of(todos: Sequence[Todo]) -> dict[str, int]:
+def summarize_todos(todos: Sequence[Todo]) -> dict[str, int]:
     """How many there are, and how the required ones stand. What another stands in the place of has not failed."""
     required = [row for row in todos if row.counts]
     return {
         "total": len(todos),
         "required_total": len(required),
         "required_completed": sum(row.status == COMPLETED for row in required),
-        "required_failed": len(failed_required(todos)),
+        "required_failed": len(find_failed(todos)),
         "required_open": sum(row.open for row in required),
     }
 
 
-def refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
+def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
     """Every attempt to drop or weaken what the plan or the user requires, from the rows of a journal: turn, why."""
     asked: set[tuple[int, str]] = set()
     refused = []
@@ -113,38 +120,38 @@ def refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
     return refused
 
 
-def _changed(todos: tuple[Todo, ...], given: _Row, turn: int) -> tuple[Todo, ...]:
+def _change_one(todos: tuple[Todo, ...], given: _Row, turn: int) -> tuple[Todo, ...]:
     """One change, by the strict rules of one step."""
-    action, patch = given["action"], fields_of(given.get("patch", {}))
+    action, patch = given["action"], parse_fields(given.get("patch", {}))
     if not isinstance(action, str) or action not in ACTIONS:
         raise TodoError(INVALID, f"`action` must be one of: {', '.join(ACTIONS)}")
     if action == _ADD:
-        return (*todos, _added(todos, given, patch, turn))
-    old = _found(todos, given)
+        return (*todos, _add_todo(todos, given, patch, turn))
+    old = _find_todo(todos, given)
     if action == _REMOVE:
         return tuple(row for row in todos if row is not old)
     if patch.pop("id", old.id) != old.id:
         raise TodoError(INVALID, "an id never changes")
-    new = _stepped(old, {**patch, **_told(action, given, patch)})
+    new = _step_todo(old, {**patch, **_read_arguments(action, given, patch)})
     new = replace(new, revision=old.revision + 1, updated=turn)
     return tuple(new if row is old else row for row in todos)
 
 
-def _added(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any], turn: int) -> Todo:
+def _add_todo(todos: tuple[Todo, ...], given: _Row, patch: dict[str, Any], turn: int) -> Todo:
     taken = {row.id for row in todos}
-    name = id_of("id", given["id"]) if "id" in given else patch.get("id") or fresh_id({*taken})
+    name = parse_id("id", given["id"]) if "id" in given else patch.get("id") or fresh_id({*taken})
     if name in taken:
         raise TodoError(DUPLICATE, f"there is a todo {name} already; leave `id` out to get a new one")
     if "content" not in patch:
         raise TodoError(INVALID, "`add` needs `patch` with `content`")
-    fields = {**patch, **_told(_UPDATE, given, patch), "id": name}
-    return _stepped(Todo(name, patch["content"], created=turn, updated=turn), fields)
+    fields = {**patch, **_read_arguments(_UPDATE, given, patch), "id": name}
+    return _step_todo(Todo(name, patch["content"], created=turn, updated=turn), fields)
 
 
-def _found(todos: tuple[Todo, ...], given: _Row) -> Todo:
+def _find_todo(todos: tuple[Todo, ...], given: _Row) -> Todo:
     if "id" not in given:
         raise TodoError(INVALID, f"`{given['action']}` needs the `id` of a todo")
-    name, expected = id_of("id", given["id"]), given.get("expected_revision", 0)
+    name, expected = parse_id("id", given["id"]), given.get("expected_revision", 0)
     found = next((row for row in todos if row.id == name), None)
     if found is None:
         there = ", ".join(row.id for row in todos) or "none, the list is empty"
@@ -156,22 +163,22 @@ def _found(todos: tuple[Todo, ...], given: _Row) -> Todo:
     return found
 
 
-def _told(action: str, given: _Row, patch: _Row) -> dict[str, Any]:
+def _read_arguments(action: str, given: _Row, patch: _Row) -> dict[str, Any]:
     """What the arguments beside the patch say."""
     if action == _SET and "status" not in given:
         raise TodoError(INVALID, "`set_status` needs a `status`")
-    told: dict[str, Any] = {"status": status_of("status", given["status"])} if "status" in given else {}
+    told: dict[str, Any] = {"status": parse_status("status", given["status"])} if "status" in given else {}
     if action in _STEPS:
         told = {"status": _STEPS[action]}
     if "reason" in given:
-        reason = text_of("reason", given["reason"])
+        reason = parse_text("reason", given["reason"])
         is_wait = {**patch, **told}.get("status") == BLOCKED and reason in BLOCKED_REASONS
         told["blocked_reason" if is_wait else "failure_reason"] = reason
     return told
 
 
-def _stepped(old: Todo, fields: _Row) -> Todo:
-    new = settled(replace(old, **fields))
+def _step_todo(old: Todo, fields: _Row) -> Todo:
+    new = clear_reasons(replace(old, **fields))
     if new.status not in (old.status, *NEXT[old.status]):
         after = ", ".join(NEXT[old.status]) or "nothing: that is final; add a new todo that `supersedes` it"
         raise TodoError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phases.agent.tools.tool import Tool, ToolError, closed
+from phases.agent.tools.toolbox import Tool, ToolError, object_schema
 
 SECONDS, MOST_SECONDS = 120, 600
 LONGEST_COMMAND = 100_000
@@ -16,7 +16,7 @@ def bash_tool(run: Run) -> Tool:
     """Bash. What a command writes is not told in `touched`."""
 
     def act(command: str, timeout: int = SECONDS) -> str:
-        _refuse_odd(command)
+        _refuse_unusable(command)
         code, output = run(command, int(timeout))
         if code != 0:
             raise ToolError(output if code is None else f"exit code {code}\n{output}")
@@ -26,7 +26,7 @@ def bash_tool(run: Run) -> Tool:
         "Bash",
         "Runs a shell command in the workspace, in a sandbox without network. Each command is a shell of its own. "
         f"`timeout` is in seconds, {SECONDS} unless given.",
-        closed(
+        object_schema(
             {"command": {"type": "string", "minLength": 1}},
             timeout={"type": "integer", "minimum": 1, "maximum": MOST_SECONDS},
         ),
@@ -35,7 +35,7 @@ def bash_tool(run: Run) -> Tool:
     )
 
 
-def _refuse_odd(command: str) -> None:
+def _refuse_unusable(command: str) -> None:
     """What the system would not take as one argument is refused here, in words."""
     try:
         size = len(command.encode("utf-8"))

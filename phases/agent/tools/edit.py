@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.base.files import sha256
-from pipeline.base.text_escaping import escaped
+from pipeline.base.text_escaping import escape_text
 
 _MOST_WORK = 50_000_000
 _NEAR_LINES = 8
@@ -25,26 +25,26 @@ class Replacement(NamedTuple):
     everywhere: bool = False
 
 
-class NoEdit(Exception):
+class EditError(Exception):
     """Why a replacement cannot be made, in words for a model."""
 
 
-def edited(text: str, replacement: Replacement) -> str:
+def apply_replacement(text: str, replacement: Replacement) -> str:
     """The text with the replacement made. Raises NoEdit."""
     old, new, everywhere = replacement
     if old == new:
-        raise NoEdit("old_string and new_string are the same: there is nothing to change")
+        raise EditError("old_string and new_string are the same: there is nothing to change")
     if not old:
-        raise NoEdit("old_string is empty; give the exact text to replace, or write the whole file with Write")
-    count = _count(text, old)
+        raise EditError("old_string is empty; give the exact text to replace, or write the whole file with Write")
+    count = _count_places(text, old)
     if not count:
-        raise NoEdit(f"old_string does not occur in the file. {_nearest(text, old)}")
+        raise EditError(f"old_string does not occur in the file. {_nearest_lines(text, old)}")
     if count > 1 and not everywhere:
-        raise NoEdit(f"old_string occurs {count} times; give more of the lines around it, or set replace_all")
+        raise EditError(f"old_string occurs {count} times; give more of the lines around it, or set replace_all")
     after = text.replace(old, new)
     if everywhere and (after.replace(new, old) != text if old in new else old in after):
         # Whether such a replacement was made could not be seen afterwards, and made twice it would change more.
-        raise NoEdit("the replacement would make new places with old_string in them; edit the places one by one")
+        raise EditError("the replacement would make new places with old_string in them; edit the places one by one")
     return after
 
 
@@ -55,13 +55,13 @@ def text_before(text: str, replacement: Replacement, known: str | None) -> str |
     old one counts as made where it is found, and any other where the old one is gone.
     """
     old, new, _ = replacement
-    if not old or old == new or (known and sha256(_bytes(text)) == known):
+    if not old or old == new or (known and sha256(_encode(text)) == known):
         return None
     tries = max(1, _MOST_WORK // (len(text) + 1))
     candidates = [
-        before for before in islice(_candidates(text, replacement), tries) if _leads_to(before, replacement, text)
+        before for before in islice(_texts_before(text, replacement), tries) if _leads_to(before, replacement, text)
     ]
-    exact = next((before for before in candidates if known and sha256(_bytes(before)) == known), None)
+    exact = next((before for before in candidates if known and sha256(_encode(before)) == known), None)
     if exact is not None or (old in text and old not in new):
         return exact
     if candidates:
@@ -69,7 +69,7 @@ def text_before(text: str, replacement: Replacement, known: str | None) -> str |
     return text if old not in text and new in text else None  # where it stood cannot be told
 
 
-def _candidates(text: str, replacement: Replacement) -> Iterator[str]:
+def _texts_before(text: str, replacement: Replacement) -> Iterator[str]:
     old, new, everywhere = replacement
     if everywhere:
         if new:
@@ -83,12 +83,12 @@ def _candidates(text: str, replacement: Replacement) -> Iterator[str]:
 
 def _leads_to(before: str, replacement: Replacement, text: str) -> bool:
     try:
-        return edited(before, replacement) == text
-    except NoEdit:
+        return apply_replacement(before, replacement) == text
+    except EditError:
         return False
 
 
-def _count(text: str, old: str) -> int:
+def _count_places(text: str, old: str) -> int:
     """How often, overlaps among them: `aa` in `aaa` is two places, and neither is the one."""
     count, place = 0, text.find(old)
     while place >= 0 and count < 1000:
@@ -96,7 +96,7 @@ def _count(text: str, old: str) -> int:
     return count
 
 
-def _nearest(text: str, old: str) -> str:
+def _nearest_lines(text: str, old: str) -> str:
     """The lines that are most like those that were looked for."""
     if not text.strip():
         return "The file is empty."
@@ -117,9 +117,9 @@ def _nearest(text: str, old: str) -> str:
         return "Nothing in it is like that; read the file again."
     first = max(0, best - anchor)
     near = lines[first : first + min(len(wanted), _NEAR_LINES)]
-    shown = "\n".join(f"{first + number:>6}\t{escaped(line[:300])}" for number, line in enumerate(near, 1))
+    shown = "\n".join(f"{first + number:>6}\t{escape_text(line[:300])}" for number, line in enumerate(near, 1))
     return f"The nearest lines are:\n{shown}\nGive old_string exactly as it stands there, spaces included, without line numbers."
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")

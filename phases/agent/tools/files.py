@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from phases.agent.tools.edit import NoEdit, Replacement, edited, text_before
-from phases.agent.tools.notes import Notes
-from phases.agent.tools.tool import Acted, Tool, ToolError, closed
-from phases.workspace.syntax import fault_of, may_be_empty
+from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
+from phases.agent.tools.toolbox import Notes, Tool, ToolError, ToolResult, object_schema
+from phases.workspace.syntax import find_syntax_fault, may_be_empty
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import sha256
-from pipeline.base.text_escaping import LARGEST_ANSWER, escaped
+from pipeline.base.text_escaping import LARGEST_ANSWER, escape_text
 
 MOST_LINES, LONGEST_LINE = 2000, 2000
 _ROOM = LARGEST_ANSWER - 400
@@ -26,112 +25,114 @@ def file_tools(workspace: Workspace, notes: Notes) -> list[Tool]:
         Tool(
             "Read",
             f"Reads a file of the workspace, with line numbers: {MOST_LINES} lines from `offset` (1 is the first), or `limit`.",
-            closed({"file_path": _PATH}, offset=_LINE, limit={**_LINE, "maximum": MOST_LINES}),
-            partial(_read, workspace, notes),
+            object_schema({"file_path": _PATH}, offset=_LINE, limit={**_LINE, "maximum": MOST_LINES}),
+            partial(_read_file, workspace, notes),
             reads_only=True,
         ),
         Tool(
             "Write",
             "Writes a whole file of the workspace; folders are made. Python, JSON and TOML are parsed at once.",
-            closed({"file_path": _PATH, "content": _TEXT}),
-            partial(_write, workspace, notes),
+            object_schema({"file_path": _PATH, "content": _TEXT}),
+            partial(_write_file, workspace, notes),
             reads_only=False,
         ),
         Tool(
             "Edit",
             "Replaces old_string by new_string in a file of the workspace. old_string is exact, spaces and line ends included, "
             "and occurs once, or replace_all is true. Python, JSON and TOML are parsed at once.",
-            closed({"file_path": _PATH, "old_string": _TEXT, "new_string": _TEXT}, replace_all={"type": "boolean"}),
-            partial(_edit, workspace, notes, again=False),
+            object_schema(
+                {"file_path": _PATH, "old_string": _TEXT, "new_string": _TEXT}, replace_all={"type": "boolean"}
+            ),
+            partial(_edit_file, workspace, notes, again=False),
             reads_only=False,
-            again=partial(_edit, workspace, notes, again=True),
+            again=partial(_edit_file, workspace, notes, again=True),
         ),
     ]
 
 
-def _read(
+def _read_file(
     workspace: Workspace, notes: Notes, *, file_path: str, offset: int | None = None, limit: int | None = None
-) -> Acted:
+) -> ToolResult:
     path = workspace.relative(file_path)
     data = workspace.read_bytes(path)
     if b"\x00" in data:
         raise ToolError(f"{path} is no text: it holds NUL bytes ({len(data):,} bytes in all)")
-    lines = _lines(data.decode("utf-8", "replace"))
+    lines = _split_lines(data.decode("utf-8", "replace"))
     if not lines:
-        return Acted(f"{path} is empty")
+        return ToolResult(f"{path} is empty")
     digest = sha256(data)
     if offset is None and limit is None and notes.known(path) == digest:
-        return Acted(f"{path} is unchanged since you last read or wrote it ({len(lines)} lines, shown above)")
+        return ToolResult(f"{path} is unchanged since you last read or wrote it ({len(lines)} lines, shown above)")
     first, most = int(offset or 1), int(limit or MOST_LINES)
     if first > len(lines):
         raise ToolError(f"{path} has {len(lines)} lines; there is no line {first}")
-    shown, whole = _numbered(lines[first - 1 : first - 1 + most], first)
+    shown, whole = _number_lines(lines[first - 1 : first - 1 + most], first)
     last = first - 1 + len(shown)
     text = "\n".join(shown)
     if last < len(lines):
         text += f"\n… lines {first} to {last} of {len(lines)}; go on with offset {last + 1}"
     if whole and first == 1 and last == len(lines):
-        return _learned(notes, Acted(text, seen={path: digest}))
-    return Acted(text)
+        return _learn_seen(notes, ToolResult(text, seen={path: digest}))
+    return ToolResult(text)
 
 
-def _write(workspace: Workspace, notes: Notes, *, file_path: str, content: str) -> Acted:
-    path, text = workspace.relative(file_path), _storable(content)
+def _write_file(workspace: Workspace, notes: Notes, *, file_path: str, content: str) -> ToolResult:
+    path, text = workspace.relative(file_path), _replace_surrogates(content)
     workspace.write(path, text)
-    return _written(notes, path, text, "written", knows_all=True)
+    return _report_write(notes, path, text, "written", knows_all=True)
 
 
-def _edit(workspace: Workspace, notes: Notes, *, again: bool, file_path: str, **asked: Any) -> Acted:
+def _edit_file(workspace: Workspace, notes: Notes, *, again: bool, file_path: str, **asked: Any) -> ToolResult:
     path = workspace.relative(file_path)
-    old, new = _storable(asked["old_string"]), _storable(asked["new_string"])
+    old, new = _replace_surrogates(asked["old_string"]), _replace_surrogates(asked["new_string"])
     replacement = Replacement(old, new, bool(asked.get("replace_all")))
     data = workspace.read_bytes(path)
     try:
         text, known = data.decode("utf-8"), notes.known(path)
         before = text_before(text, replacement, known) if again else None
-        after = text if before is not None else edited(text, replacement)
+        after = text if before is not None else apply_replacement(text, replacement)
     except UnicodeDecodeError as error:
         raise ToolError(f"{path} is not UTF-8 text, and only text is edited") from error
-    except NoEdit as error:
+    except EditError as error:
         raise ToolError(f"{path} is not changed: {error}") from error
     # Also where it was made already: a crash may have come before the disk had it for good.
     workspace.write(path, after)
     source = (text if before is None else before).encode()
-    return _written(notes, path, after, "edited", knows_all=known is not None and sha256(source) == known)
+    return _report_write(notes, path, after, "edited", knows_all=known is not None and sha256(source) == known)
 
 
-def _written(notes: Notes, path: str, text: str, done: str, *, knows_all: bool) -> Acted:
+def _report_write(notes: Notes, path: str, text: str, done: str, *, knows_all: bool) -> ToolResult:
     digest = sha256(text.encode()) if knows_all else ""
-    count = len(_lines(text))
-    fault = fault_of(path, text)
+    count = len(_split_lines(text))
+    fault = find_syntax_fault(path, text)
     if fault:
         said = f"{path} is {done} ({count} lines) and does not parse: {fault}"
-        raise ToolError(said, _learned(notes, Acted(said, (path,), {path: digest})))
+        raise ToolError(said, _learn_seen(notes, ToolResult(said, (path,), {path: digest})))
     empty = "" if text.strip() or may_be_empty(path) else "; it is empty, and an empty file does not count as written"
-    return _learned(notes, Acted(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))
+    return _learn_seen(notes, ToolResult(f"{path} is {done}, {count} lines{empty}", (path,), {path: digest}))
 
 
-def _learned(notes: Notes, acted: Acted) -> Acted:
+def _learn_seen(notes: Notes, acted: ToolResult) -> ToolResult:
     notes.learn(acted.seen)
     return acted
 
 
-def _storable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """The text as it will be read back: half a surrogate pair cannot be stored."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _numbered(lines: list[str], first: int) -> tuple[list[str], bool]:
+def _number_lines(lines: list[str], first: int) -> tuple[list[str], bool]:
     """As many lines as an answer has room for, and whether each of those is whole."""
     shown: list[str] = []
     room, whole = _ROOM, True
     for number, line in enumerate(lines, first):
-        row = f"{number:>6}\t{escaped(line[:LONGEST_LINE])}"
+        row = f"{number:>6}\t{escape_text(line[:LONGEST_LINE])}"
         if len(line) > LONGEST_LINE:
             row += f" … {len(line) - LONGEST_LINE:,} characters more in this line"
             whole = False

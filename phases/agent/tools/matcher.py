@@ -23,10 +23,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_OUTPUT, MOST_OUTPUT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.stdout.buffer.write(json.dumps(_found(request)).encode("ascii"))
+    sys.stdout.buffer.write(json.dumps(_match_texts(request)).encode("ascii"))
 
 
-def _found(request: dict[str, Any]) -> dict[str, Any]:
+def _match_texts(request: dict[str, Any]) -> dict[str, Any]:
     try:
         pattern = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
     except (re.error, OverflowError, RecursionError) as error:
@@ -36,13 +36,13 @@ def _found(request: dict[str, Any]) -> dict[str, Any]:
         lines = text.split("\n")
         numbers = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         if numbers:
-            shown = _around(lines, numbers[:left], request["context"])
+            shown = _lines_around(lines, numbers[:left], request["context"])
             left -= len(numbers[:left])
             files.append({"path": path, "count": len(numbers), "lines": shown})
     return {"files": files}
 
 
-def _around(lines: list[str], numbers: list[int], context: int) -> list[tuple[int, bool, str]]:
+def _lines_around(lines: list[str], numbers: list[int], context: int) -> list[tuple[int, bool, str]]:
     """Number, whether it matches, and text of the lines that are shown."""
     hits = set(numbers)
     wanted = {near for number in numbers for near in range(number - context, number + context + 1)}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 
-from phases.agent.reference_context import Excerpt, Library
-from phases.agent.tools.tool import Acted, Tool, ToolError, closed
+from phases.agent.reference_context import Excerpt, ReferenceContext
+from phases.agent.tools.toolbox import Tool, ToolError, ToolResult, object_schema
 from pipeline.base.errors import PipelineError
 from pipeline.base.text_escaping import one_line
 
@@ -21,14 +21,14 @@ _REMINDER = (
 )
 
 
-def reference_tool(library: Library | None) -> Tool:
+def reference_tool(library: ReferenceContext | None) -> Tool:
     """SearchReference. Without a library (it is gone since the work began) each call is answered with that."""
     return Tool(
         "SearchReference",
         "Searches the code of repositories that the paper stands on: give `query`, in words or as the name of a class or "
         "function, and `repository` to stay within one. Or reads on in a file that was found: give `repository`, `file` and "
         "`line`. Every answer names repository, file, lines and licence.",
-        closed(
+        object_schema(
             {},
             query=_TEXT,
             repository=_TEXT,
@@ -36,14 +36,20 @@ def reference_tool(library: Library | None) -> Tool:
             line={"type": "integer", "minimum": 1, "maximum": 10_000_000},
             most={"type": "integer", "minimum": 1, "maximum": MOST_LINES},
         ),
-        partial(_act, library),
+        partial(_search_reference, library),
         reads_only=True,
     )
 
 
-def _act(
-    library: Library | None, *, query: str = "", repository: str = "", file: str = "", line: int = 1, most: int = 0
-) -> Acted:
+def _search_reference(
+    library: ReferenceContext | None,
+    *,
+    query: str = "",
+    repository: str = "",
+    file: str = "",
+    line: int = 1,
+    most: int = 0,
+) -> ToolResult:
     if library is None:
         raise ToolError("the code of other people is not there any more; go on without it")
     if bool(query) == bool(file) or (file and not repository):
@@ -57,23 +63,23 @@ def _act(
         raise ToolError(one_line(str(error), 400)) from error
     if not found:
         where = f" in {repository}" if repository else ""
-        return Acted(
+        return ToolResult(
             f"nothing{where} matches {one_line(repr(query))}; try other words, or the name of a class or function"
         )
-    shown = _fitting(found)
-    texts = [_told(number, excerpt) for number, excerpt in enumerate(shown, 1)]
+    shown = _fit_answer(found)
+    texts = [_render_excerpt(number, excerpt) for number, excerpt in enumerate(shown, 1)]
     if more := len(found) - len(shown):
         texts.append(f"({more} more would make this too long; ask in narrower words, or read on in a file)")
-    return Acted("\n\n".join([_REMINDER, *texts]), shown=tuple(excerpt.shown for excerpt in shown))
+    return ToolResult("\n\n".join([_REMINDER, *texts]), shown=tuple(excerpt.shown for excerpt in shown))
 
 
-def _fitting(found: Sequence[Excerpt]) -> list[Excerpt]:
+def _fit_answer(found: Sequence[Excerpt]) -> list[Excerpt]:
     """The first that an answer has room for; one at least, for it is bounded itself."""
     sizes = accumulate(len(excerpt.text) for excerpt in found)
     return [one for at, (one, size) in enumerate(zip(found, sizes, strict=True)) if not at or size <= LONGEST_ANSWER]
 
 
-def _told(number: int, excerpt: Excerpt) -> str:
+def _render_excerpt(number: int, excerpt: Excerpt) -> str:
     what = f" {excerpt.kind} {excerpt.name}" if excerpt.name else ""
     licence = f"licence {excerpt.licence}" if excerpt.licence else "no licence found: all rights are its authors'"
     head = f"[{number}] {excerpt.repository} {excerpt.file}:{excerpt.line}-{excerpt.end}{what} ({licence})"

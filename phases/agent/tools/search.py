@@ -6,11 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from phases.agent.tools.patterns import NoPattern, matching
-from phases.agent.tools.tool import Tool, ToolError, closed
+from phases.agent.tools.toolbox import Tool, ToolError, object_schema
 from phases.workspace.workspace import Workspace, WorkspaceError
 
 MOST_PATHS, MOST_MATCHES, SECONDS = 500, 300, 10
@@ -28,15 +28,15 @@ def search_tools(workspace: Workspace) -> list[Tool]:
             "Glob",
             "Lists files of the workspace whose path matches a pattern like package/**/*.py, sorted. * stays within a folder, "
             "** does not. A pattern without a slash is about names, in any folder.",
-            closed({"pattern": _PATTERN}, path=_FOLDER),
-            partial(_glob, workspace),
+            object_schema({"pattern": _PATTERN}, path=_FOLDER),
+            partial(_glob_files, workspace),
             reads_only=True,
         ),
         Tool(
             "Grep",
             "Searches the files of the workspace, line by line, for a regular expression of Python. output_mode is "
             "files_with_matches unless given. context is the number of lines to show around a match.",
-            closed(
+            object_schema(
                 {"pattern": _PATTERN},
                 path=_FOLDER,
                 glob=_PATTERN,
@@ -44,25 +44,25 @@ def search_tools(workspace: Workspace) -> list[Tool]:
                 ignore_case={"type": "boolean"},
                 context={"type": "integer", "minimum": 0, "maximum": 20},
             ),
-            partial(_grep, workspace),
+            partial(_grep_files, workspace),
             reads_only=True,
         ),
     ]
 
 
-def _glob(workspace: Workspace, *, pattern: str, path: str = ".") -> str:
-    found = _matching(_under(workspace, path), pattern, workspace.relative(path))
+def _glob_files(workspace: Workspace, *, pattern: str, path: str = ".") -> str:
+    found = _match_under(_paths_under(workspace, path), pattern, workspace.relative(path))
     if not found:
         return f"no file matches {pattern}"
     more = f"\n… {len(found) - MOST_PATHS:,} more; give a narrower pattern" if len(found) > MOST_PATHS else ""
     return "\n".join(found[:MOST_PATHS]) + more
 
 
-def _grep(workspace: Workspace, *, pattern: str, path: str = ".", **options: Any) -> str:
-    paths = _under(workspace, path)
+def _grep_files(workspace: Workspace, *, pattern: str, path: str = ".", **options: Any) -> str:
+    paths = _paths_under(workspace, path)
     if "glob" in options:
-        paths = _matching(paths, options["glob"], workspace.relative(path))
-    texts, left_out = _texts(workspace, paths)
+        paths = _match_under(paths, options["glob"], workspace.relative(path))
+    texts, left_out = _read_texts(workspace, paths)
     mode = options.get("output_mode", "files_with_matches")
     request = {
         "pattern": pattern,
@@ -72,7 +72,7 @@ def _grep(workspace: Workspace, *, pattern: str, path: str = ".", **options: Any
         "seconds": SECONDS,
         "texts": texts,
     }
-    found = _searched(request)
+    found = _search_texts(request)
     note = (
         f"\n… {left_out:,} files were not searched: over {LARGEST_SEARCH:,} characters; give a path or a glob"
         if left_out
@@ -80,10 +80,10 @@ def _grep(workspace: Workspace, *, pattern: str, path: str = ".", **options: Any
     )
     if not found:
         return f"no line of {len(texts)} files matches {pattern}{note}"
-    return "\n".join(_shown(found, mode)) + note
+    return "\n".join(_render_hits(found, mode)) + note
 
 
-def _under(workspace: Workspace, path: str) -> list[str]:
+def _paths_under(workspace: Workspace, path: str) -> list[str]:
     folder = workspace.relative(path)
     if folder == ".":
         return workspace.paths()
@@ -93,16 +93,16 @@ def _under(workspace: Workspace, path: str) -> list[str]:
     return found
 
 
-def _matching(paths: list[str], pattern: str, folder: str) -> list[str]:
+def _match_under(paths: list[str], pattern: str, folder: str) -> list[str]:
     """A pattern is seen from the folder that is searched."""
     prefix = "" if folder == "." or folder in paths else f"{folder}/"
     try:
-        return [prefix + name for name in matching([name.removeprefix(prefix) for name in paths], pattern)]
-    except NoPattern as error:
+        return [prefix + name for name in match_paths([name.removeprefix(prefix) for name in paths], pattern)]
+    except PatternError as error:
         raise ToolError(str(error)) from error
 
 
-def _texts(workspace: Workspace, paths: list[str]) -> tuple[dict[str, str], int]:
+def _read_texts(workspace: Workspace, paths: list[str]) -> tuple[dict[str, str], int]:
     """The texts to search, and how many files there was no room for."""
     texts: dict[str, str] = {}
     room = LARGEST_SEARCH
@@ -119,8 +119,8 @@ def _texts(workspace: Workspace, paths: list[str]) -> tuple[dict[str, str], int]
     return texts, 0
 
 
-def _searched(request: dict[str, Any]) -> list[dict[str, Any]]:
-    code, output = _in_child(json.dumps(request).encode("ascii"))
+def _search_texts(request: dict[str, Any]) -> list[dict[str, Any]]:
+    code, output = _run_matcher(json.dumps(request).encode("ascii"))
     try:
         answer = json.loads(output) if code == 0 else {}
     except ValueError:
@@ -134,7 +134,7 @@ def _searched(request: dict[str, Any]) -> list[dict[str, Any]]:
     return list(answer["files"])
 
 
-def _in_child(told: bytes) -> tuple[int | None, bytes]:
+def _run_matcher(told: bytes) -> tuple[int | None, bytes]:
     with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
         with subprocess.Popen(
             [sys.executable, "-I", "-m", "phases.agent.tools.matcher"],
@@ -154,7 +154,7 @@ def _in_child(told: bytes) -> tuple[int | None, bytes]:
         return child.returncode, output.read()
 
 
-def _shown(files: list[dict[str, Any]], mode: str) -> list[str]:
+def _render_hits(files: list[dict[str, Any]], mode: str) -> list[str]:
     if mode == "files_with_matches":
         return [row["path"] for row in files]
     if mode == "count":
@@ -167,3 +167,57 @@ def _shown(files: list[dict[str, Any]], mode: str) -> list[str]:
         ]
     total = sum(row["count"] for row in files)
     return [*lines, f"… {total - MOST_MATCHES:,} more matches"] if total > MOST_MATCHES else lines
+
+
+MOST_ALTERNATIVES = 64
+LONGEST_PATTERN = 500
+
+
+class PatternError(Exception):
+    """Why a pattern cannot be used, in words for a model."""
+
+
+def match_paths(paths: list[str], pattern: str) -> list[str]:
+    """The paths that match: `*` and `?` within a name, `**` over folders, `{a,b}` one of them.
+
+    A pattern without a slash is about names, in any folder. Raises NoPattern.
+    """
+    if len(pattern) > LONGEST_PATTERN:
+        raise PatternError(f"the pattern has {len(pattern):,} characters, over {LONGEST_PATTERN}")
+    wanted = []
+    for text in _expand_braces(pattern.removeprefix("./")):
+        parts = text.split("/")
+        if text.startswith("/") or ".." in parts:
+            raise PatternError(f"the pattern {text[:80]!r} leads out of the workspace; give one like package/**/*.py")
+        wanted.append(["**", *parts] if len(parts) == 1 else parts)
+    return [path for path in paths if any(_fits_parts(path.split("/"), parts) for parts in wanted)]
+
+
+def _expand_braces(pattern: str) -> list[str]:
+    """The pattern with every `{a,b}` written out, the innermost first."""
+    done, todo = [], [pattern]
+    while todo:
+        text = todo.pop()
+        end = text.find("}")
+        start = text.rfind("{", 0, end) if end >= 0 else -1
+        if start < 0:
+            done.append(text)
+            continue
+        todo += [text[:start] + choice + text[end + 1 :] for choice in reversed(text[start + 1 : end].split(","))]
+        if len(done) + len(todo) > MOST_ALTERNATIVES:
+            raise PatternError(f"the pattern means more than {MOST_ALTERNATIVES} patterns")
+    return done
+
+
+def _fits_parts(names: list[str], parts: list[str]) -> bool:
+    """By a row for each part: which beginnings of the path fit the parts so far."""
+    reached = [True, *[False] * len(names)]
+    for part in parts:
+        following = [False] * (len(names) + 1)
+        for place, fits in enumerate(reached):
+            if part == "**":
+                following[place] = fits or (place > 0 and following[place - 1])
+            elif fits and place < len(names):
+                following[place + 1] = following[place + 1] or fnmatchcase(names[place], part)
+        reached = following
+    return reached[-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from phases.acceptance.todo_list.todo import BLOCKED_REASONS, STATUSES
-from phases.acceptance.todo_list.todo_fields import (
+from phases.acceptance.todo_list.todo import (
+    BLOCKED_REASONS,
     EXECUTORS,
     LONGEST,
     LONGEST_ID,
@@ -15,9 +15,10 @@ from phases.acceptance.todo_list.todo_fields import (
     MOST_TODOS,
     NOT_KEPT,
     PRIORITIES,
+    STATUSES,
 )
-from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, applied
-from phases.agent.tools.tool import Tool, ToolError, closed
+from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
+from phases.agent.tools.toolbox import Tool, ToolError, object_schema
 from pipeline.base.text_escaping import one_line
 
 _MARKS = {
@@ -44,26 +45,26 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
 
     def answer(**arguments: Any) -> str:
         try:
-            return _in_words(applied(current(), arguments, turn()))
+            return _render_list(apply_change(current(), arguments, turn()))
         except TodoError as error:
             raise ToolError(str(error)) from error
 
-    return Tool("TodoWrite", _DESCRIPTION, _parameters(), answer, reads_only=False)
+    return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, reads_only=False)
 
 
-def _parameters() -> dict[str, Any]:
+def _todo_schema() -> dict[str, Any]:
     """Wider than what is meant, where models are used to say more: what a word may be is told, and checked by `applied`."""
     name = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_ID}
     text = {"type": "string", "maxLength": LONGEST}
     content = {**text, "minLength": 1}
     status = {**text, "description": _one_of(STATUSES)}
-    fields = _fields(name, text)
-    patch = {**closed({}), "properties": {"content": content, "status": status, **fields}}
+    fields = _optional_fields(name, text)
+    patch = {**object_schema({}), "properties": {"content": content, "status": status, **fields}}
     row = {
-        **closed({"content": content, "status": status}),
+        **object_schema({"content": content, "status": status}),
         "properties": {"id": _or_null(name), **patch["properties"]},
     }
-    return closed(
+    return object_schema(
         {},
         todos={"type": ["array", "string"], "maxItems": MOST_TODOS, "items": row},
         action={"enum": list(ACTIONS)},
@@ -76,7 +77,7 @@ def _parameters() -> dict[str, Any]:
     )
 
 
-def _fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
+def _optional_fields(name: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
     """What may be left out, for which many models say null."""
     from_to = f"{-MOST_PRIORITY} to {MOST_PRIORITY}, or {_one_of(PRIORITIES)}"
     fields: dict[str, Any] = {
@@ -108,11 +109,11 @@ def _list_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "maxItems": MOST_ENTRIES, "items": items}
 
 
-def _in_words(todos: tuple[Todo, ...]) -> str:
-    return "\n".join(["the list is kept:", *map(_line, todos)]) if todos else "the list is kept, and it is empty"
+def _render_list(todos: tuple[Todo, ...]) -> str:
+    return "\n".join(["the list is kept:", *map(_render_todo, todos)]) if todos else "the list is kept, and it is empty"
 
 
-def _line(todo: Todo) -> str:
+def _render_todo(todo: Todo) -> str:
     notes = [
         *([] if todo.counts else ["optional"]),
         *([todo.blocked_reason] if todo.blocked_reason else []),

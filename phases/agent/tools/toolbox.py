@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from phases.agent.tools.tool import Acted, Tool, ToolError
 from phases.llm.model import ToolCall
 from phases.workspace.workspace import LARGEST_FILE, WorkspaceError
-from pipeline.base.text_escaping import bounded, escaped, one_line
+from pipeline.base.text_escaping import bound_text, escape_text, one_line
 
 MOST_CHARACTERS = 2 * LARGEST_FILE
 """Of all arguments together. A file as long as a file may be fits, however it is escaped."""
@@ -44,22 +44,22 @@ class Toolbox:
         except ToolError as error:
             acted, failed = error.acted, True
         except WorkspaceError as error:
-            acted, failed = Acted(str(error)), True
+            acted, failed = ToolResult(str(error)), True
         return {
-            "text": bounded(escaped(acted.text)),
+            "text": bound_text(escape_text(acted.text)),
             "failed": failed,
             "touched": list(acted.touched),
             "seen": dict(acted.seen),
             **({"shown": [dict(row) for row in acted.shown]} if acted.shown else {}),
         }
 
-    def _act(self, call: ToolCall, again: bool) -> Acted:
+    def _act(self, call: ToolCall, again: bool) -> ToolResult:
         tool = self._tools.get(call.name)
         if tool is None:
             raise ToolError(self._no_such(str(call.name)))
         arguments = self._checked(tool, call.arguments)
         acted = (tool.again or tool.act)(**arguments) if again else tool.act(**arguments)
-        return acted if isinstance(acted, Acted) else Acted(acted)
+        return acted if isinstance(acted, ToolResult) else ToolResult(acted)
 
     def _no_such(self, name: str) -> str:
         from difflib import get_close_matches
@@ -82,15 +82,15 @@ class Toolbox:
         except (ValueError, TypeError, RecursionError) as error:
             wrong = f"that is no JSON: {one_line(str(error))}"
         if wrong:
-            raise ToolError(f"{tool.name} cannot take these arguments, {one_line(wrong, 400)}. {in_words(tool)}")
+            raise ToolError(f"{tool.name} cannot take these arguments, {one_line(wrong, 400)}. {describe_tool(tool)}")
         return dict(arguments)
 
 
-def in_words(tool: Tool) -> str:
+def describe_tool(tool: Tool) -> str:
     """What a tool takes, in one sentence."""
     required = tool.parameters["required"]
     rows = [
-        f"{name} ({_kind(schema)}{'' if name in required else ', may be left out'})"
+        f"{name} ({_describe_kind(schema)}{'' if name in required else ', may be left out'})"
         for name, schema in tool.parameters["properties"].items()
     ]
     return f"{tool.name} takes: {', '.join(rows)}."
@@ -100,15 +100,91 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _describe_kind(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
     if isinstance(schema["type"], list):
-        return " or ".join(_kind({**schema, "type": one}) for one in schema["type"])
+        return " or ".join(_describe_kind({**schema, "type": one}) for one in schema["type"])
     if schema["type"] == "array":
-        return f"list of {_kind(schema['items'])}"
+        return f"list of {_describe_kind(schema['items'])}"
     if schema["type"] == "object":
-        return "objects with " + ", ".join(f"{name}: {_kind(inner)}" for name, inner in schema["properties"].items())
+        return "objects with " + ", ".join(
+            f"{name}: {_describe_kind(inner)}" for name, inner in schema["properties"].items()
+        )
     words = {"string": "text", "integer": "whole number", "boolean": "true or false"}
     limits = [f"{word} {schema[rule]:,}" for rule, word in (("minimum", "from"), ("maximum", "to")) if rule in schema]
     return " ".join([words.get(schema["type"], schema["type"]), *limits])
+
+
+class ToolError(Exception):
+    """Goes back to the model as the answer, marked as failed. `acted` says what was done all the same."""
+
+    def __init__(self, message: str, acted: ToolResult | None = None) -> None:
+        super().__init__(message)
+        self.acted = acted or ToolResult(message)
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of a call."""
+
+    text: str
+    touched: tuple[str, ...] = ()
+    """Paths of the workspace that were written. What a command wrote is not among them."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
+    shown: tuple[Mapping[str, Any], ...] = ()
+    """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """A JSON schema: a closed object. One object for the life of the tool, because validators are kept by its identity."""
+    act: Callable[..., ToolResult | str]
+    """Takes the arguments by name; those that the schema does not require may be left out."""
+    reads_only: bool
+    again: Callable[..., ToolResult | str] | None = None
+    """Answers a call that may have been done already, where doing it twice would not do."""
+
+    def schema(self) -> dict[str, Any]:
+        """What models are given."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+    """The schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": {**required, **optional},
+    }
+
+
+class Notes:
+    """Path -> sha256 of what the model was shown whole, or wrote, since its context began. One context has one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def known(self, path: str) -> str | None:
+        """The sha256 of what the model knows of a file; None where it does not know the whole."""
+        return self._seen.get(path)
+
+    def learn(self, seen: Mapping[str, str]) -> None:
+        """Takes in what an answer says under `seen`: on a resume, from the journal. An empty digest forgets."""
+        for path, digest in seen.items():
+            if digest:
+                self._seen[path] = digest
+            else:
+                self._seen.pop(path, None)
+
+    def forget(self, paths: Iterable[str] | None = None) -> None:
+        """To be called when the context drops these files, or all."""
+        for path in list(self._seen if paths is None else paths):
+            self._seen.pop(path, None)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from phases.llm.adapters.anthropic_stream import read_stream
-from phases.llm.adapters.connection import QUICK, Line, faults_named, http_client, line_for, timeout_of
-from phases.llm.adapters.reply_builder import Draft, clean
-from phases.llm.adapters.streams import Listed, check_of, listing_of, pieces_of
-from phases.llm.error_classification import ReplyError, Server
-from phases.llm.model import FATAL, Message, Reply, Request
+from phases.llm.adapters.connection import QUICK, Connection, connection_for, http_client, sdk_timeout, translate_errors
+from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
+from phases.llm.adapters.streams import (
+    ModelListing,
+    cut_off,
+    finish_reply,
+    judge_listing,
+    parse_events,
+    read_listing,
+    read_pieces,
+)
+from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
+from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
-from phases.llm.reasoning import given_back, in_their_order, refuses_reasoning
+from phases.llm.reasoning import order_blocks, reasoning_for, refuses_reasoning
+from pipeline.base.errors import FormatError
+from pipeline.base.formats import dump_json_line
 
 _KEEP = {"type": "ephemeral"}
 """Marks where the part of a request ends that the provider may keep in its cache. Four marks are allowed; the system has one."""
@@ -27,14 +36,14 @@ _NOTHING = "(nothing)"
 class AnthropicMessages:
     """Asks one model of one server."""
 
-    def __init__(self, line: Line, tariff: Tariff) -> None:
+    def __init__(self, line: Connection, tariff: Tariff) -> None:
         self._line, self._tariff = line, tariff
 
     def ask(self, request: Request) -> Reply:
         """One reply. The schema is left out: the caller checks what comes back either way."""
-        draft = Draft(self._line.server, request, self._tariff)
+        draft = ReplyBuilder(self._line.server, request, self._tariff)
         try:
-            with self._opened(_body(self._line.server, request), request.most_tokens) as pieces:
+            with self._opened(_build_body(self._line.server, request), request.most_tokens) as pieces:
                 return read_stream(self._line.server, draft, pieces)
         except ReplyError as error:
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
@@ -42,30 +51,30 @@ class AnthropicMessages:
                 return self.ask(replace(request, messages=plain))
             return draft.failed(error)
 
-    def check(self) -> Listed:
+    def check(self) -> ModelListing:
         """Asks for the list of models, which costs nothing."""
         line = replace(self._line, waits=QUICK)
         try:
-            with _client(line) as (sdk, client), faults_named(sdk, line.server):
+            with _open_client(line) as (sdk, client), translate_errors(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list(limit=1000)
                 with listed as response:
-                    listing = listing_of(line.server, response)
+                    listing = read_listing(line.server, response)
         except ReplyError as error:
-            return check_of(line.server, error, b"")
-        return check_of(line.server, None, listing)
+            return judge_listing(line.server, error, b"")
+        return judge_listing(line.server, None, listing)
 
     @contextmanager
     def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
+        with _open_client(connection_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.messages.with_streaming_response.create
-            with faults_named(sdk, server):
+            with translate_errors(sdk, server):
                 response = stack.enter_context(create(**body))
-            yield pieces_of(sdk, server, response)
+            yield read_pieces(sdk, server, response)
 
 
 @contextmanager
-def _client(line: Line) -> Iterator[tuple[Any, Any]]:
+def _open_client(line: Connection) -> Iterator[tuple[Any, Any]]:
     """The SDK and a client of it, for one question."""
     try:
         import anthropic
@@ -80,16 +89,16 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
                 api_key=line.key,
                 base_url=line.base_url,
                 max_retries=0,
-                timeout=timeout_of(line),
+                timeout=sdk_timeout(line),
                 http_client=connection,
                 open_telemetry=False,
             ),
         )
 
 
-def _body(server: Server, request: Request) -> dict[str, Any]:
+def _build_body(server: Server, request: Request) -> dict[str, Any]:
     system = [message.text for message in request.messages if message.role == "system"]
-    messages, lasting = _messages(request, server)
+    messages, lasting = _build_messages(request, server)
     body: dict[str, Any] = {
         "model": server.model,
         "max_tokens": request.most_tokens,
@@ -97,7 +106,7 @@ def _body(server: Server, request: Request) -> dict[str, Any]:
         "stream": True,
     }
     if any(text.strip() for text in system):
-        body["system"] = [{"type": "text", "text": clean("\n\n".join(system)), "cache_control": _KEEP}]
+        body["system"] = [{"type": "text", "text": replace_surrogates("\n\n".join(system)), "cache_control": _KEEP}]
     if request.tools:
         body["tools"] = [
             {"name": tool["name"], "description": tool["description"], "input_schema": dict(tool["parameters"])}
@@ -108,7 +117,7 @@ def _body(server: Server, request: Request) -> dict[str, Any]:
     return body
 
 
-def _messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _build_messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The transcript as turns of user and assistant: what belongs to one side in a row is one message. And the blocks to keep."""
     messages: list[dict[str, Any]] = []
     lasting: list[dict[str, Any]] = []
@@ -118,18 +127,128 @@ def _messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], l
         role = "assistant" if message.role == "assistant" else "user"
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": []})
-        messages[-1]["content"] += _blocks(message, server)
+        messages[-1]["content"] += _content_blocks(message, server)
         if place in request.lasting:
             lasting.append(messages[-1]["content"][-1])
     return messages, lasting[:_MOST_KEPT]
 
 
-def _blocks(message: Message, server: Server) -> list[dict[str, Any]]:
-    text = clean(message.text)
+def _content_blocks(message: Message, server: Server) -> list[dict[str, Any]]:
+    text = replace_surrogates(message.text)
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": text}]
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)} for call in message.calls
     ]
-    said = [*in_their_order(text, given_back(message, server), calls)]
+    said = [*order_blocks(text, reasoning_for(message, server), calls)]
     return said or [{"type": "text", "text": _NOTHING}]
+
+
+_ENDS = {
+    "end_turn": OK,
+    "tool_use": OK,
+    "stop_sequence": OK,
+    "max_tokens": TRUNCATED,
+    "model_context_window_exceeded": TRUNCATED,
+    "refusal": REFUSED,
+}
+
+
+def read_stream(server: Server, draft: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
+    """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
+    stream = _MessageStream(server, draft)
+    for event in parse_events(server, pieces):
+        said = parse_piece(server, event.data)
+        kind = said.get("type", event.name)
+        if kind == "error" or event.name == "error":
+            raise classify_event(server, said.get("error") or said)
+        if kind == "message_stop":
+            return stream.end()
+        stream.take(kind, said)
+    raise cut_off(server)
+
+
+class _MessageStream:
+    """The state of a stream: its blocks, and why it ended."""
+
+    def __init__(self, server: Server, draft: ReplyBuilder) -> None:
+        self._server, self._draft = server, draft
+        self._finish: str | None = None
+        self._begun = False
+        self._blocks: dict[object, str] = {}
+        """The kinds of the blocks that are open."""
+
+    def take(self, kind: object, said: Mapping[str, Any]) -> None:
+        """Adds what an event brings. Kinds that are not known are passed over, as the format wants it."""
+        if kind == "message_start":
+            if self._begun:
+                raise bad_reply(self._server, "a second message, and one was asked for")
+            self._begun = True
+            self._count(_as_mapping(said.get("message")).get("usage"))
+        elif kind == "content_block_start":
+            self._start(said.get("index"), _as_mapping(said.get("content_block")))
+        elif kind == "content_block_delta":
+            self._add(said.get("index"), _as_mapping(said.get("delta")))
+        elif kind == "content_block_stop":
+            self._end(said.get("index"))
+        elif kind == "message_delta":
+            reason = _as_mapping(said.get("delta")).get("stop_reason")
+            if reason is not None and not isinstance(reason, str):
+                raise bad_reply(self._server, "a reason for ending of the wrong type")
+            self._finish = reason or self._finish
+            self._count(said.get("usage"))
+
+    def end(self) -> Reply:
+        """The reply, now that the end mark is there."""
+        if self._blocks:
+            raise bad_reply(self._server, "a reply with a part that has no end")
+        return finish_reply(self._server, self._draft, self._finish, _ENDS, calling="tool_use")
+
+    def _start(self, index: object, block: Mapping[str, Any]) -> None:
+        if not isinstance(index, int) or index in self._blocks:
+            raise bad_reply(self._server, "a part of a reply that stands nowhere")
+        self._blocks[index] = str(block.get("type"))
+        self._draft.thoughts.begin_block(index, block)
+        if block.get("type") == "text" and block.get("text"):
+            self._draft.add_text(block["text"])
+            self._draft.thoughts.add_to_block(index, {"type": "text_delta", "text": block["text"]})
+        elif block.get("type") == "tool_use":
+            self._draft.begin_call(index, block.get("id"), block.get("name"))
+            if block.get("input"):  # the whole of it at once
+                self._draft.add_arguments(index, self._written(block["input"]))
+
+    def _written(self, value: object) -> str:
+        try:
+            return dump_json_line(value).decode()
+        except FormatError as error:
+            raise bad_reply(self._server, "a call, and the arguments are nested too deeply") from error
+
+    def _add(self, index: object, delta: Mapping[str, Any]) -> None:
+        if not isinstance(index, int) or index not in self._blocks:
+            raise bad_reply(self._server, "a piece of a part that it never began")
+        if delta.get("type") == "text_delta":
+            self._draft.add_text(delta.get("text"))
+        elif delta.get("type") == "input_json_delta":
+            self._draft.add_arguments(index, delta.get("partial_json"))
+        self._draft.thoughts.add_to_block(index, delta)
+
+    def _end(self, index: object) -> None:
+        if self._blocks.pop(index, None) is not None and isinstance(index, int):
+            self._draft.thoughts.end_block(index)
+
+    def _count(self, usage: object) -> None:
+        """What was used, as far as this event says: the request's tokens come first, the reply's last."""
+        told = {name: whole_number(value) for name, value in _as_mapping(usage).items()}
+        old, read, written = (
+            self._draft.counted,
+            told.get("cache_read_input_tokens"),
+            told.get("cache_creation_input_tokens"),
+        )
+        if told.get("input_tokens") is not None:
+            total = (told["input_tokens"] or 0) + (read or 0) + (written or 0)
+            old = TokenCounts(total, read or 0, old.out, written or 0)
+        self._draft.counted = old._replace(out=old.out if told.get("output_tokens") is None else told["output_tokens"])
+
+
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

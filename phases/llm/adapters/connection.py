@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from phases.llm.error_classification import ReplyError, Server, verdict_on_connection, verdict_on_status
+from phases.llm.error_classification import ReplyError, Server, classify_connection_error, classify_status
 from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
 
 MOST_BYTES = 512 * 1024 * 1024
@@ -25,7 +25,7 @@ _PLAIN_HEADERS = (
 )
 
 
-class Waits(NamedTuple):
+class Timeouts(NamedTuple):
     """How long a server is waited for, in seconds."""
 
     connect: float = 10.0
@@ -37,27 +37,27 @@ class Waits(NamedTuple):
     """Until the answer is over."""
 
 
-QUICK = Waits(connect=4.0, first=6.0, silence=6.0, whole=8.0)
+QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
 """For a question that takes a server no time."""
 
 
 @dataclass(frozen=True)
-class Line:
+class Connection:
     """Everything that a connection needs."""
 
     server: Server
     base_url: str
     key: str = field(repr=False)
-    waits: Waits
+    waits: Timeouts
 
 
-def line_for(line: Line, most_tokens: int) -> Line:
+def connection_for(line: Connection, most_tokens: int) -> Connection:
     """The line for a reply of that length: one that may be longer may take longer."""
     longer = max(1.0, most_tokens / MOST_TOKENS)
     return replace(line, waits=line.waits._replace(whole=line.waits.whole * longer))
 
 
-def http_client(line: Line) -> Any:
+def http_client(line: Connection) -> Any:
     """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
@@ -96,11 +96,11 @@ def http_client(line: Line) -> Any:
     timeout = httpx2.Timeout(waits.connect, read=waits.first)
     plain = {"Accept-Encoding": "identity"}
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(line)], "response": [bind]}
-    with _environment_blamed(server):
+    with _translate_environment_errors(server):
         return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
 
 
-def _strip_for(line: Line) -> Callable[[Any], None]:
+def _strip_for(line: Connection) -> Callable[[Any], None]:
     """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
 
     def strip(request: Any) -> None:
@@ -113,7 +113,7 @@ def _strip_for(line: Line) -> Callable[[Any], None]:
     return strip
 
 
-def timeout_of(line: Line) -> Any:
+def sdk_timeout(line: Connection) -> Any:
     """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
     import httpx2
 
@@ -121,7 +121,7 @@ def timeout_of(line: Line) -> Any:
 
 
 @contextmanager
-def _environment_blamed(server: Server) -> Iterator[None]:
+def _translate_environment_errors(server: Server) -> Iterator[None]:
     """Nothing was asked yet: what fails here is what the environment says. It is not repeated: a proxy may have a password."""
     import httpx2
 
@@ -149,7 +149,7 @@ def _environment_blamed(server: Server) -> Iterator[None]:
 
 
 @contextmanager
-def faults_named(sdk: Any, server: Server) -> Iterator[None]:
+def translate_errors(sdk: Any, server: Server) -> Iterator[None]:
     """Turns whatever an SDK, or the connection under it, raises in the block into a ReplyError."""
     import httpx2
 
@@ -157,9 +157,9 @@ def faults_named(sdk: Any, server: Server) -> Iterator[None]:
         yield
     except sdk.APIStatusError as error:
         response = error.response
-        raise verdict_on_status(server, response.status_code, response.headers, response.text) from error
+        raise classify_status(server, response.status_code, response.headers, response.text) from error
     except (sdk.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise verdict_on_connection(server, error) from error
+        raise classify_connection_error(server, error) from error
     except UnicodeError as error:  # the SDKs take headers from variables of their own
         raise ReplyError(
             FATAL,

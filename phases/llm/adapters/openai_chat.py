@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from phases.llm.adapters.connection import NO_KEY, QUICK, Line, faults_named, http_client, line_for, timeout_of
-from phases.llm.adapters.openai_stream import read_stream
-from phases.llm.adapters.reply_builder import Draft, clean
-from phases.llm.adapters.streams import Listed, check_of, listing_of, pieces_of
-from phases.llm.error_classification import ReplyError, Server
-from phases.llm.model import FATAL, Message, Reply, Request
+from phases.llm.adapters.connection import (
+    NO_KEY,
+    QUICK,
+    Connection,
+    connection_for,
+    http_client,
+    sdk_timeout,
+    translate_errors,
+)
+from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
+from phases.llm.adapters.streams import (
+    DONE,
+    ModelListing,
+    cut_off,
+    finish_reply,
+    judge_listing,
+    parse_events,
+    read_listing,
+    read_pieces,
+)
+from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
+from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
-from phases.llm.reasoning import DETAILS, EXTRAS, TEXTS, given_back, refuses_reasoning
+from phases.llm.reasoning import DETAILS, EXTRAS, TEXTS, reasoning_for, refuses_reasoning
 from pipeline.base.formats import dump_json_line
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -30,7 +46,9 @@ _lacking: dict[tuple[str, str], frozenset[str]] = {}
 class OpenAIChat:
     """Asks one model of one server."""
 
-    def __init__(self, line: Line, tariff: Tariff, *, limit: str = "max_tokens", reports_cost: bool = False) -> None:
+    def __init__(
+        self, line: Connection, tariff: Tariff, *, limit: str = "max_tokens", reports_cost: bool = False
+    ) -> None:
         self._line, self._tariff, self._limit, self._reports_cost = line, tariff, limit, reports_cost
 
     def ask(self, request: Request) -> Reply:
@@ -38,7 +56,7 @@ class OpenAIChat:
         place = (self._line.base_url, self._line.server.model)
         without = _lacking.get(place, frozenset())
         while True:
-            draft = Draft(self._line.server, request, self._tariff)
+            draft = ReplyBuilder(self._line.server, request, self._tariff)
             try:
                 with self._opened(self._body(request, without), request.most_tokens) as pieces:
                     reply = read_stream(self._line.server, draft, pieces)
@@ -53,32 +71,32 @@ class OpenAIChat:
                 _lacking[place] = without
             return reply
 
-    def check(self) -> Listed:
+    def check(self) -> ModelListing:
         """Asks for the list of models, which costs nothing."""
         line = replace(self._line, waits=QUICK)
         try:
-            with _client(line) as (sdk, client), faults_named(sdk, line.server):
+            with _open_client(line) as (sdk, client), translate_errors(sdk, line.server):
                 listed: Any = client.models.with_streaming_response.list()
                 with listed as response:
-                    listing = listing_of(line.server, response)
+                    listing = read_listing(line.server, response)
         except ReplyError as error:
-            return check_of(line.server, error, b"")
-        return check_of(line.server, None, listing)
+            return judge_listing(line.server, error, b"")
+        return judge_listing(line.server, None, listing)
 
     @contextmanager
     def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
         server = self._line.server
-        with _client(line_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
+        with _open_client(connection_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
             create: Any = client.chat.completions.with_streaming_response.create
-            with faults_named(sdk, server):
+            with translate_errors(sdk, server):
                 response = stack.enter_context(create(**body))
-            yield pieces_of(sdk, server, response)
+            yield read_pieces(sdk, server, response)
 
     def _body(self, request: Request, without: frozenset[str]) -> dict[str, Any]:
         limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)
         body: dict[str, Any] = {
             "model": self._line.server.model,
-            "messages": [_message(message, self._line.server, without) for message in request.messages],
+            "messages": [_build_message(message, self._line.server, without) for message in request.messages],
             "stream": True,
             limit: request.most_tokens,
         }
@@ -110,7 +128,7 @@ class OpenAIChat:
 
 
 @contextmanager
-def _client(line: Line) -> Iterator[tuple[Any, Any]]:
+def _open_client(line: Connection) -> Iterator[tuple[Any, Any]]:
     """The SDK and a client of it, for one question."""
     try:
         import openai
@@ -123,18 +141,18 @@ def _client(line: Line) -> Iterator[tuple[Any, Any]]:
                 api_key=line.key or NO_KEY,
                 base_url=line.base_url,
                 max_retries=0,
-                timeout=timeout_of(line),
+                timeout=sdk_timeout(line),
                 http_client=connection,
             ),
         )
 
 
-def _message(message: Message, server: Server, without: frozenset[str]) -> Mapping[str, Any]:
-    text = clean(message.text)
+def _build_message(message: Message, server: Server, without: frozenset[str]) -> Mapping[str, Any]:
+    text = replace_surrogates(message.text)
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": text}
-    reasoning = {} if "reasoning" in without else given_back(message, server)
-    said: dict[str, Any] = {"role": message.role, "content": text, **_thought(reasoning)}
+    reasoning = {} if "reasoning" in without else reasoning_for(message, server)
+    said: dict[str, Any] = {"role": message.role, "content": text, **_reasoning_fields(reasoning)}
     if message.role == "assistant" and "reasoning_content" in without and "reasoning" not in without:
         said.setdefault("reasoning_content", _NO_REASONING)
     if not message.calls:
@@ -143,7 +161,10 @@ def _message(message: Message, server: Server, without: frozenset[str]) -> Mappi
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": call.name, "arguments": clean(dump_json_line(dict(call.arguments)).decode())},
+            "function": {
+                "name": call.name,
+                "arguments": replace_surrogates(dump_json_line(dict(call.arguments)).decode()),
+            },
         }
         for call in message.calls
     ]
@@ -153,7 +174,98 @@ def _message(message: Message, server: Server, without: frozenset[str]) -> Mappi
     return {**said, "content": text or None, "tool_calls": calls}
 
 
-def _thought(reasoning: Mapping[str, Any]) -> dict[str, Any]:
+def _reasoning_fields(reasoning: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that a server sent its reasoning in; of OpenRouter the list, which says all that its text says."""
     found = {name: reasoning[name] for name in (*TEXTS, DETAILS) if name in reasoning}
     return {name: value for name, value in found.items() if name != "reasoning" or DETAILS not in found}
+
+
+_ENDS = {"stop": OK, "tool_calls": OK, "length": TRUNCATED, "max_tokens": TRUNCATED, "content_filter": REFUSED}
+
+
+def read_stream(server: Server, draft: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
+    """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
+    finish: str | None = None
+    for event in parse_events(server, pieces):
+        if event.data.strip() == DONE:
+            return finish_reply(server, draft, finish, _ENDS, calling="tool_calls")
+        chunk = parse_piece(server, event.data)
+        if event.name == "error" or chunk.get("error"):
+            raise classify_event(server, chunk.get("error") or chunk)
+        draft.counted = _parse_usage(chunk.get("usage")) or draft.counted
+        finish = _take_choices(server, draft, chunk.get("choices", [])) or finish
+    raise cut_off(server)
+
+
+def _take_choices(server: Server, draft: ReplyBuilder, choices: object) -> str | None:
+    """Adds what a chunk brings, and returns its reason for ending."""
+    if choices is None or choices == []:
+        return None  # the chunk with the usage
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise bad_reply(server, "choices that are none")
+    if len(choices) > 1 or choices[0].get("index", 0) not in (0, None):
+        raise bad_reply(server, "a second choice, and one was asked for")
+    delta = choices[0].get("delta") or {}
+    if not isinstance(delta, dict):
+        raise bad_reply(server, "a piece of a reply of the wrong type")
+    if delta.get("content") is not None:
+        draft.add_text(delta["content"])
+    for name in TEXTS:
+        if delta.get(name) is not None:
+            draft.thoughts.add_text(name, delta[name])
+    if delta.get(DETAILS) is not None:
+        draft.thoughts.add_details(delta[DETAILS])
+    if delta.get("refusal") is not None:
+        draft.add_refusal(delta["refusal"])
+    calls = delta.get("tool_calls") or []
+    if not isinstance(calls, list):
+        raise bad_reply(server, "calls of tools of the wrong type")
+    for place, call in enumerate(calls):
+        _take_call(server, draft, call, place)
+    finish = choices[0].get("finish_reason")
+    if finish is not None and not isinstance(finish, str):
+        raise bad_reply(server, "a reason for ending of the wrong type")
+    return finish or None
+
+
+def _take_call(server: Server, draft: ReplyBuilder, call: object, place: int) -> None:
+    function: Any = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        raise bad_reply(server, "a call of a tool of the wrong type")
+    key, identifier, name = call.get("index", place), call.get("id"), function.get("name")
+    if isinstance(key, bool) or not isinstance(key, int):
+        raise bad_reply(server, "a call of a tool without its place")
+    if not draft.is_begun(
+        key, identifier, name
+    ):  # some servers give every call the place 0, and tell them apart by id alone
+        draft.begin_call(key, identifier, name)
+    if function.get("arguments") is not None:
+        draft.add_arguments(key, function["arguments"])
+    if isinstance(call.get("extra_content"), dict):
+        draft.add_extra(key, call["extra_content"])
+
+
+def _parse_usage(usage: object) -> TokenCounts | None:
+    if not isinstance(usage, Mapping):
+        return None
+    told = usage.get("prompt_tokens_details")
+    details: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    spent = usage.get("completion_tokens_details")
+    return TokenCounts(
+        whole_number(usage.get("prompt_tokens")),
+        whole_number(details.get("cached_tokens")),
+        whole_number(usage.get("completion_tokens")),
+        whole_number(details.get("cache_write_tokens")) or 0,
+        usd=_cost_of(usage),
+        thought=whole_number(spent.get("reasoning_tokens")) if isinstance(spent, Mapping) else None,
+    )
+
+
+def _cost_of(usage: Mapping[str, Any]) -> float | None:
+    """What the server says a reply cost; with a key of the user's own at OpenRouter, what that key's owner paid comes on top."""
+    more = usage.get("cost_details") if usage.get("is_byok") is True else None
+    amounts = [usage.get("cost"), more.get("upstream_inference_cost") if isinstance(more, Mapping) else None]
+    told = [
+        float(one) for one in amounts if isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < 1e6
+    ]
+    return sum(told) if told else None

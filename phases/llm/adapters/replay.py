@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from phases.llm.depth import is_deep
-from phases.llm.model import BESIDE, FATAL, Check, Reply, Request, reply_from_json
+from phases.llm.model import BESIDE, FATAL, Reachability, Reply, Request, is_deep, reply_from_json
 from pipeline.base.errors import UsageError
 from pipeline.base.jsonl import Row, read_rows
 
@@ -25,13 +24,13 @@ class ReplayModel:
     def __init__(self, path: str) -> None:
         """`path`: a task directory, whose journals are taken, or one file of rows like theirs. Raises UsageError, PhaseError."""
         self.name = f"replay:{path}"
-        files = [read_rows(file, _is_row, "a recorded reply", "record it again") for file in _recordings(path)]
+        files = [read_rows(file, _is_row, "a recorded reply", "record it again") for file in _find_recordings(path)]
         rows = [row for file in files for row in file]
         self._replies = {
-            (row["key"]["thread"], row["key"]["turn"]): _reply(row) for row in rows if row["kind"] == "reply"
+            (row["key"]["thread"], row["key"]["turn"]): _free_reply(row) for row in rows if row["kind"] == "reply"
         }
         self.window = min(
-            (_window(file) for file in files if file and file[0]["kind"] == "header"), default=_NEVER_FULL
+            (_window_of(file) for file in files if file and file[0]["kind"] == "header"), default=_NEVER_FULL
         )
 
     def ask(self, request: Request) -> Reply:
@@ -49,20 +48,20 @@ class ReplayModel:
             return f"{told}: the task was planned by rules, so plan by rules again with --plan-model offline"
         return f"{told}; record a longer one, or replay the thread that is there"
 
-    def check(self) -> Check:
-        return Check(True, f"{len(self._replies)} {self.detail}")
+    def check(self) -> Reachability:
+        return Reachability(True, f"{len(self._replies)} {self.detail}")
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         return 0.0
 
 
-def _recordings(path: str) -> Iterable[str]:
+def _find_recordings(path: str) -> Iterable[str]:
     if not os.path.isdir(path):
         if not os.path.exists(path):
             raise UsageError(f"replay:{path}: there is no such recording")
         return [path]
-    names = [_newest(path, name) for name in _JOURNALS]
-    folder = _newest(path, "explorations")
+    names = [_newest_journal(path, name) for name in _JOURNALS]
+    folder = _newest_journal(path, "explorations")
     explored = sorted(os.path.join(folder, name) for name in os.listdir(folder)) if folder else []
     found = [*(name for name in names if name), *explored]
     if not found:
@@ -70,7 +69,7 @@ def _recordings(path: str) -> Iterable[str]:
     return found
 
 
-def _newest(folder: str, name: str) -> str:
+def _newest_journal(folder: str, name: str) -> str:
     """A journal, or where it was set aside to be done again, the one that was set aside last."""
     path = os.path.join(folder, name)
     if os.path.exists(path):
@@ -104,7 +103,7 @@ def _is_row(row: Row) -> bool:
     )
 
 
-def _window(rows: list[Row]) -> int:
+def _window_of(rows: list[Row]) -> int:
     """What the recorded model could read at once, at most: it decides in how many parts a paper is told."""
     begun = rows[0].get("begun")
     told = [rows[0].get("window"), begun.get("window") if isinstance(begun, dict) else None]
@@ -114,5 +113,5 @@ def _window(rows: list[Row]) -> int:
     return max((window for window in told if isinstance(window, int) and window > 0), default=_NEVER_FULL)
 
 
-def _reply(row: Row) -> Reply:
+def _free_reply(row: Row) -> Reply:
     return reply_from_json({**row["result"], "tokens_in": 0, "tokens_cached": 0, "tokens_out": 0, "usd": 0.0})

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from phases.llm.depth import is_deep
-from phases.llm.error_classification import ReplyError, Server, malformed
-from phases.llm.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, tokens_of
+from phases.llm.error_classification import ReplyError, Server, bad_reply
+from phases.llm.model import EMPTY, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall, is_deep, tokens_of
 from phases.llm.prices import Tariff, Usage
 from phases.llm.reasoning import Thoughts
 from pipeline.base.errors import FormatError
@@ -25,7 +24,7 @@ _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GOOD_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
-class Counted(NamedTuple):
+class TokenCounts(NamedTuple):
     """What a server says of the tokens; None where it does not."""
 
     tokens_in: int | None = None
@@ -39,7 +38,7 @@ class Counted(NamedTuple):
 
 
 @dataclass
-class _Call:
+class _PartialCall:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list)
@@ -47,17 +46,17 @@ class _Call:
     """What a server wants back with the call."""
 
 
-class Draft:
+class ReplyBuilder:
     """What has arrived of one reply."""
 
     def __init__(self, server: Server, request: Request, tariff: Tariff) -> None:
-        self.counted = Counted()
+        self.counted = TokenCounts()
         self.thoughts = Thoughts(server, self._taken_thought)
         self._server, self._request, self._tariff = server, request, tariff
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: list[_Call] = []
-        self._open: dict[object, _Call] = {}
+        self._calls: list[_PartialCall] = []
+        self._open: dict[object, _PartialCall] = {}
         self._bytes = self._characters = self._thought_bytes = 0
 
     @property
@@ -75,10 +74,10 @@ class Draft:
     def begin_call(self, key: object, identifier: object, name: object) -> None:
         """Takes the head of a call; `key` is how the pieces of its arguments will name it."""
         if len(self._calls) >= MOST_CALLS:
-            raise malformed(self._server, f"more than {MOST_CALLS} calls in one reply")
+            raise bad_reply(self._server, f"more than {MOST_CALLS} calls in one reply")
         if not isinstance(name, str) or not _GOOD_NAME.fullmatch(name):
-            raise malformed(self._server, "a call of a tool without a name")
-        self._open[key] = _Call(identifier if isinstance(identifier, str) else "", name)
+            raise bad_reply(self._server, "a call of a tool without a name")
+        self._open[key] = _PartialCall(identifier if isinstance(identifier, str) else "", name)
         self._calls.append(self._open[key])
 
     def is_begun(self, key: object, identifier: object, name: object) -> bool:
@@ -89,13 +88,13 @@ class Draft:
     def add_arguments(self, key: object, piece: object) -> None:
         """Takes a piece of a call's arguments."""
         if key not in self._open:
-            raise malformed(self._server, "arguments of a call that it never began")
+            raise bad_reply(self._server, "arguments of a call that it never began")
         self._open[key].pieces.append(self._taken(piece, "arguments"))
 
     def add_extra(self, key: object, extra: Mapping[str, Any]) -> None:
         """Takes what a server sends beside a call, and wants back with it."""
         if is_deep(extra):
-            raise malformed(self._server, "something beside a call that is nested too deeply")
+            raise bad_reply(self._server, "something beside a call that is nested too deeply")
         self._taken(dump_json_line(extra).decode(), "what stands beside a call")
         self._open[key].extra = extra
 
@@ -113,7 +112,7 @@ class Draft:
         if not calls and not self.text.strip():
             return self._reply(EMPTY, f"{self._server.host} sent a reply with nothing in it")
         reasoning = self.thoughts.whole([call.extra for call in self._calls])
-        return replace(self._reply(OK, "", _numbered(calls, self._request.messages)), reasoning=reasoning)
+        return replace(self._reply(OK, "", _number_calls(calls, self._request.messages)), reasoning=reasoning)
 
     def failed(self, error: ReplyError) -> Reply:
         """What there is instead of a reply. Text that came before is kept, and counted: it was made, so it may be charged."""
@@ -135,31 +134,31 @@ class Draft:
 
     def _taken(self, piece: object, what: str) -> str:
         if not isinstance(piece, str):
-            raise malformed(self._server, f"{what} of the wrong type ({type(piece).__name__})")
+            raise bad_reply(self._server, f"{what} of the wrong type ({type(piece).__name__})")
         self._bytes += len(piece.encode("utf-8", "replace"))
         if self._bytes > LARGEST_REPLY:
-            raise malformed(self._server, f"a reply of more than {LARGEST_REPLY // 2**20} MiB")
+            raise bad_reply(self._server, f"a reply of more than {LARGEST_REPLY // 2**20} MiB")
         self._characters += len(piece)
         if piece:
             self._request.on_text(self._characters)
         return piece
 
-    def _checked(self, call: _Call) -> ToolCall:
+    def _checked(self, call: _PartialCall) -> ToolCall:
         whole = "".join(call.pieces)
         try:
             arguments = parse_json(whole.encode("utf-8", "surrogatepass"), strict=False) if whole.strip() else {}
         except FormatError as error:
-            raise malformed(self._server, f"broken arguments for {call.name} ({error})") from error
+            raise bad_reply(self._server, f"broken arguments for {call.name} ({error})") from error
         if not isinstance(arguments, dict):
-            raise malformed(self._server, f"arguments for {call.name} that are no JSON object")
+            raise bad_reply(self._server, f"arguments for {call.name} that are no JSON object")
         if is_deep(arguments):
-            raise malformed(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
+            raise bad_reply(self._server, f"a call of {call.name}, and the arguments are nested too deeply")
         return ToolCall(call.id, call.name, arguments)
 
     def _reply(self, outcome: str, detail: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
         counted = self.counted
         usage = Usage(
-            _size(self._request) if counted.tokens_in is None else counted.tokens_in,
+            _request_size(self._request) if counted.tokens_in is None else counted.tokens_in,
             counted.cached or 0,
             self._bytes // 3 + 1 if counted.out is None else counted.out,
             counted.written,
@@ -168,14 +167,14 @@ class Draft:
         return Reply(outcome, self.text, calls, usage.tokens_in, usage.cached, usage.out, usd, detail)
 
 
-def parsed(server: Server, data: str) -> dict[str, Any]:
+def parse_piece(server: Server, data: str) -> dict[str, Any]:
     """The JSON object that an event holds. Raises ReplyError."""
     try:
         value = parse_json(data.encode("utf-8", "surrogatepass"), strict=False)
     except FormatError as error:
-        raise malformed(server, f"a broken piece of a reply ({error})") from error
+        raise bad_reply(server, f"a broken piece of a reply ({error})") from error
     if not isinstance(value, dict):
-        raise malformed(server, "a piece of a reply that is no JSON object")
+        raise bad_reply(server, "a piece of a reply that is no JSON object")
     return value
 
 
@@ -184,12 +183,12 @@ def whole_number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else None
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Text that can be sent: half a surrogate pair cannot."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _size(request: Request) -> int:
+def _request_size(request: Request) -> int:
     said = (tokens_of(message.text) + sum(_call_size(call) for call in message.calls) for message in request.messages)
     return sum(said) + tokens_of(json.dumps(list(map(dict, request.tools)), default=str))
 
@@ -198,7 +197,7 @@ def _call_size(call: ToolCall) -> int:
     return tokens_of(json.dumps(dict(call.arguments), default=str))
 
 
-def _numbered(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
+def _number_calls(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:
     """The calls, each with an id that no other of the transcript has: some servers send none, or the same every time."""
     taken = {call.id for message in before for call in message.calls}
     numbered = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from phases.llm.adapters.connection import MOST_BYTES, faults_named
-from phases.llm.adapters.events import Event, read_events
-from phases.llm.adapters.reply_builder import Draft
-from phases.llm.error_classification import ReplyError, Server, malformed
+from phases.llm.adapters.connection import MOST_BYTES, translate_errors
+from phases.llm.adapters.reply_builder import ReplyBuilder
+from phases.llm.error_classification import ReplyError, Server, bad_reply
 from phases.llm.model import EMPTY, TRANSIENT, Reply
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
@@ -23,7 +23,7 @@ _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)
 
 
-class Listed(NamedTuple):
+class ModelListing(NamedTuple):
     """What comes of asking a server for its models."""
 
     reachable: bool
@@ -33,31 +33,31 @@ class Listed(NamedTuple):
     """What it says of the model's window; 0: nothing."""
 
 
-def pieces_of(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
+def read_pieces(sdk: Any, server: Server, response: Any) -> Iterator[bytes]:
     """The bytes of a response's body. Raises ReplyError for a page of a website, and for a body without a byte.
 
     Faults are named in here, not around whoever reads: an error of the reader's own is none of the server's.
     """
     kind = str(response.headers.get("content-type", "")).lower()
     if "text/html" in kind:
-        raise malformed(server, "a page of a website instead of a reply; look at base_url (it often ends in /v1)")
+        raise bad_reply(server, "a page of a website instead of a reply; look at base_url (it often ends in /v1)")
     size = 0
-    with faults_named(sdk, server):
+    with translate_errors(sdk, server):
         for piece in response.iter_bytes():
             size += len(piece)
             if size > MOST_BYTES:  # counted unpacked
-                raise malformed(server, "a reply without an end")
+                raise bad_reply(server, "a reply without an end")
             yield piece
     if not size:
         raise ReplyError(EMPTY, f"{server.host} sent a reply with nothing in it")
 
 
-def events_of(server: Server, pieces: Iterable[bytes]) -> Iterator[Event]:
+def parse_events(server: Server, pieces: Iterable[bytes]) -> Iterator[Event]:
     """The events of a stream. Raises ReplyError where it is none."""
     try:
         yield from read_events(pieces)
     except FormatError as error:
-        raise malformed(server, server.quote(str(error))) from error
+        raise bad_reply(server, server.quote(str(error))) from error
 
 
 def cut_off(server: Server) -> ReplyError:
@@ -65,52 +65,56 @@ def cut_off(server: Server) -> ReplyError:
     return ReplyError(TRANSIENT, f"{server.host} ended its reply in the middle")
 
 
-def good_end(server: Server, draft: Draft, finish: str | None, ends: Mapping[str, str], *, calling: str) -> Reply:
+def finish_reply(
+    server: Server, draft: ReplyBuilder, finish: str | None, ends: Mapping[str, str], *, calling: str
+) -> Reply:
     """The reply of a stream that reached its end mark, by the reason that it gave for ending."""
     if finish is None:
-        raise malformed(server, "a reply without a reason for its end")
+        raise bad_reply(server, "a reply without a reason for its end")
     if finish not in ends:
-        raise malformed(server, f"a reply that ended for a reason that is not known ({server.quote(finish)})")
+        raise bad_reply(server, f"a reply that ended for a reason that is not known ({server.quote(finish)})")
     reply = draft.whole(ends[finish], finish)
     if finish == calling and reply.outcome not in ("refused", "empty") and not reply.calls:
-        raise malformed(server, "a reply that calls tools, without a call")
+        raise bad_reply(server, "a reply that calls tools, without a call")
     return reply
 
 
-def check_of(server: Server, error: ReplyError | None, listing: bytes) -> Listed:
+def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> ModelListing:
     """Whether a server that was asked for its models can be asked for more."""
     if error is not None:
         refused = error.status in _UNREACHABLE or error.status >= 500
         if refused or error.status in range(300, 400):
-            return Listed(False, str(error))
-        return Listed(True, f"{server.host} answers (it lists no models)")
-    rows = _rows(listing)
+            return ModelListing(False, str(error))
+        return ModelListing(True, f"{server.host} answers (it lists no models)")
+    rows = _model_rows(listing)
     if rows is None:
-        return Listed(
+        return ModelListing(
             False, f"{server.host} answers, but not as a model's server does; look at base_url (it often ends in /v1)"
         )
     names = [row["id"] for row in rows]
     own = [row for row in rows if row["id"] in (server.model, f"{server.model}:latest")]
     if not names or own:
-        return Listed(True, f"{server.host} answers", max(map(_window, own[:1]), default=0))
+        return ModelListing(True, f"{server.host} answers", max(map(_window_of, own[:1]), default=0))
     near = get_close_matches(server.model, names, n=1)
     meant = f"; did you mean '{server.quote(near[0])}'?" if near else ""
     told = f"{server.host} answers; it does not list '{server.quote(server.model)}'{meant}"
-    return Listed(True, told, _window(rows[0]) if len(rows) == 1 else 0)  # a server of one model takes any name for it
+    return ModelListing(
+        True, told, _window_of(rows[0]) if len(rows) == 1 else 0
+    )  # a server of one model takes any name for it
 
 
-def listing_of(server: Server, response: Any) -> bytes:
+def read_listing(server: Server, response: Any) -> bytes:
     """The body of a list of models. Raises ReplyError for one without an end."""
     pieces, size = list[bytes](), 0
     for piece in response.iter_bytes():
         size += len(piece)
         if size > _LARGEST_LISTING:
-            raise malformed(server, "a list of models without an end")
+            raise bad_reply(server, "a list of models without an end")
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def _window(row: Mapping[str, Any]) -> int:
+def _window_of(row: Mapping[str, Any]) -> int:
     """What a row of the list says of the model's window, in the words of one server or another; 0: nothing that makes sense."""
     meta = row.get("meta")
     told = [row.get(name) for name in _WINDOWS] + [meta.get(n) for n in _META_WINDOWS if isinstance(meta, dict)]
@@ -118,7 +122,7 @@ def _window(row: Mapping[str, Any]) -> int:
     return next((value for value in sound if _LEAST_WINDOW <= value <= _MOST_WINDOW), 0)
 
 
-def _rows(listing: bytes) -> list[dict[str, Any]] | None:
+def _model_rows(listing: bytes) -> list[dict[str, Any]] | None:
     try:
         content = parse_json(listing)
     except FormatError:
@@ -127,3 +131,74 @@ def _rows(listing: bytes) -> list[dict[str, Any]] | None:
     if not isinstance(rows, list):
         return None
     return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+
+
+DONE = "[DONE]"
+LARGEST_EVENT = 8 * 1024 * 1024
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_FIELD = re.compile(r"[A-Za-z][A-Za-z_-]{0,30}(:|$)")
+_BOM = b"\xef\xbb\xbf"
+
+
+class Event(NamedTuple):
+    """One event; `name` is empty where the server gave none."""
+
+    name: str
+    data: str
+
+
+def read_events(pieces: Iterable[bytes]) -> Iterator[Event]:
+    """The events in the bytes of a stream, however these are cut. Raises FormatError for what is no event stream.
+
+    An event that the stream's end cuts off is dropped, as the standard has it; only the end mark needs no empty line.
+    """
+    name, data, size = "", list[str](), 0
+    for line in _split_lines(pieces):
+        if line:
+            if line.startswith(":"):
+                continue
+            if not _FIELD.match(line):
+                raise FormatError(f"no event stream: it says {line[:80]!r}")
+            field, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if field == "data":
+                data.append(value)
+                size += len(value)
+            elif field == "event":
+                name = value
+            if size > LARGEST_EVENT:
+                raise FormatError("an event without an end")
+            continue
+        if data:
+            yield Event(name, "\n".join(data))
+        name, data, size = "", [], 0
+    if data == [DONE]:
+        yield Event(name, DONE)
+
+
+def _split_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Lines, whichever way they end; the last one even without an end."""
+    held, size, after_return, first = list[bytes](), 0, False, True
+    for piece in filter(None, pieces):
+        rest = piece.removeprefix(b"\n") if after_return else piece
+        after_return = rest.endswith(b"\r") if rest else False
+        *whole, rest = _LINE_END.split(rest)
+        for part in whole:
+            line = b"".join([*held, part])
+            yield _decode_line(line.removeprefix(_BOM) if first else line)
+            held, size, first = [], 0, False
+        if rest:
+            held.append(rest)
+            size += len(rest)
+        if size > LARGEST_EVENT:
+            raise FormatError("a line without an end")
+    if held:
+        line = b"".join(held)
+        yield _decode_line(line.removeprefix(_BOM) if first else line, cut_off=True)
+
+
+def _decode_line(line: bytes, *, cut_off: bool = False) -> str:
+    try:
+        return line.decode("utf-8", "ignore" if cut_off else "strict")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"bytes that are not UTF-8 ({error.reason})") from error

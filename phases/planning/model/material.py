@@ -46,26 +46,26 @@ class Paper:
     """How many stretches of text the paper holds and does not show. They are in no segment."""
 
 
-def overview(paper: Paper) -> str:
+def paper_overview(paper: Paper) -> str:
     """What stands before the segments in every request: title, abstract, outline, links."""
     parts = [f"Title: {paper.title or 'none'}", f"Abstract: {paper.abstract or 'none'}", "Outline:", *paper.outline]
     if paper.links:
         parts += ["Links:", *paper.links[:_MOST_LINKS]]
         more = len(paper.links) - _MOST_LINKS
         parts += [f"({more} more links are left out of this list)"] if more > 0 else []
-    return seen("\n".join(parts))
+    return strip_invisible("\n".join(parts))
 
 
-def left_out(paper: Paper) -> str:
+def describe_omissions(paper: Paper) -> str:
     """What the model is not given, in words; empty where it is given all."""
     said = [f"the list of references ({', '.join(map(repr, paper.left_out))})"] if paper.left_out else []
     said += [f"{paper.hidden} stretches of text that the paper holds and does not show"] if paper.hidden else []
     return f"Left out of what you are given: {'; '.join(said)}." if said else ""
 
 
-def batches(paper: Paper, room: int) -> list[str]:
+def pack_batches(paper: Paper, room: int) -> list[str]:
     """All segments, in as many texts of at most `room` tokens as that takes. What counts most for a plan comes first."""
-    pieces = [piece for number, segment in enumerate(paper.segments) for piece in _pieces(number, segment, room)]
+    pieces = [piece for number, segment in enumerate(paper.segments) for piece in _split_segment(number, segment, room)]
     packed: list[list[_Piece]] = []
     left = 0
     for piece in sorted(pieces, key=lambda piece: (-piece.relevance, piece.number)):
@@ -86,7 +86,7 @@ def as_data(name: str, text: str) -> str:
     return f"<<<{name} {mark}>>>\n{text}\n<<<END OF {name} {mark}>>>"
 
 
-def seen(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """The text without characters that are never seen."""
     if text.isascii():
         return text
@@ -100,17 +100,17 @@ class _Piece(NamedTuple):
     tokens: int
 
 
-def _pieces(number: int, segment: Segment, room: int) -> Iterator[_Piece]:
+def _split_segment(number: int, segment: Segment, room: int) -> Iterator[_Piece]:
     """The segment under its heading; in several pieces where it alone is more than fits."""
-    heading = f"[segment {segment.id}: {' '.join(seen(segment.place).split())}]\n"
+    heading = f"[segment {segment.id}: {' '.join(strip_invisible(segment.place).split())}]\n"
     most = max(room - tokens_of(heading) - 2, 1) * _BYTES_A_TOKEN
-    whole = seen(segment.text)
+    whole = strip_invisible(segment.text)
     fits = tokens_of(heading + whole) + 2 <= room
-    for text in [whole] if fits else _cut(whole, most):
+    for text in [whole] if fits else _cut_text(whole, most):
         yield _Piece(number, segment.relevance, heading + text, tokens_of(heading + text) + 2)
 
 
-def _cut(text: str, most: int) -> Sequence[str]:
+def _cut_text(text: str, most: int) -> Sequence[str]:
     """Stretches of at most `most` bytes, cut at line ends where there are any; together they are the text."""
     data, start, cut = text.encode("utf-8", "replace"), 0, []
     while start < len(data):

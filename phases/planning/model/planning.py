@@ -11,11 +11,27 @@ from typing import Any, TypeVar
 from phases.llm.conversation import MOST_REPAIRS, Conversation
 from phases.llm.journal import QUESTION, digest_of
 from phases.llm.model import EMPTY, OK, OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
-from phases.planning.model.bounds import bounded
-from phases.planning.model.checks import Cited, misquotes_of, problems_of, without_quote
-from phases.planning.model.material import Paper, batches
-from phases.planning.model.prompt import Wanted, again, misquoted, planning_messages, reading_messages, refusal
-from phases.planning.model.replies import PLAN, Contracts, NoPlan, plan_in_reply, rows_in_reply
+from phases.planning.model.material import Paper, pack_batches
+from phases.planning.model.plan_validation import (
+    PLAN,
+    NoPlan,
+    PlanContracts,
+    QuoteIndex,
+    misquotes_of,
+    plan_in_reply,
+    problems_of,
+    restrict_schema,
+    rows_in_reply,
+    without_quote,
+)
+from phases.planning.model.prompt import (
+    ChangeRequest,
+    misquote_message,
+    planning_messages,
+    reading_messages,
+    refusal_message,
+    repeat_question,
+)
 from pipeline.base.errors import PhaseError
 
 _LEAST_NOTES = 150
@@ -33,7 +49,7 @@ class PlanningTask:
     """What is to be planned."""
 
     paper: Paper
-    wanted: Wanted
+    wanted: ChangeRequest
     told: Callable[[int, int, str], None] = lambda done, turns, what: None
     """Called with the turns that are behind, those there are, and what goes on."""
     warn: Callable[[str], None] = lambda text: None
@@ -59,7 +75,7 @@ class _Route:
         return len(self.parts) + 1 if self.notes else 1
 
 
-def plan_with_model(task: PlanningTask, conversation: Conversation, contracts: Contracts) -> dict[str, Any]:
+def plan_with_model(task: PlanningTask, conversation: Conversation, contracts: PlanContracts) -> dict[str, Any]:
     """A plan that keeps its schema, hangs together, and quotes what is in the paper.
 
     Raises PlanRefused when the model gives none, and PhaseError when it cannot read enough at once.
@@ -76,11 +92,11 @@ def plan_with_model(task: PlanningTask, conversation: Conversation, contracts: C
 class _Planning:
     """One way through the paper, with so much room in each request."""
 
-    def __init__(self, task: PlanningTask, conversation: Conversation, contracts: Contracts, room: int) -> None:
+    def __init__(self, task: PlanningTask, conversation: Conversation, contracts: PlanContracts, room: int) -> None:
         self._task, self._conversation, self._contracts, self._room = task, conversation, contracts, room
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
-        self._cited = Cited(task.paper.pages, task.wanted.requests)
+        self._cited = QuoteIndex(task.paper.pages, task.wanted.requests)
 
     def plan(self) -> dict[str, Any]:
         """Reads, then plans."""
@@ -88,19 +104,19 @@ class _Planning:
         self._task.told(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        plan = self._plan(messages, bounded(self._contracts.schema(PLAN)))
+        plan = self._plan(messages, restrict_schema(self._contracts.schema(PLAN)))
         files, requirements = len(plan["file_structure"]), len(plan["requirements"])
         self._task.told(route.turns, route.turns, f"{files} files for {requirements} requirements")
         return plan
 
     def _route(self) -> _Route:
         paper = self._task.paper
-        planning = self._room - _tokens(self._planning_messages(""))
-        whole = batches(paper, 2**40)
+        planning = self._room - _count_tokens(self._planning_messages(""))
+        whole = pack_batches(paper, 2**40)
         if sum(map(tokens_of, whole)) <= planning:
             return _Route(whole)
-        reading = self._room - _tokens(reading_messages(paper, "", 1, 1, self._most))
-        parts = batches(paper, reading) if reading > _LEAST_NOTES else []
+        reading = self._room - _count_tokens(reading_messages(paper, "", 1, 1, self._most))
+        parts = pack_batches(paper, reading) if reading > _LEAST_NOTES else []
         notes = min(planning // max(len(parts), 1) - 2, self._most)
         if notes < _LEAST_NOTES or not parts:
             raise PhaseError(
@@ -121,9 +137,9 @@ class _Planning:
         model, paper = self._conversation.model, self._task.paper
         plan = min(_TYPICAL_PLAN, self._most)
         out = plan + len(route.parts) * min(route.notes, plan)
-        read = sum(map(tokens_of, route.parts)) + _tokens(self._planning_messages(""))
+        read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
         if route.notes:
-            read += out + len(route.parts) * _tokens(reading_messages(paper, "", 1, 1, 0))
+            read += out + len(route.parts) * _count_tokens(reading_messages(paper, "", 1, 1, 0))
         cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "(price not known)"
         times = "once" if route.turns == 1 else f"about {route.turns} times"
         kept = len(self._conversation.journal.rows())
@@ -151,7 +167,7 @@ class _Planning:
         def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
             plan, problems = self._read(reply.text)
             # A conversation that was recorded before rows were asked for goes on as it did.
-            whole_again = _digest(self._repair(messages, reply, refusal(problems)), schema)
+            whole_again = _question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
             recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
             only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
             return (reply, plan), problems if recorded or not only_misquotes else []
@@ -182,17 +198,17 @@ class _Planning:
             if not wrong:
                 return plan
             rows = [row for row in plan["requirements"] if row["id"] in wrong]
-            asked = self._repair(messages, first, misquoted(rows, wrong, problem))
+            asked = self._repair(messages, first, misquote_message(rows, wrong, problem))
             self._task.before_turn()
             about = f"the quotes of {len(rows)} requirements"
-            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_digest(asked, wanted))
+            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_question_digest(asked, wanted))
             plan, problem = self._with_rows(plan, wrong, reply)
         return self._unquoted(plan)
 
     def _with_rows(self, plan: dict[str, Any], wrong: Mapping[str, str], reply: Reply) -> tuple[dict[str, Any], str]:
         """The plan with the rows of a reply in the place of wrong ones, and why the reply is of no use."""
         if reply.outcome != OK:
-            return plan, _useless(reply)
+            return plan, _why_useless(reply)
         whole, problems = self._read(reply.text)
         if whole and len(problems) == len(self._misquotes(whole)):
             return whole, ""  # models send all of it again, and recordings do
@@ -222,17 +238,17 @@ class _Planning:
         asked, problems = list(messages), [""]
         for _ in range(MOST_REPAIRS + 1):
             self._task.before_turn()
-            reply = self._conversation.ask(asked, schema=schema, about=about, digest=_digest(asked, schema))
+            reply = self._conversation.ask(asked, schema=schema, about=about, digest=_question_digest(asked, schema))
             if reply.outcome == OVERFLOW:
                 raise _TooLong
             if reply.outcome == OK:
                 accepted, problems = accept(reply)
                 if not problems:
                     return accepted
-                asked = self._repair(messages, reply, refusal(problems))
+                asked = self._repair(messages, reply, refusal_message(problems))
             else:
-                problems = [_useless(reply)]
-                asked = again(messages, None, f"Your reply could not be used: {problems[0]}.")
+                problems = [_why_useless(reply)]
+                asked = repeat_question(messages, None, f"Your reply could not be used: {problems[0]}.")
         more = f" (and {len(problems) - 1} more faults)" if len(problems) > 1 else ""
         raise PlanRefused(
             f"{self._name} gave no {about.removeprefix('the ')} that can be used; it was told {MOST_REPAIRS} times what is "
@@ -244,24 +260,24 @@ class _Planning:
         """The question with the last reply and its faults; without what it thought, or without the reply, where all is too
         long together."""
         for shown in (reply, replace(reply, reasoning={})):
-            whole = again(messages, shown, problem)
-            if _tokens(whole) <= min(self._window - self._most, 2 * self._room):
+            whole = repeat_question(messages, shown, problem)
+            if _count_tokens(whole) <= min(self._window - self._most, 2 * self._room):
                 return whole
         told = f"You replied already, at a length that leaves no room to show it here. {problem}"
-        return again(messages, None, told)
+        return repeat_question(messages, None, told)
 
 
-def _useless(reply: Reply) -> str:
+def _why_useless(reply: Reply) -> str:
     if reply.outcome == TRUNCATED:
         return f"it was cut off after {reply.tokens_out or tokens_of(reply.text):,} tokens; be shorter"
     return "it was empty" if reply.outcome == EMPTY else f"it was {reply.outcome} ({reply.detail[:300]})"
 
 
-def _tokens(messages: Sequence[Message]) -> int:
+def _count_tokens(messages: Sequence[Message]) -> int:
     return sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)
 
 
-def _digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+def _question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     """Of all that is sent."""
     parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
     parts += [message.digest for message in messages if message.reasoning]

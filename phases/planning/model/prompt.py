@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phases.llm.model import Message, Reply, message_of
-from phases.planning.model.material import Paper, as_data, left_out, overview
+from phases.planning.model.material import Paper, as_data, describe_omissions, paper_overview
 
 VERIFY = "python -m unittest discover -s tests -t ."
 _CHARACTERS_A_TOKEN = 2
@@ -105,7 +105,7 @@ _SHAPE = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ChangeRequest:
     """What people asked for, in their order, and the plan that is there already."""
 
     requests: tuple[str, ...] = ()
@@ -120,26 +120,32 @@ def reading_messages(paper: Paper, batch: str, part: int, parts: int, most_token
         Message("system", _READING.format(data=_DATA)),
         Message(
             "user",
-            f"{as_data('PAPER', overview(paper))}\n\nPart {part} of {parts} of its text:\n\n{as_data('PAPER', batch)}\n\n"
-            f"{left_out(paper)}\nWrite the notes, in at most {most_tokens:,} tokens.",
+            f"{as_data('PAPER', paper_overview(paper))}\n\nPart {part} of {parts} of its text:\n\n{as_data('PAPER', batch)}\n\n"
+            f"{describe_omissions(paper)}\nWrite the notes, in at most {most_tokens:,} tokens.",
         ),
     ]
 
 
 def planning_messages(
-    paper: Paper, wanted: Wanted, body: str, most_tokens: int, *, notes: bool = False
+    paper: Paper, wanted: ChangeRequest, body: str, most_tokens: int, *, notes: bool = False
 ) -> list[Message]:
     """Asks for the plan. `body` is the paper's text, or the notes that were made of all of it."""
     name = "NOTES" if notes else "PAPER"
     told = "Your notes on all parts of its text:" if notes else "Its text:"
-    parts = [as_data("PAPER", overview(paper)), told, as_data(name, body), left_out(paper), *_changes(wanted)]
+    parts = [
+        as_data("PAPER", paper_overview(paper)),
+        told,
+        as_data(name, body),
+        describe_omissions(paper),
+        *_change_parts(wanted),
+    ]
     system = _PLANNING.format(
         data=_DATA, shape=json.dumps(_SHAPE, ensure_ascii=False), command=VERIFY, most=most_tokens * _CHARACTERS_A_TOKEN
     )  # the shape on one line: it is asked for often
     return [Message("system", system), Message("user", "\n\n".join([*filter(None, parts), "Reply with the plan."]))]
 
 
-def again(messages: Sequence[Message], reply: Reply | None, problem: str) -> list[Message]:
+def repeat_question(messages: Sequence[Message], reply: Reply | None, problem: str) -> list[Message]:
     """The same question, after a reply that cannot be used. An empty reply is not shown."""
     if reply is None or not reply.text.strip():
         first, last = messages[:-1], messages[-1]
@@ -147,7 +153,7 @@ def again(messages: Sequence[Message], reply: Reply | None, problem: str) -> lis
     return [*messages, message_of(replace(reply, calls=())), Message("user", problem)]
 
 
-def refusal(problems: Sequence[str], shown: int = 40) -> str:
+def refusal_message(problems: Sequence[str], shown: int = 40) -> str:
     """Tells the model exactly what is wrong with its reply."""
     more = [f"… and {len(problems) - shown} more of this sort"] if len(problems) > shown else []
     lines = "\n".join(f"- {problem}" for problem in [*problems[:shown], *more])
@@ -157,7 +163,7 @@ def refusal(problems: Sequence[str], shown: int = 40) -> str:
     )
 
 
-def misquoted(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], problem: str = "") -> str:
+def misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], problem: str = "") -> str:
     """Asks for these rows of a plan again, and for nothing else."""
     lines = "\n".join(f"- {name}: {fault}" for name, fault in faults.items())
     useless = f"Your last reply could not be used: {problem}.\n" if problem else ""
@@ -170,7 +176,7 @@ def misquoted(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], problem
     )
 
 
-def _changes(wanted: Wanted) -> list[str]:
+def _change_parts(wanted: ChangeRequest) -> list[str]:
     parts = []
     if wanted.present_text:
         parts += [

@@ -12,15 +12,15 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from shlex import quote
+from typing import Any, NamedTuple
 
 from phases.llm.conversation import Conversation, keep_window
-from phases.llm.journal import Journal, digest_of, goes_on
+from phases.llm.journal import Journal, can_continue, digest_of
 from phases.llm.ledger import Ledger
 from phases.llm.model import OK, Message, Model, most_tokens
-from phases.planning.model.material import as_data
-from phases.planning.model.prompt import again, refusal
-from phases.planning.model.reranked import Help, helps_of, mixed, on_one_line, unchanged
+from phases.planning.model.material import as_data, strip_invisible
+from phases.planning.model.prompt import refusal_message, repeat_question
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import set_aside
@@ -71,7 +71,7 @@ class _NotRefined(PhaseError):
     """The model was told what is wrong with its replies as often as it may be, and none of them can be used."""
 
 
-def refined(
+def rerank_with_model(
     document: Mapping[str, Any],
     material: Mapping[str, str],
     model: Model,
@@ -91,24 +91,24 @@ def refined(
     if not document["references"]:
         return dict(document)
     try:
-        conversation = _begun(document, material, model, root, limits, in_place, inputs_sha256, tell)
-        return _refine(document, material, conversation, breach)
+        conversation = _resume_or_open(document, material, model, root, limits, in_place, inputs_sha256, tell)
+        return _ask_and_mix(document, material, conversation, breach)
     except PhaseError as error:
-        return unchanged(document, error, os.path.basename(os.path.abspath(root)))
+        return keep_ranking(document, error, os.path.basename(os.path.abspath(root)))
 
 
-def _refine(
+def _ask_and_mix(
     document: Mapping[str, Any], material: Mapping[str, str], conversation: Conversation, breach: Breach
 ) -> dict[str, Any]:
     """The document with half of each score from the rules and half from the model. Raises PhaseError, Paused."""
-    shown, messages = _question(document, material, conversation.model)
+    shown, messages = _build_question(document, material, conversation.model)
     if not shown:
         raise PhaseError(f"{conversation.model.name} cannot read one reference at once")
-    helps = _asked(messages, {row["id"] for row in shown}, conversation, breach)
-    return mixed(document, helps, conversation.model.name)
+    helps = _ask_model(messages, {row["id"] for row in shown}, conversation, breach)
+    return mix_scores(document, helps, conversation.model.name)
 
 
-def _begun(
+def _resume_or_open(
     document: Mapping[str, Any],
     material: Mapping[str, str],
     model: Model,
@@ -122,19 +122,24 @@ def _begun(
     path = os.path.join(root, JOURNAL)
     in_place()
     keep_window(model, path)
-    shown, messages = _question(document, material, model)
+    shown, messages = _build_question(document, material, model)
     asked = {
         "thread": THREAD,
         "inputs": inputs,
-        "question": digest_of("".join(_data(shown, material))).hex(),  # lookups may change it while the inputs stay
+        "question": digest_of(
+            "".join(_build_data(shown, material))
+        ).hex(),  # lookups may change it while the inputs stay
         "version": _VERSION,
         "model": model.name,
         "window": model.window,
     }
-    before = {**asked, "question": _digest(messages)}  # so an earlier release said it, with our own words in it
+    before = {
+        **asked,
+        "question": _question_digest(messages),
+    }  # so an earlier release said it, with our own words in it
     ledger = Ledger(task_paths(root).ledger, limits, in_place)
     in_place()
-    header = next((header for header in (asked, before) if goes_on(path, header)), None)
+    header = next((header for header in (asked, before) if can_continue(path, header)), None)
     if header is None:
         set_aside(path)
     journal = Journal(path, header or asked, ledger.next_run(THREAD), in_place)
@@ -142,34 +147,34 @@ def _begun(
     return Conversation(model, journal, ledger, THREAD)
 
 
-def _question(
+def _build_question(
     document: Mapping[str, Any], material: Mapping[str, str], model: Model
 ) -> tuple[list[dict[str, Any]], list[Message]]:
     """The references that are shown, and the question about them: as many of the first ones as the model can read."""
     shown = sorted(document["references"], key=lambda row: -row["score"])[:_MOST_SHOWN]
     room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
     while True:
-        messages = _messages(shown, material)
+        messages = _build_messages(shown, material)
         if not shown or sum(message.tokens for message in messages) <= room:
             return shown, messages
         shown = shown[:-1]
 
 
-def _messages(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> list[Message]:
-    paper, rows = _data(shown, material)
+def _build_messages(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> list[Message]:
+    paper, rows = _build_data(shown, material)
     return [
         Message("system", _SYSTEM),
         Message("user", f"{as_data('PAPER', paper)}\n\n{as_data('REFERENCES', rows)}\n\nReply with the JSON object."),
     ]
 
 
-def _data(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> tuple[str, str]:
+def _build_data(shown: Sequence[Mapping[str, Any]], material: Mapping[str, str]) -> tuple[str, str]:
     """What is known of the paper, and of its references."""
     paper = f"Title: {on_one_line(material['title'], 500)}\nAbstract: {on_one_line(material['abstract'], _LONGEST_ABSTRACT)}"
-    return paper, "\n".join(json.dumps(_row(reference), ensure_ascii=False) for reference in shown)
+    return paper, "\n".join(json.dumps(_reference_row(reference), ensure_ascii=False) for reference in shown)
 
 
-def _row(reference: Mapping[str, Any]) -> dict[str, Any]:
+def _reference_row(reference: Mapping[str, Any]) -> dict[str, Any]:
     quotes = dict.fromkeys(on_one_line(place["quote"], _LONGEST_QUOTE) for place in reference["citations"])
     return {
         "id": reference["id"],
@@ -181,26 +186,28 @@ def _row(reference: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _asked(messages: Sequence[Message], ids: set[str], conversation: Conversation, breach: Breach) -> dict[str, Help]:
+def _ask_model(
+    messages: Sequence[Message], ids: set[str], conversation: Conversation, breach: Breach
+) -> dict[str, ReferenceHelp]:
     """What the model says, by reference; it is told what is wrong with a reply. Raises PhaseError, Paused."""
     asked, problems = list(messages), [""]
     for _ in range(_MOST_REPAIRS + 1):
-        reply = conversation.ask(asked, schema=_SCHEMA, about="the references", digest=_digest(asked))
+        reply = conversation.ask(asked, schema=_SCHEMA, about="the references", digest=_question_digest(asked))
         if reply.outcome == OK:
-            rows, problems = _read(reply.text, ids, breach)
+            rows, problems = _parse_reply(reply.text, ids, breach)
             if not problems:
                 return helps_of(rows, _MOST_HELPS)
-            asked = again(messages, reply, refusal(problems))
+            asked = repeat_question(messages, reply, refusal_message(problems))
         else:
             problems = [f"it was {reply.outcome} ({reply.detail[:300]})"]
-            asked = again(messages, None, f"Your reply could not be used: {problems[0]}. Be short.")
+            asked = repeat_question(messages, None, f"Your reply could not be used: {problems[0]}. Be short.")
     raise _NotRefined(
         f"{conversation.model.name} gave no ranking of the references that can be used; it was told {_MOST_REPAIRS} times what "
         f"is wrong, and the last reply still has this fault: {problems[0]}"
     )
 
 
-def _read(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]], list[str]]:
+def _parse_reply(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows of a reply, and what is wrong with it. What stands around the object is read past: models greet."""
     bare = text[text.find("{") : text.rfind("}") + 1]
     try:
@@ -216,8 +223,73 @@ def _read(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[str, Any]
     return rows, problems
 
 
-def _digest(messages: Sequence[Message]) -> str:
+def _question_digest(messages: Sequence[Message]) -> str:
     """Of all that is sent."""
     parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
     parts += [message.digest for message in messages if message.reasoning]
     return sha256(b"".join(map(digest_of, [*parts, json.dumps(_SCHEMA, sort_keys=True)]))).hexdigest()
+
+
+_RULES = 0.5
+_OWN = "own"
+_LONGEST_USE, _LONGEST_NOTE = 200, 500
+_LEDGERS_WORD = "; nothing that is done is lost; ask again with:"
+"""What follows is true of a phase that is not done; this one is."""
+
+
+class ReferenceHelp(NamedTuple):
+    """What the model says of one reference: how much it helps, from 0 to 1, and what for."""
+
+    score: float
+    use: str
+
+
+def helps_of(rows: Sequence[Mapping[str, Any]], most: int) -> dict[str, ReferenceHelp]:
+    """The rows of a reply by reference: the first in rank scores 1, the last of `most` next to nothing."""
+    ordered = sorted(rows, key=lambda row: row["rank"])
+    return {row["id"]: ReferenceHelp(1 - place / most, _printable_use(row["use"])) for place, row in enumerate(ordered)}
+
+
+def mix_scores(document: Mapping[str, Any], helps: Mapping[str, ReferenceHelp], name: str) -> dict[str, Any]:
+    """The document with new scores, reasons and order. Roles, addresses and what is to be fetched stay as they are."""
+    references = [_with_score(row, helps.get(row["id"])) for row in document["references"]]
+    repositories = [_follow_references(row, helps) for row in document["repositories"]]
+    note = (
+        f"each score is half from the rules and half from the rank that {name} gave ({len(helps)} references would help); "
+        "repositories follow their references; one without any has no rank, and half of the score of the rules"
+    )
+    return {
+        **document,
+        "references": sorted(references, key=lambda row: -row["score"]),
+        "repositories": sorted(repositories, key=lambda row: -row["score"]),
+        "refined_by": name,
+        "notes": [*document["notes"], note],
+    }
+
+
+def keep_ranking(document: Mapping[str, Any], error: Exception, task: str) -> dict[str, Any]:
+    """The document as it was, with a note that says why, and what asks again: the ledger's own word would not."""
+    why = on_one_line(str(error).partition(_LEDGERS_WORD)[0], _LONGEST_NOTE)
+    note = f"not refined: {why}; the ranking by rules stands; ask again with: pipeline resume {quote(task)} --redo 06"
+    return {**document, "notes": [*document["notes"], note]}
+
+
+def on_one_line(text: str, most: int) -> str:
+    """The text without what is never seen, cut to its first characters."""
+    return " ".join(strip_invisible(text).split())[:most].rstrip()
+
+
+def _follow_references(row: dict[str, Any], helps: Mapping[str, ReferenceHelp]) -> dict[str, Any]:
+    if row["role"] == _OWN:
+        return row  # no reference can speak for it, and it is fetched only where its user says so
+    return _with_score(row, max((helps[key] for key in row["references"] if key in helps), default=None))
+
+
+def _with_score(row: dict[str, Any], said: ReferenceHelp | None) -> dict[str, Any]:
+    score = _RULES * row["score"] + (1 - _RULES) * (said.score if said else 0.0)
+    why = f"{row['why']}; the model: {said.use}" if said else row["why"]
+    return {**row, "score": round(score, 4), "why": why}
+
+
+def _printable_use(use: str) -> str:
+    return on_one_line("".join(letter if letter.isprintable() else " " for letter in use), _LONGEST_USE)

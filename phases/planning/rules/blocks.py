@@ -20,33 +20,33 @@ _SKIPPED = ("#", "<!--", ">")  # of quotations only captions are read: what stan
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """A stretch of lines of one kind, as they stand in the paper; what is no table and no listing is one line."""
 
     kind: str
     text: str
 
 
-def blocks_of(text: str) -> Iterator[Block]:
+def blocks_of(text: str) -> Iterator[TextBlock]:
     """The blocks of a text in its order. Headings and comments are in none."""
     lines: list[str] = []
     kind = ""
-    for line, found in _kinds(text):
+    for line, found in _lines_with_kinds(text):
         if (
             lines
             and (found != kind or found in ("", ITEM, NOTE, CAPTION))
             and not (found == PROSE and kind in (ITEM, NOTE, CAPTION))
         ):
-            yield _block(kind, lines)
+            yield _build_block(kind, lines)
             lines = []
         if found:
             kind = kind if lines else found
             lines.append(line)
     if lines:
-        yield _block(kind, lines)
+        yield _build_block(kind, lines)
 
 
-def _kinds(text: str) -> Iterator[tuple[str, str]]:
+def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
     """Each line with the kind of block it belongs to; empty where none goes on."""
     fenced = formula = False
     for line in text.split("\n"):
@@ -72,8 +72,8 @@ def _kinds(text: str) -> Iterator[tuple[str, str]]:
             yield line, ITEM if _ITEM.match(line) else PROSE
 
 
-def _block(kind: str, lines: list[str]) -> Block:
+def _build_block(kind: str, lines: list[str]) -> TextBlock:
     if kind in (TABLE, FENCE):
-        return Block(kind, "\n".join(lines))
+        return TextBlock(kind, "\n".join(lines))
     text = " ".join(" ".join(lines).split())
-    return Block(kind, _ITEM.sub("", text, count=1) if kind == ITEM else text)
+    return TextBlock(kind, _ITEM.sub("", text, count=1) if kind == ITEM else text)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.readers.headings import ABSTRACT, REFERENCES, plain
+from phases.readers.headings import ABSTRACT, REFERENCES, plain_title
 
 Section = dict[str, Any]
 
@@ -55,17 +55,17 @@ def body_of(sections: Sequence[Section], kinds: Mapping[str, str]) -> list[Secti
             and (kind not in _NOT_BUILT_KINDS or bool(background))
         )
 
-    return _under(sections, asks)
+    return _filter_sections(sections, asks)
 
 
 def read_sections(sections: Sequence[Section]) -> list[Section]:
     """All but references, thanks, notes on authors, and contents."""
-    return _under(sections, lambda section: not _is_beside(section["title"]))
+    return _filter_sections(sections, lambda section: not _is_beside(section["title"]))
 
 
 def leading_sections(sections: Sequence[Section]) -> list[Section]:
     """What leads to the body: abstract, introduction, related work."""
-    body = {section["id"] for section in _under(sections, lambda section: not _is_leading(section["title"]))}
+    body = {section["id"] for section in _filter_sections(sections, lambda section: not _is_leading(section["title"]))}
     return [section for section in read_sections(sections) if section["id"] not in body]
 
 
@@ -74,7 +74,7 @@ def is_named_after_content(title: str) -> bool:
     return not _is_leading(title) and not _is_beside(title)
 
 
-def _under(sections: Sequence[Section], fits: Callable[[Section], bool]) -> list[Section]:
+def _filter_sections(sections: Sequence[Section], fits: Callable[[Section], bool]) -> list[Section]:
     """The sections that fit; what is under a heading that does not fit does not either."""
     kept: list[Section] = []
     barring: Section | None = None
@@ -104,5 +104,5 @@ def _is_beside(title: str) -> bool:
 
 
 def _is_one(title: str, names: frozenset[str], beginnings: tuple[str, ...]) -> bool:
-    name = _COUNTED.sub("", plain(unicodedata.normalize("NFKC", title)))
+    name = _COUNTED.sub("", plain_title(unicodedata.normalize("NFKC", title)))
     return name in names or name.startswith(beginnings)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import keyword
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.names import LONGEST_NAME, symbols_of, telling_words
-from phases.planning.rules.requirements import shorten
+from phases.planning.rules.body import is_named_after_content
+from phases.planning.rules.requirements import shorten_line
 from phases.planning.rules.sentences import sentences_of
 
 PYTHON = ">=3.11"
@@ -33,18 +34,18 @@ _NEW = re.compile(
 
 def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
     """initial_plan.txt as a value. What people asked for becomes a requirement of its own."""
-    rows = [*requirements, *_requested(requests, len(requirements))]
+    rows = [*requirements, *_requirements_of_requests(requests, len(requirements))]
     package = package_name(outline["title"] or "paper")
-    files = _files(package, rows, symbols_of(rows, outline))
+    files = _plan_files(package, rows, symbols_of(rows, outline))
     return {
         "plan_version": 1,
         "paper": {
             "title": outline["title"] or "untitled",
-            "core_contribution": _contribution(outline["abstract"] or outline["title"] or ""),
+            "core_contribution": _core_contribution(outline["abstract"] or outline["title"] or ""),
         },
         "requirements": rows,
         "file_structure": files,
-        "implementation_components": _components(rows, outline),
+        "implementation_components": _build_components(rows, outline),
         "validation_approach": {
             "verify_commands": [VERIFY],
             "experiments": [
@@ -63,39 +64,39 @@ def package_name(title: str) -> str:
     return f"paper_{name}" if name[0].isdigit() or taken else name
 
 
-def _contribution(abstract: str) -> str:
+def _core_contribution(abstract: str) -> str:
     """The sentences of an abstract that say what is new, else its first ones."""
     sentences = list(sentences_of(" ".join(abstract.split())))
     kept = [sentence for sentence in sentences if _NEW.search(sentence)] or sentences
-    return shorten(" ".join(kept), _LONGEST_CONTRIBUTION)
+    return shorten_line(" ".join(kept), _LONGEST_CONTRIBUTION)
 
 
-def _requested(requests: list[str], before: int) -> list[dict[str, Any]]:
+def _requirements_of_requests(requests: list[str], before: int) -> list[dict[str, Any]]:
     return [
         {
             "id": f"R{before + index}",
             "kind": "artifact",
             "text": " ".join(text.split()),
             "status": "stated",
-            "source": {"section": "review", "page": 0, "quote": shorten(text)},
+            "source": {"section": "review", "page": 0, "quote": shorten_line(text)},
         }
         for index, text in enumerate(requests, 1)
     ]
 
 
-def _files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
-    files = [_file(f"{package}/__init__.py", "the package", [], [], [])]
+def _plan_files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
+    files = [_file_row(f"{package}/__init__.py", "the package", [], [], [])]
     config = f"{package}/config.py"
     for module, kinds, purpose in _MODULES:
         met = [row for row in rows if row["kind"] in kinds]
         if met or module == "config":
             needs = [config] if module != "config" else []
             needs += [file["path"] for file in files[2:]] if module == "experiments" else []
-            interface = [_declaration(row, named[row["id"]]) for row in met]
-            files.append(_file(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
+            interface = [_declare_symbol(row, named[row["id"]]) for row in met]
+            files.append(_file_row(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
     modules = [file["path"] for file in files]
     files.append(
-        _file(
+        _file_row(
             f"{package}/__main__.py",
             "the entry script: lists what is implemented and what is not",
             [],
@@ -103,12 +104,14 @@ def _files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> l
             ["def main"],
         )
     )
-    files.append(_file("tests/__init__.py", "the tests", [], [], []))
-    files.append(_file("tests/test_scaffold.py", "imports, values and stubs are what the plan says", [], modules, []))
+    files.append(_file_row("tests/__init__.py", "the tests", [], [], []))
+    files.append(
+        _file_row("tests/test_scaffold.py", "imports, values and stubs are what the plan says", [], modules, [])
+    )
     return files
 
 
-def _file(
+def _file_row(
     path: str, purpose: str, implements: list[str], depends_on: list[str], interface: list[str]
 ) -> dict[str, Any]:
     return {
@@ -120,16 +123,18 @@ def _file(
     }
 
 
-def _declaration(row: dict[str, Any], name: str) -> str:
+def _declare_symbol(row: dict[str, Any], name: str) -> str:
     return {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}.get(
         row["kind"], f"def {name}"
     )
 
 
-def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
+def _build_components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
     values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    said = [row for row in outline["equations"] if shorten(row["text"])]  # an outline of before may hold empty ones
-    equations = [shorten(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
+    said = [
+        row for row in outline["equations"] if shorten_line(row["text"])
+    ]  # an outline of before may hold empty ones
+    equations = [shorten_line(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
     components = []
     for module, kinds, _ in _MODULES:
         met = [row["id"] for row in rows if row["kind"] in kinds]
@@ -146,3 +151,58 @@ def _components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dic
     return components or [
         {"name": "config", "requirements": values or [rows[0]["id"]], "equations": [], "hyperparameters": values}
     ]
+
+
+LONGEST_NAME = 40
+_MOST_WORDS = 4
+_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
+_STOPS = """
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
+following use used using can be which these each all two one more additional details further how does do what why not
+"""
+_STOP_WORDS = frozenset(_STOPS.split())
+
+
+def symbols_of(rows: Sequence[Mapping[str, Any]], outline: Mapping[str, Any]) -> dict[str, str]:
+    """Requirement id -> the symbol that will meet it."""
+    titles = {section["number"] or section["title"]: section["title"] for section in outline.get("sections", [])}
+    symbols: dict[str, str] = {}
+    taken: dict[str, int] = {}
+    for row in rows:
+        base = _symbol_for(row, titles.get(row["source"]["section"], ""))
+        number, name = taken.get(base, 0) + 1, base
+        while number > 1 and (name := f"{base}_{number}") in taken:
+            number += 1
+        taken[base] = number
+        taken.setdefault(name, 1)
+        symbols[row["id"]] = name
+    return symbols
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text that say what it is about, in small letters."""
+    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _STOP_WORDS]
+
+
+def _symbol_for(row: Mapping[str, Any], title: str) -> str:
+    kind = row["kind"]
+    if kind == "hyperparameter" and "name" in row:
+        return str(row["name"]).upper()
+    words = _naming_words(kind, row["text"], title) or [kind]
+    if kind == "model":
+        name = "".join(word.capitalize() for word in words)
+    else:
+        name = "_".join([_PREFIX[kind], *words] if kind in _PREFIX and words[0] != _PREFIX[kind] else words)
+    name = name[:LONGEST_NAME].strip("_")
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"{kind}_{name}"
+
+
+def _naming_words(kind: str, text: str, title: str) -> list[str]:
+    """What a symbol is called after: an algorithm's caption, an equation's number, else the section."""
+    if kind == "equation":
+        return re.findall(r"[a-z0-9]+", text.partition(":")[0].lower())[:2]
+    about = title if title and is_named_after_content(title) else text
+    if kind == "algorithm":
+        about = text.partition(": ")[2].partition(":")[0] or text
+    words = [word for word in telling_words(about) if not word.isdigit()][:_MOST_WORDS]
+    return words or [word for word in telling_words(text) if not word.isdigit()][:_MOST_WORDS]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.planning.rules.algorithms import algorithms_of, equations_of
 from phases.planning.rules.body import Section, body_of, leading_sections, read_sections
-from phases.planning.rules.notes import Found, notes_in
+from phases.planning.rules.demands import Demand, demands_in
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.segments import RELEVANCE
 
@@ -33,11 +33,11 @@ def requirements_of(
         or _in_sections(text, outline, read_sections(sections), kinds, loosely=True)
         or _in_sections(text, outline, [headless], kinds, loosely=True)
     )
-    rows = [_requirement(f"R{number}", one) for number, one in enumerate(found, 1)]
-    return rows or [_nothing(outline)]
+    rows = [_build_requirement(f"R{number}", one) for number, one in enumerate(found, 1)]
+    return rows or [_missing_requirement(outline)]
 
 
-def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
+def shorten_line(text: str, limit: int = LONGEST_QUOTE) -> str:
     """One line of at most `limit` characters."""
     line = " ".join(PAGE_MARK.sub(" ", text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -45,12 +45,12 @@ def shorten(text: str, limit: int = LONGEST_QUOTE) -> str:
 
 def _in_sections(
     text: str, outline: dict[str, Any], sections: Sequence[Section], kinds: Mapping[str, str], *, loosely: bool = False
-) -> list[Found]:
+) -> list[Demand]:
     """All that these sections ask for, once. An introduction has the formulas of a paper that has no others."""
     said = [
         one
         for section in sections
-        for one in notes_in(text, section, kinds.get(section["id"], "other"), loosely=loosely)
+        for one in demands_in(text, section, kinds.get(section["id"], "other"), loosely=loosely)
     ]
     leading = leading_sections(outline["sections"])
     found = [
@@ -59,10 +59,10 @@ def _in_sections(
         *_most_telling([one for one in said if not one.value], kinds),
         *[one for one in said if one.value][:_MOST_VALUES],
     ]
-    return _distinct(found)
+    return _drop_duplicates(found)
 
 
-def _most_telling(found: Sequence[Found], kinds: Mapping[str, str]) -> list[Found]:
+def _most_telling(found: Sequence[Demand], kinds: Mapping[str, str]) -> list[Demand]:
     """As many statements as a person reads, those of the method before those of an appendix, in the paper's order."""
 
     def weight(index: int) -> float:
@@ -72,11 +72,11 @@ def _most_telling(found: Sequence[Found], kinds: Mapping[str, str]) -> list[Foun
     return [found[index] for index in sorted(kept)]
 
 
-def _distinct(found: Iterable[Found]) -> list[Found]:
+def _drop_duplicates(found: Iterable[Demand]) -> list[Demand]:
     return list({(one.kind, one.text.lower()): one for one in reversed([*found])}.values())[::-1]
 
 
-def _requirement(identifier: str, found: Found) -> dict[str, Any]:
+def _build_requirement(identifier: str, found: Demand) -> dict[str, Any]:
     value = {"name": found.value.name, "value": found.value.value} if found.value else {}
     return {
         "id": identifier,
@@ -85,18 +85,18 @@ def _requirement(identifier: str, found: Found) -> dict[str, Any]:
         "source": {
             "section": found.section["number"] or found.section["title"] or None,
             "page": found.page,
-            "quote": _line(found.quote) if found.value else _quote(found.quote),
+            "quote": _quote_line(found.quote) if found.value else _quote_start(found.quote),
         },
         "status": "stated",
         **value,
     }
 
 
-def _line(words: str) -> str:
+def _quote_line(words: str) -> str:
     return " ".join(words.split())[:LONGEST_QUOTE].rstrip()
 
 
-def _quote(words: str) -> str:
+def _quote_start(words: str) -> str:
     """The first words of a passage, enough of them to find it by."""
     line = " ".join(words.split())
     if len(line) <= _SHORTEST_QUOTE:
@@ -105,9 +105,9 @@ def _quote(words: str) -> str:
     return line[: end if 0 < end <= LONGEST_QUOTE else LONGEST_QUOTE]
 
 
-def _nothing(outline: dict[str, Any]) -> dict[str, Any]:
+def _missing_requirement(outline: dict[str, Any]) -> dict[str, Any]:
     """The one requirement of a paper in which no rule finds any: it says so."""
-    named = shorten(outline["title"] or outline["abstract"] or "what was given", 240)
+    named = shorten_line(outline["title"] or outline["abstract"] or "what was given", 240)
     return {
         "id": "R1",
         "kind": "artifact",
@@ -116,3 +116,67 @@ def _nothing(outline: dict[str, Any]) -> dict[str, Any]:
         "source": {"section": None, "page": 1, "quote": ""},
         "status": "missing",
     }
+
+
+_STEP = re.compile(
+    r"[ \t*]*(?:[0-9]{1,3}[:.)]|for\b|while\b|if\b|else|end\b|input|output|require|ensure|return|initiali[sz]"
+    r"|repeat|until|set\b|compute|sample"
+    r"|update|procedure|function|train\b|let\b|Eingabe|Ausgabe|输入|输出)|[^\n]{0,200}(?:←|\\leftarrow|:=)",
+    re.IGNORECASE,
+)
+_LONGEST, _MOST_LINES, _MOST_EQUATIONS = 900, 60, 40
+_FENCES = ("```", "~~~")
+_MARKS = re.compile(r"\*{1,3}|^[ \t]*[0-9]{1,3}[:.)][ \t]*")
+
+
+def algorithms_of(text: str, outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Demand]:
+    """The algorithms of these sections, each with the steps that stand under its caption."""
+    return [
+        _build_algorithm(text, row, section)
+        for section in sections
+        for row in outline["algorithms"]
+        if row["section"] == section["id"]
+    ]
+
+
+def equations_of(outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Demand]:
+    """The numbered equations of these sections."""
+    known = {section["id"]: section for section in sections}
+    rows = [row for row in outline["equations"] if row["label"] and row["text"] and row["section"] in known]
+    return [
+        Demand("equation", f"Equation {row['label']}: {row['text']}", row["text"], known[row["section"]], row["page"])
+        for row in rows[:_MOST_EQUATIONS]
+    ]
+
+
+def _build_algorithm(text: str, row: Mapping[str, Any], section: Section) -> Demand:
+    caption, below = _caption_and_steps(text, row["start"], row["end"])
+    steps, length = [], 0
+    for step in below:
+        length += len(step)
+        if length > _LONGEST:
+            break
+        steps.append(step)
+    name = f"{row['label']}: {row['text']}".rstrip(": ")
+    said = f"{name}: {'; '.join(steps)}" if steps else name
+    return Demand("algorithm", _MARKS.sub("", said), caption, section, row["page"])
+
+
+def _caption_and_steps(text: str, start: int, end: int) -> tuple[str, Iterator[str]]:
+    """The line of the caption, and the steps: all of a fence that is the algorithm's own, else what looks like steps."""
+    if text[start:end].lstrip().startswith(_FENCES):
+        lines = [line for line in text[start:end].split("\n") if not line.lstrip().startswith(_FENCES)]
+        return lines[0] if lines else "", _plain_steps(lines[1 : _MOST_LINES + 1])
+    return text[start:end], _plain_steps(_looking_like_steps(text[end : end + 4 * _LONGEST].split("\n")[:_MOST_LINES]))
+
+
+def _looking_like_steps(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith((*_FENCES, "#", "<!--", "|")) or (bare and not _STEP.match(line)):
+            return
+        yield line
+
+
+def _plain_steps(lines: Iterable[str]) -> Iterator[str]:
+    return (" ".join(_MARKS.sub("", line).split()) for line in lines if line.strip())

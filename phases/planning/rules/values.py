@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from phases.planning.rules.pointers import without_pointers
-
 LARGEST_VALUE = 1e18
 _POWER = r"10(?: ?\^ ?\{? ?[-−–]? ?[0-9]{1,3} ?\}?|⁻?[⁰¹²³⁴-⁹]{1,3})"
 _LOST_POWER = r"10[−–][0-9]{1,2}(?![0-9.])"  # text layers lose that it is raised
@@ -98,19 +96,19 @@ def values_in(text: str) -> Iterator[Value]:
     read = without_pointers(text)
     for match in (*_HEAD.finditer(read), *_BARE.finditer(read)):
         name = symbol_of(_with_modifiers(read, match.start(1)) + match.group(1))
-        if name not in _VAGUE and not _COMPARED.search(_before(match)):
-            yield from _value(name, match.group(2), text, match)
+        if name not in _VAGUE and not _COMPARED.search(_text_before(match)):
+            yield from _build_values(name, match.group(2), text, match)
     for match in _COUNTED.finditer(read):
-        if not _MEASURED.search(_before(match)):
-            yield from _value(symbol_of(match.group(2)), match.group(1), text, match)
+        if not _MEASURED.search(_text_before(match)):
+            yield from _build_values(symbol_of(match.group(2)), match.group(1), text, match)
     for match in _SIGN.finditer(read):
-        if not _CONDITION.search(_before(match)) and match.group(2) not in _INDEXES:
+        if not _CONDITION.search(_text_before(match)) and match.group(2) not in _INDEXES:
             letter = match.group(1).lstrip("\\")
             below = match.group(2) or match.group(3)
             name = _LETTERS.get(letter, letter) + (f"_{below}" if below else "")
-            yield from _value(symbol_of(name), match.group(4), text, match)
+            yield from _build_values(symbol_of(name), match.group(4), text, match)
     for match in _SPELLED.finditer(read):
-        yield from _value(match.group(1), match.group(2), text, match)
+        yield from _build_values(match.group(1), match.group(2), text, match)
 
 
 def symbol_of(name: str) -> str:
@@ -139,11 +137,11 @@ def number_of(text: str) -> int | float | None:
     return value if abs(value) < LARGEST_VALUE else None
 
 
-def _before(match: re.Match[str]) -> str:
+def _text_before(match: re.Match[str]) -> str:
     return match.string[max(0, match.start() - 24) : match.start()]
 
 
-def _value(name: str, stated: str, text: str, match: re.Match[str]) -> Iterator[Value]:
+def _build_values(name: str, stated: str, text: str, match: re.Match[str]) -> Iterator[Value]:
     found = [number_of(number) for number in re.findall(NUMBER, stated)[:12]]
     numbers = [number for number in found if number is not None]
     if name and numbers and len(numbers) == len(found) and _is_possible(name, stated, numbers):
@@ -178,3 +176,41 @@ def _with_modifiers(text: str, start: int) -> str:
     if text[max(0, start - 10) : start].lower() == "number of ":
         words = "number of " + words
     return words
+
+
+_NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
+_PLACES = (
+    "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
+    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|lines?|footnotes?"
+    "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
+    "|tablas?|figuras?|página|secci[oó]n"
+)
+_POINTERS = (
+    # [33], [4, 12]; a set or a range to choose from is none
+    re.compile(rf"(?<![=∈$\w])(?<![=∈] )(?<!\\in )\[{_NUMBERS}\]"),
+    re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
+    re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
+    re.compile(r"\((?:19|20)[0-9]{2}[a-z]?\)"),
+    re.compile(r"\bet al\.?,? (?:19|20)[0-9]{2}\b|\b(?:in|since|until|im Jahr) (?:19|20)[0-9]{2}(?! [a-z]+s\b)\b"),
+    re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
+    re.compile(
+        rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"
+        r"(?:(?:, ?| and | und | & |[–-]| to )[(\[]?(?:[A-Z]\.)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?(?! ?[a-z]+s\b))*",
+        re.IGNORECASE,
+    ),
+    re.compile(r"[表图圖式] ?[(（]?[0-9]+(?:\.[0-9]+)*[)）]?|第 ?[0-9]+ ?[章节節页頁]|(?:표|그림|식) ?\(?[0-9]+\)?"),
+)
+_CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set) \$?$", re.IGNORECASE)
+
+
+def without_pointers(text: str) -> str:
+    """The text with blanks where it points elsewhere; everything else stays at its place."""
+    for pattern in _POINTERS:
+        text = pattern.sub(_blank_out, text)
+    return text
+
+
+def _blank_out(match: re.Match[str]) -> str:
+    words, before = match.group(), match.string[max(0, match.start() - 12) : match.start()]
+    is_range = words.startswith("[") and re.search(r"[,;]", words) and _CHOSEN_FROM.search(before)
+    return words if is_range else " " * len(words)

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
+from phases.readers import markdown_blocks as markdown
 from phases.readers.archive import unpack
-from phases.readers.dialect.beside import Found
-from phases.readers.dialect.blocks import HEADING, compose, one_line, visible
-from phases.readers.docx.body import Body
-from phases.readers.docx.line import Beside
-from phases.readers.docx.styles import Numbering, Styles
-from phases.readers.docx.xml import Node, parse_xml
+from phases.readers.docx import styles as roles
+from phases.readers.docx.paragraph import DISPLAY, DocumentContext, ParagraphReader, plain_text
+from phases.readers.docx.styles import Numbering, Style, Styles, numbering_of
+from phases.readers.docx.visibility import PLAIN, Look, is_shade
+from phases.readers.docx.xml import XmlNode, parse_xml
+from phases.readers.markdown_blocks import (
+    CODE,
+    EQUATION,
+    HEADING,
+    ITEM,
+    PARAGRAPH,
+    REFERENCE,
+    TABLE,
+    Block,
+    PageContext,
+    compose_page,
+    one_line,
+    strip_invisible,
+)
 from phases.readers.reading import BROKEN, ENCRYPTED, OK, Reading, Unreadable
 
 READER = "docx 1"
@@ -23,26 +39,26 @@ _LONGEST_TITLE, _LONGEST_NAME = 400, 200
 
 def read_docx(data: bytes) -> Reading:
     """The reading of a Word document, as one page."""
-    files = _unpacked(data)
+    files = _unpack_document(data)
     main = _main_part(files)
     folder = posixpath.dirname(main)
-    found = Found("", dollars=False)
-    beside = Beside(Styles(_part(files, f"{folder}/styles.xml")), found, _addresses(files, main))
-    body = Body(beside, Numbering(_part(files, f"{folder}/numbering.xml")))
+    found = PageContext("", dollars=False)
+    beside = DocumentContext(Styles(_parse_part(files, f"{folder}/styles.xml")), found, _link_targets(files, main))
+    body = Body(beside, Numbering(_parse_part(files, f"{folder}/numbering.xml")))
     document = parse_xml(files[main], main).find("w:document", "w:body")
     if document is None:
         raise Unreadable(BROKEN, f"{main} holds no text of a document")
     body.read(document)
     _read_notes(files, folder, beside, body.numbering)
-    core = _part(files, _CORE)
-    title, authors = _title(body, core), _authors(body, core)
-    text = compose(body.blocks, title=title, authors=authors, notes=found.notes.texts)
+    core = _parse_part(files, _CORE)
+    title, authors = _find_title(body, core), _find_authors(body, core)
+    text = compose_page(body.blocks, title=title, authors=authors, notes=found.notes.texts)
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), tuple(beside.hidden))
 
 
-def _unpacked(data: bytes) -> dict[str, bytes]:
+def _unpack_document(data: bytes) -> dict[str, bytes]:
     if data.startswith(_OLE):
         if _OLD_WORD in data and _ENCRYPTED not in data:
             raise Unreadable(BROKEN, "is an old Word file (.doc); save it as .docx or PDF")
@@ -54,7 +70,7 @@ def _unpacked(data: bytes) -> dict[str, bytes]:
 
 def _main_part(files: dict[str, bytes]) -> str:
     """The name of the part with the text, which is not the same in all documents."""
-    for relation in _relations(files, "_rels/.rels"):
+    for relation in _relations_of(files, "_rels/.rels"):
         target = relation.attributes.get("Target", "").lstrip("/")
         if relation.attributes.get("Type", "").endswith("/officeDocument") and target in files:
             return target
@@ -63,31 +79,31 @@ def _main_part(files: dict[str, bytes]) -> str:
     return _MAIN
 
 
-def _part(files: dict[str, bytes], name: str) -> Node | None:
+def _parse_part(files: dict[str, bytes], name: str) -> XmlNode | None:
     """The outermost element of a part, if the document has that part."""
     return next(iter(parse_xml(files[name], name).children), None) if name in files else None
 
 
-def _relations(files: dict[str, bytes], name: str) -> list[Node]:
-    part = _part(files, name)
+def _relations_of(files: dict[str, bytes], name: str) -> list[XmlNode]:
+    part = _parse_part(files, name)
     return [one for one in part.children if one.name == "rel:Relationship"] if part else []
 
 
-def _addresses(files: dict[str, bytes], part: str) -> dict[str, str]:
+def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
     folder, name = posixpath.split(part)
     return {
         one.attributes.get("Id", ""): one.attributes.get("Target", "")
-        for one in _relations(files, f"{folder}/_rels/{name}.rels")
+        for one in _relations_of(files, f"{folder}/_rels/{name}.rels")
         if one.attributes.get("TargetMode") == "External"
     }
 
 
-def _read_notes(files: dict[str, bytes], folder: str, beside: Beside, numbering: Numbering) -> None:
+def _read_notes(files: dict[str, bytes], folder: str, beside: DocumentContext, numbering: Numbering) -> None:
     """Takes the texts of the footnotes that the document points to."""
     for kind in ("footnote", "endnote"):
         name = f"{folder}/{kind}s.xml"
-        part = _part(files, name)
-        beside.addresses = _addresses(files, name)
+        part = _parse_part(files, name)
+        beside.addresses = _link_targets(files, name)
         for note in part.children if part else ():
             key = f"{kind} {note.attributes.get('w:id', '')}"
             if note.attributes.get("w:type", "normal") == "normal" and beside.found.notes.knows(key):
@@ -96,18 +112,222 @@ def _read_notes(files: dict[str, bytes], folder: str, beside: Beside, numbering:
                 beside.found.notes.texts[beside.found.notes.number(key)] = inner.line()
 
 
-def _title(body: Body, core: Node | None) -> str | None:
+def _find_title(body: Body, core: XmlNode | None) -> str | None:
     headings = (block.text for block in body.blocks if block.kind == HEADING)
     told = core.find("dc:title") if core else None
-    written = one_line(visible(told.text)) if told else ""
+    written = one_line(strip_invisible(told.text)) if told else ""
     written = "" if written.startswith("Microsoft Word") else written  # the name of a file, which Word took for a title
     title = " ".join(body.titles) or written or next(headings, "")
     return title[:_LONGEST_TITLE] or None
 
 
-def _authors(body: Body, core: Node | None) -> tuple[str, ...]:
+def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
     told = core.find("dc:creator") if core else None
-    lines = body.authors or ([visible(told.text)] if told else [])
+    lines = body.authors or ([strip_invisible(told.text)] if told else [])
     names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
+
+
+_WRAPPERS = (
+    "w:sdt",
+    "w:sdtContent",
+    "w:ins",
+    "w:moveTo",
+    "w:customXml",
+    "w:smartTag",
+    "mc:AlternateContent",
+    "mc:Choice",
+)
+_NUMBER = re.compile(r"\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)")
+_HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\{aligned\}\s*)?$)")
+_LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
+_MOST_COLUMNS = 60
+_TABLE_WORDS = ("**Table", "**Tabelle", "**表")
+
+
+@dataclass
+class Body:
+    """The blocks so far, and what is read beside them."""
+
+    beside: DocumentContext
+    numbering: Numbering
+    blocks: list[Block] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    authors: list[str] = field(default_factory=list)
+
+    def read(self, node: XmlNode, look: Look = PLAIN) -> None:
+        """Takes all paragraphs and tables of a node, in order."""
+        for child in node.children:
+            if child.name == "w:p":
+                self._paragraph(child, look)
+            elif child.name == "w:tbl":
+                self._table(child, look)
+            elif child.name in _WRAPPERS and not _is_contents(child):
+                self.read(child, look)
+            elif child.name == "m:oMathPara":
+                line = ParagraphReader(self.beside, look)
+                line.read(XmlNode("", {}, [child]))
+                self._flow(line)
+
+    def _paragraph(self, node: XmlNode, look: Look) -> None:
+        properties = node.find("w:pPr")
+        style = self.beside.styles.style(properties.value("w:pStyle") if properties else None)
+        shaded = is_shade(properties.find("w:shd")) if properties else False
+        own = replace(style.look, shaded=style.look.shaded or look.shaded or shaded)
+        line = ParagraphReader(self.beside, own, raw=style.role == roles.CODE)
+        line.read(node)
+        self._take(line, style, properties)
+        for box in line.boxes:
+            self.read(box, look)
+
+    def _take(self, line: ParagraphReader, style: Style, properties: XmlNode | None) -> None:
+        text, role = plain_text(line), style.role
+        if not text or role == roles.SKIPPED:
+            return
+        outline = (properties.value("w:outlineLvl") if properties else None) or ""
+        level = int(outline) + 1 if re.fullmatch("[0-8]", outline) else style.level
+        if role == roles.TITLE and not self.blocks:
+            self.titles.append(text)
+        elif role == roles.AUTHOR and not any(block.kind == HEADING for block in self.blocks):
+            self.authors.append(text)
+        elif role == roles.ABSTRACT_TITLE or level:
+            self.blocks.append(Block(HEADING, text, max(1, level)))
+        elif role == roles.CODE:
+            self._code(line.text)
+        elif role == roles.CAPTION or markdown.is_caption(text):
+            self._caption(markdown.caption_block(text))
+        elif role == roles.REFERENCE:
+            self.blocks.append(Block(REFERENCE, text))
+        else:
+            self._item(line, numbering_of(properties) or style.numbering)
+
+    def _item(self, line: ParagraphReader, numbering: tuple[str, int] | None) -> None:
+        label = self.numbering.label(numbering) if numbering else ""
+        if label and numbering:
+            self.blocks.append(Block(ITEM, plain_text(line), numbering[1] + 1, label))
+        else:
+            self._flow(line)
+
+    def _flow(self, line: ParagraphReader) -> None:
+        """A paragraph of text and display equations, each a block of its own."""
+        words = [one_line(piece) for kind, piece in line.pieces if kind != DISPLAY]
+        formulas = [piece for kind, piece in line.pieces if kind == DISPLAY]
+        number = _NUMBER.fullmatch("".join(words))
+        alone = _LONE_FORMULA.fullmatch(plain_text(line)) if not formulas else None
+        if alone:
+            self.blocks.append(_equation_with_number(alone.group(1), alone.group(2) or ""))
+        elif formulas and number:
+            self.blocks += [
+                _equation_with_number(tex, number.group(1) if tex is formulas[-1] else "") for tex in formulas
+            ]
+        else:
+            self.blocks += _split_display(line)
+
+    def _code(self, text: str) -> None:
+        if self.blocks and self.blocks[-1].kind == CODE:
+            text = f"{self.blocks.pop().text}\n{text}"
+        self.blocks.append(markdown.code_block(text))
+
+    def _caption(self, caption: Block) -> None:
+        """A table's caption stands before the table, even if the document has it below."""
+        below = len(self.blocks) > 0 and self.blocks[-1].kind == TABLE and caption.text.startswith(_TABLE_WORDS)
+        captioned = below and len(self.blocks) > 1 and self.blocks[-2].text.startswith(_TABLE_WORDS)
+        self.blocks.insert(len(self.blocks) - (below and not captioned), caption)
+
+    def _table(self, node: XmlNode, look: Look) -> None:
+        named = node.value("w:tblPr", "w:tblStyle")
+        shaded = look.shaded or (bool(named) and self.beside.styles.style(named).shaded)
+        rows = list(_find_parts(node, "w:tr"))
+        cells = [list(_find_parts(row, "w:tc")) for row in rows]
+        if len(rows) < 2 or max(map(len, cells), default=0) < 2:
+            self._laid_out(cells, replace(look, shaded=shaded))
+            return
+        table = [self._row(row, replace(look, shaded=shaded)) for row in cells]
+        table = [row for row in table if any(row)]
+        if table:
+            self.blocks.append(markdown.table_block(table))
+
+    def _laid_out(self, rows: list[list[XmlNode]], look: Look) -> None:
+        """A table of one row or one column sets out the page: an equation with its number, or boxes."""
+        inner = Body(self.beside, self.numbering)
+        for row in rows:
+            for cell in row:
+                inner.read(cell, _in_cell(cell, look))
+        kinds = [block.kind for block in inner.blocks]
+        number = _NUMBER.fullmatch(inner.blocks[-1].text) if inner.blocks else None
+        if kinds == [EQUATION, PARAGRAPH] and number and "\\tag" not in inner.blocks[0].text:
+            self.blocks.append(_equation_with_number(inner.blocks[0].text.strip("$ "), number.group(1)))
+        else:
+            self.blocks += inner.blocks
+
+    def _row(self, cells: list[XmlNode], look: Look) -> list[str]:
+        texts: list[str] = []
+        for cell in cells:
+            properties = cell.find("w:tcPr")
+            span = (properties.value("w:gridSpan") if properties else None) or "1"
+            wide = int(span) if re.fullmatch("[0-9]{1,3}", span) else 1
+            merged = properties.value("w:vMerge") if properties else None
+            text = "" if merged in ("", "continue") else self._cell(cell, _in_cell(cell, look))
+            if len(texts) < _MOST_COLUMNS:
+                texts += [text, *[""] * (min(max(wide, 1), _MOST_COLUMNS - len(texts)) - 1)]
+            else:
+                texts[-1] = f"{texts[-1]} {text}"
+        return texts
+
+    def _cell(self, cell: XmlNode, look: Look) -> str:
+        inner = Body(self.beside, self.numbering)
+        inner.read(cell, look)
+        return inner.line()
+
+    def line(self) -> str:
+        """All blocks on one line; tables in it are flattened."""
+        texts = []
+        for block in self.blocks:
+            text = block.text.replace("$$ ", "$").replace(" $$", "$") if block.kind == EQUATION else block.text
+            texts.append(text.replace("|", " ").replace("---", "") if block.kind == TABLE else text)
+        return one_line(" ".join(texts))
+
+
+def _split_display(line: ParagraphReader) -> Iterator[Block]:
+    words: list[str] = []
+    for kind, piece in [*line.pieces, (DISPLAY, "")]:
+        if kind != DISPLAY:
+            words.append(piece)
+            continue
+        text = one_line("".join(words))
+        words = []
+        if text:
+            yield Block(PARAGRAPH, text)
+        if piece:
+            yield _equation_with_number(piece, "")
+
+
+def _equation_with_number(tex: str, number: str) -> Block:
+    """A display equation; Word keeps its number behind a `#` in it, where it has one."""
+    found = _HASH_NUMBER.search(tex)
+    if found and not number:
+        tex, number = tex[: found.start()] + tex[found.end() :], found.group(1)
+    return markdown.equation_block(tex, number)
+
+
+def _in_cell(cell: XmlNode, look: Look) -> Look:
+    properties = cell.find("w:tcPr")
+    shaded = is_shade(properties.find("w:shd")) if properties else False
+    return replace(look, shaded=look.shaded or shaded)
+
+
+def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
+    """The rows of a table or the cells of a row, those in wrappers too."""
+    waiting = list(reversed(node.children))
+    while waiting:
+        one = waiting.pop()
+        if one.name == name:
+            yield one
+        elif one.name in _WRAPPERS:
+            waiting.extend(reversed(one.children))
+
+
+def _is_contents(node: XmlNode) -> bool:
+    """Whether a block is a table of contents that Word made."""
+    return "contents" in (node.value("w:sdtPr", "w:docPartObj", "w:docPartGallery") or "").lower()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from phases.readers.docx.look import PLAIN, Look, is_shade, look_of
-from phases.readers.docx.xml import Node, descend
+from phases.readers.docx.visibility import PLAIN, Look, is_shade, look_of
+from phases.readers.docx.xml import XmlNode, walk_nodes
 
 TITLE, AUTHOR, ABSTRACT_TITLE, CAPTION, CODE, REFERENCE, SKIPPED, BODY = (
     "title", "author", "abstract title", "caption", "code", "reference", "skipped", "",
@@ -46,7 +46,7 @@ class Style:
 class Styles:
     """The styles of a document by their id."""
 
-    def __init__(self, part: Node | None) -> None:
+    def __init__(self, part: XmlNode | None) -> None:
         nodes = (one for one in part.children if one.name == "w:style") if part else iter(())
         self._nodes = {one.attributes.get("w:styleId", ""): one for one in nodes}
         self._known: dict[str, Style] = {}
@@ -61,32 +61,32 @@ class Styles:
         return self._known[key]
 
     def _resolved(self, key: str) -> Style:
-        chain: list[Node] = []
+        chain: list[XmlNode] = []
         role, level = None, 0
         while key in self._nodes and len(chain) < _LONGEST_CHAIN:
             node = self._nodes[key]
             chain.append(node)
             if role is None:
-                role, level = _role(node, key)
+                role, level = _role_of(node, key)
             key = node.value("w:basedOn") or ""
         if not chain and role is None:
-            role, level = _named(key)
+            role, level = _role_by_name(key)
         numbering = next((found for one in chain if (found := numbering_of(one.find("w:pPr")))), None)
         look = PLAIN
         for one in reversed(chain):
             look = look_of(one.find("w:rPr"), look)
-        shaded = any(is_shade(one) for node in chain for one in descend(node) if one.name == "w:shd")
+        shaded = any(is_shade(one) for node in chain for one in walk_nodes(node) if one.name == "w:shd")
         return Style(role or BODY, level, numbering, look, shaded)
 
 
 class Numbering:
     """The lists of a document, and how far each has been counted."""
 
-    def __init__(self, part: Node | None) -> None:
+    def __init__(self, part: XmlNode | None) -> None:
         children = part.children if part else []
         abstract = {one.attributes.get("w:abstractNumId", ""): one for one in children if one.name == "w:abstractNum"}
         self._lists = {
-            one.attributes.get("w:numId", ""): _levels(abstract.get(one.value("w:abstractNumId") or ""))
+            one.attributes.get("w:numId", ""): _list_levels(abstract.get(one.value("w:abstractNumId") or ""))
             for one in children
             if one.name == "w:num"
         }
@@ -106,7 +106,7 @@ class Numbering:
         return f"{counts[level]}."
 
 
-def numbering_of(properties: Node | None) -> tuple[str, int] | None:
+def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
     """The list and the level in it that paragraph properties tell."""
     number = properties.find("w:numPr") if properties else None
     identity = number.value("w:numId") if number else None
@@ -114,7 +114,7 @@ def numbering_of(properties: Node | None) -> tuple[str, int] | None:
     return (identity, int(level) if re.fullmatch("[0-8]", level) else 0) if identity else None
 
 
-def _levels(abstract: Node | None) -> dict[str, tuple[str, int]]:
+def _list_levels(abstract: XmlNode | None) -> dict[str, tuple[str, int]]:
     """Kind and first number of each level of a list."""
     found: dict[str, tuple[str, int]] = {}
     for level in abstract.children if abstract else ():
@@ -125,15 +125,15 @@ def _levels(abstract: Node | None) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _role(node: Node, key: str) -> tuple[str | None, int]:
-    role, level = _named((node.value("w:name") or key).lower())
+def _role_of(node: XmlNode, key: str) -> tuple[str | None, int]:
+    role, level = _role_by_name((node.value("w:name") or key).lower())
     outline = node.value("w:pPr", "w:outlineLvl")
     if role is None and outline and re.fullmatch("[0-8]", outline):
         return BODY, int(outline) + 1
     return role, level
 
 
-def _named(name: str) -> tuple[str | None, int]:
+def _role_by_name(name: str) -> tuple[str | None, int]:
     name = name.lower().strip()
     if name in _ROLES:
         return _ROLES[name], 0

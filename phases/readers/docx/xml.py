@@ -25,17 +25,17 @@ _DEEPEST, _MOST_ELEMENTS, _LARGEST = 120, 800_000, 64 << 20
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class XmlNode:
     """An element: its name with a short prefix (`w:p`), its attributes, its text, and the elements in it."""
 
     name: str
     attributes: dict[str, str]
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
     text: str = ""
 
-    def find(self, *path: str) -> Node | None:
+    def find(self, *path: str) -> XmlNode | None:
         """The first element down a path of names."""
-        node: Node | None = self
+        node: XmlNode | None = self
         for name in path:
             node = next((child for child in node.children if child.name == name), None) if node else None
         return node
@@ -50,10 +50,10 @@ class Node:
         return (self.value(*path) or "on") not in ("0", "false", "off") if self.find(*path) else False
 
 
-def parse_xml(data: bytes, part: str) -> Node:
+def parse_xml(data: bytes, part: str) -> XmlNode:
     """The tree of an XML part; raises Unreadable for a document type, entities, inclusions, and what is no XML."""
     parser = expat.ParserCreate(namespace_separator=" ")
-    builder = _Builder(part)
+    builder = _XmlBuilder(part)
     parser.buffer_text = True
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
@@ -69,7 +69,7 @@ def parse_xml(data: bytes, part: str) -> Node:
     return builder.root
 
 
-def descend(node: Node) -> Iterator[Node]:
+def walk_nodes(node: XmlNode) -> Iterator[XmlNode]:
     """The node with all nodes below it, in order."""
     waiting = [node]
     while waiting:
@@ -78,11 +78,11 @@ def descend(node: Node) -> Iterator[Node]:
         waiting.extend(reversed(one.children))
 
 
-class _Builder:
+class _XmlBuilder:
     """The elements that are open."""
 
     def __init__(self, part: str) -> None:
-        self.root = Node("", {})
+        self.root = XmlNode("", {})
         self._part = part
         self._stack = [self.root]
         self._texts: list[list[str] | None] = [None]
@@ -90,12 +90,12 @@ class _Builder:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
-        short = _short(name)
+        short = _short_name(name)
         if short.startswith("xi:"):
             self.refuse()
         if len(self._stack) > _DEEPEST or self._elements > _MOST_ELEMENTS:
             raise Unreadable(BROKEN, f"{self._part} has more elements, or deeper ones, than a paper has")
-        node = Node(short, {_short(key): value for key, value in attributes.items()} if attributes else {})
+        node = XmlNode(short, {_short_name(key): value for key, value in attributes.items()} if attributes else {})
         self._stack[-1].children.append(node)
         self._stack.append(node)
         self._texts.append(None)
@@ -118,6 +118,6 @@ class _Builder:
 
 
 @lru_cache(maxsize=2000)
-def _short(name: str) -> str:
+def _short_name(name: str) -> str:
     space, _, local = name.rpartition(" ")
     return f"{_PREFIXES[space]}:{local}" if space in _PREFIXES else local

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from phases.readers.dialect import blocks as markdown
-from phases.readers.dialect.beside import Found
-from phases.readers.dialect.blocks import HEADING, PARAGRAPH, REFERENCE, Block, one_line
-from phases.readers.html.figures import figure_blocks, listing_text
-from phases.readers.html.inline import code_span, heading_level, is_run_in, linked, raised, reference_text
-from phases.readers.html.math import clean_tex, formula_of, pieces
-from phases.readers.html.notes import define_notes, is_note_mark, is_notes, note_key
-from phases.readers.html.sight import names
+from phases.readers import markdown_blocks as markdown
+from phases.readers.html.math import clean_tex, formula_of, split_at_formulas
 from phases.readers.html.tables import equations_of, is_equation, is_table, rows_of
-from phases.readers.html.tree import HEADINGS, Element, descend, text_of
+from phases.readers.html.tree import HEADINGS, Element, text_of, walk_elements
+from phases.readers.html.visibility import word_set
+from phases.readers.markdown_blocks import (
+    CAPTION,
+    CODE,
+    HEADING,
+    PARAGRAPH,
+    REFERENCE,
+    Block,
+    Footnotes,
+    PageContext,
+    one_line,
+    render_link,
+    render_script,
+)
 
-_BLOCKS = names(
+_BLOCKS = word_set(
     "address article aside blockquote body center dd details div dl dt fieldset figure footer header hgroup hr li main ol p "
     "section summary table tbody td tfoot th thead tr ul"
 )
-_SKIPPED = names(
+_SKIPPED = word_set(
     "ltx_authors ltx_creator ltx_dates ltx_tag_item ltx_tag_bibitem ltx_bib_cited ltx_pagination ltx_note_mark ltx_tag_note "
     "ltx_title_document ltx_tag_listingline footnote-back reversefootnote mw-cite-backlink"
 )
@@ -29,7 +38,7 @@ _NAMES, _PARTS = frozenset(("author", "authors", "date", "byline")), ("article",
 class Flow:
     """The blocks so far, and the paragraph that is being filled."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: PageContext) -> None:
         self.blocks: list[Block] = []
         self._found, self._inline = found, False
         self._line: list[str] = []
@@ -118,7 +127,7 @@ class Flow:
         if text:
             block = Block(PARAGRAPH, self._lead + text)
             self._lead = ""
-            self.blocks.append(markdown.caption(text) if markdown.is_caption(block.text) else block)
+            self.blocks.append(markdown.caption_block(text) if markdown.is_caption(block.text) else block)
 
     def _add(self, *blocks: Block) -> None:
         self._end()
@@ -131,13 +140,13 @@ class Flow:
         self.blocks += blocks
 
     def _text(self, text: str, *, formula: bool = False) -> None:
-        for kind, piece in pieces(text, dollars=formula or self._found.dollars):
+        for kind, piece in split_at_formulas(text, dollars=formula or self._found.dollars):
             if kind == "display":
                 self._display(piece)
             elif kind == "inline":
                 self._formula(piece)
             else:
-                self._line.append(markdown.prose(piece))
+                self._line.append(markdown.escape_prose(piece))
 
     def _formula(self, tex: str) -> None:
         if tex:
@@ -147,7 +156,7 @@ class Flow:
         if self._inline or not tex:
             self._formula(tex)
         else:
-            self._add(markdown.equation(tex, number))
+            self._add(markdown.equation_block(tex, number))
 
     def _math(self, element: Element) -> None:
         tex, display = formula_of(element)
@@ -167,16 +176,16 @@ class Flow:
         if is_note_mark(element):
             self._line.append(f"[^{self._found.notes.number(note_key(element))}]")
         else:
-            self._line.append(linked(element, self._unstripped(element), self._found))
+            self._line.append(render_anchor(element, self._unstripped(element), self._found))
 
     def _raised(self, element: Element) -> None:
-        self._line.append(raised(element, self.inline(element)))
+        self._line.append(render_raised(element, self.inline(element)))
 
     def _code(self, element: Element) -> None:
         self._line.append(code_span(element))
 
     def _note(self, element: Element) -> None:
-        content = next((one for one in descend(element) if "ltx_note_content" in one.classes), element)
+        content = next((one for one in walk_elements(element) if "ltx_note_content" in one.classes), element)
         text = self.inline(content)
         if any(map(str.isalnum, text)):
             self._line.append(f"[^{self._found.notes.add(text)}]")
@@ -194,7 +203,7 @@ class Flow:
             self._block(element)
 
     def _abstract(self, element: Element) -> None:
-        titled = "heading" in element.holds or any("abstract-title" in one.classes for one in descend(element))
+        titled = "heading" in element.holds or any("abstract-title" in one.classes for one in walk_elements(element))
         if not titled and element.tag not in HEADINGS:
             self._add(Block(HEADING, "Abstract", 1))
         self._block(element)
@@ -203,10 +212,10 @@ class Flow:
         self._add(Block(REFERENCE, reference_text(element, self.inline(element))))
 
     def _caption(self, element: Element) -> None:
-        self._add(markdown.caption(self.inline(element)))
+        self._add(markdown.caption_block(self.inline(element)))
 
     def _listing(self, element: Element) -> None:
-        self._add(markdown.code(listing_text(element, self._unstripped)))
+        self._add(markdown.code_block(listing_text(element, self._unstripped)))
 
     def _figure(self, element: Element) -> None:
         if self._inline:
@@ -223,7 +232,7 @@ class Flow:
                 self._caption(one)
         rows = rows_of(element, self.inline)
         if rows:
-            self._add(markdown.table(rows))
+            self._add(markdown.table_block(rows))
 
     def _list(self, element: Element) -> None:
         if self._inline:
@@ -247,4 +256,125 @@ class Flow:
     def _item(self, element: Element, label: str) -> None:
         self._end()
         lead, self._lead = self._lead, ""
-        self.blocks += markdown.item(self.inside(element), lead, label)
+        self.blocks += markdown.item_blocks(self.inside(element), lead, label)
+
+
+_ALGORITHM = re.compile(r"\*\*(Algorithm\w* [^*]*?)\.\*\* *")
+_WIDE = {"\u2003": "  ", "\u2001": "  ", "\t": "    "}
+
+
+def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
+    """The blocks of a figure in the order of the dialect."""
+    captions = [block for block in blocks if block.kind == CAPTION]
+    algorithm = _ALGORITHM.match(captions[0].text) if len(captions) == 1 else None
+    if algorithm and any(block.kind == CODE for block in blocks):
+        name = f"{algorithm.group(1)}: {captions[0].text[algorithm.end() :]}".rstrip(": ")
+        steps = [block.text for block in blocks if block.kind not in (CAPTION, HEADING)]
+        return [markdown.code_block("\n".join([name, *steps]), "algorithm")]
+    if len(captions) == 1:
+        return captions + [block for block in blocks if block.kind != CAPTION]
+    own = any(isinstance(child, Element) and _is_caption(child) for child in element.children)
+    if own and blocks and blocks[-1].kind == CAPTION:
+        return [blocks[-1], *blocks[:-1]]
+    return blocks
+
+
+def listing_text(element: Element, raw: Callable[[Element], str]) -> str:
+    """The lines of a listing as they stand. `raw` gives an element's text with its formulas and spaces."""
+    lines = [one for one in walk_elements(element) if "ltx_listingline" in one.classes]
+    if lines:
+        return "\n".join(_listing_line(line, raw) for line in lines)
+    return text_of(element).replace("\u00a0", " ").rstrip()
+
+
+def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
+    tag = next((text_of(one).strip() for one in walk_elements(line) if "ltx_tag_listingline" in one.classes), "")
+    text = raw(line).removeprefix(" " if tag else "")
+    text = text.lstrip("\n\r\t ") if text.startswith("\n") else text
+    text = "".join(_WIDE.get(sign, " " if sign.isspace() else sign) for sign in text).rstrip()
+    return f"{tag} {text}".rstrip() if tag.endswith(":") else text
+
+
+def _is_caption(element: Element) -> bool:
+    return element.tag == "figcaption" or "ltx_caption" in element.classes
+
+
+_LEVELS = {"ltx_title_part": 1, "ltx_title_chapter": 2, "ltx_title_section": 3, "ltx_title_appendix": 3}
+_LEVELS |= {"ltx_title_bibliography": 3, "ltx_title_subsection": 4, "ltx_title_subsubsection": 5}
+_RUN_IN = {"ltx_runin", "ltx_title_paragraph", "ltx_title_subparagraph", "ltx_title_theorem", "ltx_title_proof"}
+_LABEL = re.compile(r"[\[(]?([^\s\[\]()]{1,40})[\])]?\.?")
+
+
+def render_anchor(element: Element, text: str, found: PageContext) -> str:
+    """The text of an anchor as a link, if it leads out of the page."""
+    return render_link(text, element.attributes.get("href", ""), found)
+
+
+def render_raised(element: Element, text: str) -> str:
+    """A superscript or subscript of a page: a citation, an exponent or an index, or the text as it is."""
+    anchors = (one for one in walk_elements(element) if one.tag == "a")
+    if text[:1].isdigit() and any(one.attributes.get("href", "").startswith("#") for one in anchors):
+        return f" [{text}]"
+    return render_script(text, "^" if element.tag == "sup" else "_")
+
+
+def code_span(element: Element) -> str:
+    """Code within a line."""
+    text = one_line(text_of(element))
+    return f"`{text}`" if text and "`" not in text else text
+
+
+def reference_text(element: Element, text: str) -> str:
+    """A reference with its label, unless that only repeats author and year."""
+    tag = next((text_of(one).strip() for one in walk_elements(element) if "ltx_tag_bibitem" in one.classes), "")
+    label = _LABEL.fullmatch(tag)
+    return f"[{label.group(1)}] {text}" if label else text
+
+
+def heading_level(element: Element) -> int:
+    """How deep a heading stands, by its class, else by its tag; only the order of the levels counts."""
+    by_class = next((_LEVELS[name] for name in element.classes if name in _LEVELS), 0)
+    return by_class or (int(element.tag[1]) if element.tag in HEADINGS else 1)
+
+
+def is_run_in(element: Element) -> bool:
+    """Whether a heading stands at the beginning of its paragraph."""
+    return not _RUN_IN.isdisjoint(element.classes)
+
+
+_MARK = re.compile(r"#_?(?:fn|ftn|footnote|user-content-fn)[^/\s]{0,80}", re.IGNORECASE)
+_MARKS = {"footnote-ref", "footnote-reference", "footnoteref", "footref"}
+_LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
+
+
+def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element], str]) -> None:
+    """Takes the texts from a list of footnotes."""
+    named = [
+        one for one in walk_elements(element) if one.tag in ("li", "p", "div", "aside") and one.attributes.get("id")
+    ]
+    for one in named or [element]:
+        key = one.attributes.get("id", "")
+        text = inline(one)
+        if text and one is not element:
+            notes.texts.setdefault(notes.number(key), text)
+        elif text:
+            notes.add(text)
+
+
+def is_note_mark(element: Element) -> bool:
+    """Whether an anchor is the mark of a footnote."""
+    href = element.attributes.get("href", "")
+    named = element.attributes.get("role") == "doc-noteref" or bool(_MARKS & set(element.classes))
+    return href.startswith("#") and (named or bool(_MARK.fullmatch(href)))
+
+
+def note_key(element: Element) -> str:
+    """The name of the footnote that a mark points to."""
+    return element.attributes.get("href", "")[1:]
+
+
+def is_notes(element: Element) -> bool:
+    """Whether an element is a list of footnotes at the end of a page or a section."""
+    if element.tag not in ("section", "aside", "div", "ol"):
+        return False
+    return element.attributes.get("role") in ("doc-endnotes", "doc-footnotes") or bool(_LISTS & set(element.classes))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from phases.readers.dialect.blocks import one_line
-from phases.readers.dialect.symbols import accent, braced, matrix, prose, tex, word
-from phases.readers.html.tree import Element, descend, text_of
+from phases.readers.html.tree import Element, text_of, walk_elements
+from phases.readers.markdown_blocks import one_line
+from phases.readers.math_symbols import accent_command, brace_argument, matrix_tex, tex_of, text_tex, word_tex
 
 _TEX = ("application/x-tex", "application/x-latex", "tex", "latex")
 _SCRIPTS = {
@@ -36,9 +36,9 @@ def math_tex(math: Element) -> str:
     """The LaTeX of a `math` element, on one line; empty where it holds nothing."""
     written = math.attributes.get("alttext", "")
     if not written.strip():
-        notes = (one for one in descend(math) if one.tag == "annotation")
+        notes = (one for one in walk_elements(math) if one.tag == "annotation")
         written = next((text_of(one) for one in notes if one.attributes.get("encoding", "").lower() in _TEX), "")
-    return clean_tex(written) if written.strip() else one_line(_converted(math))
+    return clean_tex(written) if written.strip() else one_line(_convert_element(math))
 
 
 def formula_of(element: Element) -> tuple[str, bool]:
@@ -64,63 +64,65 @@ def clean_tex(written: str) -> str:
     return _LOOSE.sub("", _STYLE.sub("", text)).strip()
 
 
-def _converted(element: Element) -> str:
+def _convert_element(element: Element) -> str:
     """MathML as LaTeX. The tree is never deep: its builder sees to that."""
     parts = [child for child in element.children if isinstance(child, Element)]
     tag = element.tag.rpartition(":")[2]
     if tag in ("mi", "mn", "mo", "mtext", "ms"):
-        return _leaf(tag, element)
+        return _leaf_tex(tag, element)
     if tag in ("annotation", "annotation-xml", "mphantom", "mspace", "none", "mprescripts", "maligngroup"):
         return " " if tag == "mspace" else ""
     if tag == "semantics":
-        return _converted(parts[0]) if parts else ""
+        return _convert_element(parts[0]) if parts else ""
     if tag in _SCRIPTS and parts:
-        return _scripts(tag, parts)
+        return _scripts_tex(tag, parts)
     if tag == "mfrac" and len(parts) > 1:
-        return f"\\frac{_argument(parts[0])}{_argument(parts[1])}"
+        return f"\\frac{_argument_tex(parts[0])}{_argument_tex(parts[1])}"
     if tag == "mroot" and len(parts) > 1:
-        return f"\\sqrt[{_converted(parts[1]).strip()}]{_argument(parts[0])}"
+        return f"\\sqrt[{_convert_element(parts[1]).strip()}]{_argument_tex(parts[0])}"
     if tag == "mtable":
-        cells = ([_row(cell) for cell in row.children if isinstance(cell, Element)] for row in parts)
-        return matrix(cells)
-    inner = _row(element)
+        cells = ([_row_tex(cell) for cell in row.children if isinstance(cell, Element)] for row in parts)
+        return matrix_tex(cells)
+    inner = _row_tex(element)
     if tag == "msqrt":
-        return f"\\sqrt{braced(inner)}"
+        return f"\\sqrt{brace_argument(inner)}"
     if tag == "mfenced":
-        fences = [tex(element.attributes.get(side, sign)) for side, sign in (("open", "("), ("close", ")"))]
-        return f"{fences[0]}{', '.join(map(_converted, parts))}{fences[1]}"
+        fences = [tex_of(element.attributes.get(side, sign)) for side, sign in (("open", "("), ("close", ")"))]
+        return f"{fences[0]}{', '.join(map(_convert_element, parts))}{fences[1]}"
     return inner
 
 
-def _leaf(tag: str, element: Element) -> str:
+def _leaf_tex(tag: str, element: Element) -> str:
     text = one_line(text_of(element))
     if tag in ("mtext", "ms"):
-        return prose(text)
-    return word(text) if tag == "mi" else tex(text)
+        return text_tex(text)
+    return word_tex(text) if tag == "mi" else tex_of(text)
 
 
-def _row(element: Element) -> str:
+def _row_tex(element: Element) -> str:
     return "".join(
-        _converted(child) if isinstance(child, Element) else tex(child.strip()) for child in element.children
+        _convert_element(child) if isinstance(child, Element) else tex_of(child.strip()) for child in element.children
     )
 
 
-def _argument(element: Element) -> str:
-    return braced(_converted(element))
+def _argument_tex(element: Element) -> str:
+    return brace_argument(_convert_element(element))
 
 
-def _scripts(tag: str, parts: list[Element]) -> str:
-    base = _converted(parts[0])
+def _scripts_tex(tag: str, parts: list[Element]) -> str:
+    base = _convert_element(parts[0])
     if tag in ("mover", "munder") and len(parts) > 1:
         sign = text_of(parts[1]).strip()
-        command = accent(sign, default="")
+        command = accent_command(sign, default="")
         if command:
-            return f"\\{command}{braced(base)}"
-    base = base if len(base.strip()) == 1 or base.strip().startswith("\\") else braced(base)
-    return base.strip() + "".join(sign + _argument(part) for sign, part in zip(_SCRIPTS[tag], parts[1:], strict=False))
+            return f"\\{command}{brace_argument(base)}"
+    base = base if len(base.strip()) == 1 or base.strip().startswith("\\") else brace_argument(base)
+    return base.strip() + "".join(
+        sign + _argument_tex(part) for sign, part in zip(_SCRIPTS[tag], parts[1:], strict=False)
+    )
 
 
-def pieces(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
+def split_at_formulas(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
     """A text cut at the formulas that a script would typeset: (`text`, `inline` or `display`, the piece).
 
     `\\(...\\)` and `\\[...\\]` always count; `$...$` and environments do where the page loads such a script.
@@ -138,14 +140,14 @@ def pieces(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
         if sign == "$" and (end - opened.end() > _LONGEST_DOLLARS or text[opened.end()].isspace()):
             continue
         if opened.start() > start:
-            yield "text", _unescaped(text[start : opened.start()], dollars=dollars)
+            yield "text", _unescape_tex(text[start : opened.start()], dollars=dollars)
         start = end + len(closing)
         whole = sign.startswith("\\begin")
         inner = text[opened.start() : start] if whole else text[opened.end() : end]
         yield "inline" if sign in ("\\(", "$") else "display", clean_tex(inner)
     if start < len(text):
-        yield "text", _unescaped(text[start:], dollars=dollars)
+        yield "text", _unescape_tex(text[start:], dollars=dollars)
 
 
-def _unescaped(text: str, *, dollars: bool) -> str:
+def _unescape_tex(text: str, *, dollars: bool) -> str:
     return text.replace("\\$", "$") if dollars else text

@@ -6,12 +6,10 @@ import codecs
 import re
 from itertools import pairwise
 
-from phases.readers.dialect.beside import Found
-from phases.readers.dialect.blocks import HEADING, Block, compose, plain
 from phases.readers.html.flow import Flow
-from phases.readers.html.front import authors_of, title_of
-from phases.readers.html.markup import parse_html
-from phases.readers.html.tree import Element, Page, descend, text_of
+from phases.readers.html.math import math_tex
+from phases.readers.html.tree import Element, HtmlPage, parse_html, text_of, walk_elements
+from phases.readers.markdown_blocks import HEADING, Block, PageContext, compose_page, normalize_title, one_line
 from phases.readers.reading import BROKEN, OK, Reading, Unreadable
 
 READER = "html 1"
@@ -27,17 +25,17 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
     """The reading of an HTML page, as one page; its links are resolved against `base`, the address it came from."""
     if len(data) > LARGEST:
         raise Unreadable(BROKEN, f"is an HTML page of more than {LARGEST >> 20} MiB")
-    page = parse_html(_decoded(data))
+    page = parse_html(_decode_page(data))
     title, authors = title_of(page), authors_of(page)
-    found = Found(_base(page, base), page.math_in_text)
-    blocks = Flow(found).read(_paper(page.root))
+    found = PageContext(_base_address(page, base), page.math_in_text)
+    blocks = Flow(found).read(_find_paper(page.root))
     if _is_hardly_text(blocks, title, " ".join(f"{link.text} {link.url}" for link in found.links)):
         raise Unreadable(BROKEN, "is an HTML page with hardly any text, perhaps a login page saved by mistake")
-    text = compose(blocks, title=title, authors=authors, notes=found.notes.texts)
+    text = compose_page(blocks, title=title, authors=authors, notes=found.notes.texts)
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), page.hidden)
 
 
-def _decoded(data: bytes) -> str:
+def _decode_page(data: bytes) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
@@ -52,31 +50,106 @@ def _decoded(data: bytes) -> str:
     return data.decode("cp1252", "replace")
 
 
-def _base(page: Page, base: str | None) -> str:
+def _base_address(page: HtmlPage, base: str | None) -> str:
     return page.base if re.match("https?://", page.base, re.IGNORECASE) else base or ""
 
 
-def _paper(root: Element) -> Element:
+def _find_paper(root: Element) -> Element:
     """The part of the page that is the paper: what is marked as such, if that is most of the text there is."""
-    marked = [one for one in descend(root) if one.tag in ("article", "main") or "ltx_document" in one.classes]
+    marked = [one for one in walk_elements(root) if one.tag in ("article", "main") or "ltx_document" in one.classes]
     own = next((one for one in marked if "ltx_document" in one.classes), None)
     if own is not None:
         return own
-    body = next((one for one in descend(root) if one.tag == "body"), root)
+    body = next((one for one in walk_elements(root) if one.tag == "body"), root)
     whole = len(text_of(body))
     sizes = ((len(text_of(one)), one) for one in marked[:8])
     return next((one for size, one in sizes if size * 2 > whole), body)
 
 
 def _is_hardly_text(blocks: list[Block], title: str | None, linked: str) -> bool:
-    words = sum(_count(block.text) for block in blocks) - _count(linked)
+    words = sum(_count_words(block.text) for block in blocks) - _count_words(linked)
     sections = [
         one
         for one, following in pairwise(blocks)
-        if one.kind == HEADING and following.kind != HEADING and plain(one.text) != plain(title or "")
+        if one.kind == HEADING
+        and following.kind != HEADING
+        and normalize_title(one.text) != normalize_title(title or "")
     ]
     return words < _TOO_FEW_WORDS and not sections
 
 
-def _count(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(_WORD.findall(text)) + len(_IDEOGRAPH.findall(text))
+
+
+_TITLES = ("citation_title", "dc.title", "og:title", "twitter:title")
+_AUTHORS = ("citation_author", "dc.creator", "dc.contributor", "author", "article:author", "parsely-author")
+_LONGEST_TITLE, _LONGEST_NAME, _MOST_AUTHORS = 400, 80, 500
+_NOT_A_NAME = re.compile(r"[0-9@/\\{}<>=|]|https?:|universit|institut|department|google|research\b", re.IGNORECASE)
+_NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆,;:^&\s]+")
+
+
+def title_of(page: HtmlPage) -> str | None:
+    """The title of the paper."""
+    headings = [one for one in walk_elements(page.root) if one.tag == "h1"]
+    own = next((one for one in headings if {"ltx_title_document", "title"} & set(one.classes)), None)
+    if own is not None and "ltx_title_document" in own.classes:
+        return _words_of(own) or None
+    metas = dict(reversed(page.metas))
+    told = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
+    shown = [_words_of(one) for one in ([own] if own is not None else headings)]
+    for text in shown:  # the heading is the title without the name of the site behind it
+        if text and (normalize_title(text) in normalize_title(told) or not told):
+            return text[:_LONGEST_TITLE]
+    return told[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None
+
+
+def authors_of(page: HtmlPage) -> tuple[str, ...]:
+    """The authors of the paper, each once, as they are printed."""
+    for name in _AUTHORS:
+        names = [
+            _first_name_first(content) for key, content in page.metas if key == name and not content.startswith("http")
+        ]
+        if names:
+            return _drop_repeats(
+                names if name.startswith("citation") else [part for one in names for part in _split_names(one)]
+            )
+    people = [one for one in walk_elements(page.root) if "ltx_personname" in one.classes]
+    if not people:
+        people = [one for one in walk_elements(page.root) if one.tag in ("p", "span", "a") and "author" in one.classes]
+    return _drop_repeats([name for one in people for name in _split_names(_first_lines(one))])
+
+
+def _words_of(element: Element) -> str:
+    parts: list[str] = []
+    waiting: list[Element | str] = [element]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            parts.append(one)
+        elif not {"ltx_note", "ltx_ERROR", "header-anchor"} & set(one.classes) and one.tag != "sup":
+            parts += ["\n"] if one.tag == "br" else [f"${math_tex(one)}$"] if one.tag == "math" else []
+            waiting.extend(reversed(one.children) if one.tag != "math" else ())
+    return one_line("".join(parts)) if element.tag == "h1" else "".join(parts)
+
+
+def _first_lines(element: Element) -> str:
+    """The first line of each group of lines: below a name stands where its bearer works."""
+    text = _words_of(element)
+    return ", ".join(group.strip().split("\n")[0] for group in re.split(r"&|\\And|\n[ \t]*\n", text))
+
+
+def _split_names(text: str) -> list[str]:
+    return re.split(r",|;|\band\b|\bund\b|、|，", text)
+
+
+def _first_name_first(name: str) -> str:
+    """`Vaswani, Ashish` as it is spoken."""
+    family, comma, given = name.partition(",")
+    return f"{given.strip()} {family.strip()}" if comma and "," not in given and given.strip() else name
+
+
+def _drop_repeats(names: list[str]) -> tuple[str, ...]:
+    clean = (_NAME_MARKS.sub("", _NAME_MARKS.sub("", one_line(name))) for name in names)
+    good = (name for name in clean if 1 < len(name) <= _LONGEST_NAME and not _NOT_A_NAME.search(name))
+    return tuple(dict.fromkeys(good))[:_MOST_AUTHORS]

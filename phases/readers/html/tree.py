@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 
-from phases.readers.dialect.blocks import visible
-from phases.readers.html.sight import NOT_PART, PLAIN, Sight, names, sight_of
+from phases.readers.html.visibility import NOT_PART, PLAIN, Visibility, visibility_of, word_set
+from phases.readers.markdown_blocks import strip_invisible
 from phases.readers.reading import BROKEN, Hidden, Unreadable
 
-VOID = names("area base br col embed hr img input link meta param source track wbr")
+VOID = word_set("area base br col embed hr img input link meta param source track wbr")
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_INLINE = names("a abbr b bdi bdo big cite code em font i kbd mark q s samp small span strong sub sup tt u var")
+_INLINE = word_set("a abbr b bdi bdo big cite code em font i kbd mark q s samp small span strong sub sup tt u var")
 RAW = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
 _CELLS = ("td", "th", "caption")
 _TABLE_PARTS = frozenset(("table", "tr", "tbody", "thead", "tfoot", *_CELLS))
-_BLOCKS = names(
+_BLOCKS = word_set(
     "address article aside blockquote div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre "
     "section table ul"
 )
 _SCOPE = ("table", *_CELLS, "li", "dd", "div", "section", "article", "blockquote", "button", "figure", "main", "object")
 _FOREIGN, _HOSTS = ("math", "svg"), ("mtext", "annotation-xml", "foreignobject", "desc")
-_BREAKS_OUT = _BLOCKS | names("b big br center code em embed font i img li s small span strong sub sup tt u var")
+_BREAKS_OUT = _BLOCKS | word_set("b big br center code em embed font i img li s small span strong sub sup tt u var")
 _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "li": (("li",), ("ul", "ol", "table")),
     "dt": (("dt", "dd"), ("dl", "table")),
@@ -40,7 +40,7 @@ _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "option": (("option",), ("select",)),
     "a": (("a",), _SCOPE),
 }
-KEPT = names(
+KEPT = word_set(
     "class id href alttext display colspan rowspan alt type role name property content encoding start value src open close"
 )
 _NUMBER_TOO_LONG = re.compile(r"&#(?=[0-9]{8}|[xX][0-9a-fA-F]{8})")
@@ -64,7 +64,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Page:
+class HtmlPage:
     """A parsed page: its tree, and what its head says."""
 
     root: Element
@@ -76,7 +76,7 @@ class Page:
     """A script is loaded that typesets `$...$` in the text."""
 
 
-def descend(element: Element) -> Iterator[Element]:
+def walk_elements(element: Element) -> Iterator[Element]:
     """The element with all elements below it, in order."""
     waiting = [element]
     while waiting:
@@ -99,43 +99,43 @@ def text_of(element: Element) -> str:
     return "".join(parts)
 
 
-def characters(text: str) -> str:
+def decode_characters(text: str) -> str:
     """The text with its character references resolved, without characters that are not seen."""
     if "&" in text:
         text = unescape(_NUMBER_TOO_LONG.sub("&amp;#", text))
-    return visible(text)
+    return strip_invisible(text)
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenElement:
     tag: str
-    sight: Sight
+    sight: Visibility
     element: Element
 
 
-class Builder:
+class TreeBuilder:
     """The elements that are open, and the tree so far. An element too deep in it is laid flat, but never seen again."""
 
     def __init__(self) -> None:
         self._root = Element("html", {})
-        self._stack = [_Open("", PLAIN, self._root)]
+        self._stack = [_OpenElement("", PLAIN, self._root)]
         self._places: dict[str, list[int]] = {}
         self._metas: list[tuple[str, str]] = []
         self._title, self._base = "", ""
-        self._hidden: list[tuple[Sight, list[str], list[int]]] = []
+        self._hidden: list[tuple[Visibility, list[str], list[int]]] = []
         self._math_in_text = False
         self._elements, self._tags = 0, 0
 
-    def page(self) -> Page:
+    def page(self) -> HtmlPage:
         hidden = ((sight.how, " ".join("".join(parts).split())) for sight, parts, _ in self._hidden)
         told = tuple(Hidden(text, 1, how) for how, text in hidden if text)
-        return Page(self._root, self._metas, self._title, self._base, told, self._math_in_text)
+        return HtmlPage(self._root, self._metas, self._title, self._base, told, self._math_in_text)
 
     def text(self, text: str) -> None:
         top = self._stack[-1]
         if top.sight.dropped:
             return
-        text = characters(text)
+        text = decode_characters(text)
         if not top.sight.how:
             top.element.children.append(text)
         elif text.strip():
@@ -145,7 +145,7 @@ class Builder:
         """The content of an element in which `<` means nothing."""
         kind = self._stack[-1].element.attributes.get("type", "") if self._stack[-1].tag == tag else ""
         if tag == "title" and not self._title:
-            self._title = " ".join(characters(text[:2000]).split())
+            self._title = " ".join(decode_characters(text[:2000]).split())
         elif tag == "script" and kind.startswith("math/tex"):
             self._stack[-1].element.children.append(text)
         self._math_in_text |= tag == "script" and ("MathJax" in text or "renderMathInElement" in text)
@@ -158,7 +158,7 @@ class Builder:
         parent = self._stack[-1]
         if tag in ("meta", "base", "script", "link"):
             self._head(tag, attributes)
-        sight = sight_of(tag, attributes, parent.sight)
+        sight = visibility_of(tag, attributes, parent.sight)
         element = parent.element
         if not sight.dropped and not sight.how and len(self._stack) < _DEEPEST:
             element = Element(tag, {name: value for name, value in attributes.items() if name in KEPT})
@@ -168,7 +168,7 @@ class Builder:
         if tag not in VOID and not (empty and tag not in _BLOCKS | _INLINE | set(RAW)):
             told = tag == "math" and attributes.get("alttext", "").strip()
             self._places.setdefault(tag, []).append(len(self._stack))
-            self._stack.append(_Open(tag, NOT_PART if told else sight, element))
+            self._stack.append(_OpenElement(tag, NOT_PART if told else sight, element))
 
     def close(self, tag: str) -> None:
         place = self._place((tag,))
@@ -221,7 +221,7 @@ class Builder:
         if tag == "meta" and name and len(self._metas) < 1000:
             self._metas.append((name.lower(), " ".join(attributes.get("content", "")[:2000].split())))
 
-    def _hide(self, text: str, sight: Sight) -> None:
+    def _hide(self, text: str, sight: Visibility) -> None:
         if not self._hidden or self._hidden[-1][0] is not sight:
             if len(self._hidden) >= _MOST_HIDDEN:
                 return
@@ -230,3 +230,65 @@ class Builder:
         if size[0] < _LONGEST_HIDDEN:
             parts.append(text[: _LONGEST_HIDDEN - size[0]])
             size[0] += len(text)
+
+
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
+_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
+_ATTRIBUTE = re.compile(r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
+_STYLING = ("style", "hidden", "aria-hidden", "bgcolor", "color")
+
+
+def parse_html(text: str) -> HtmlPage:
+    """The tree of an HTML text, whatever is wrong with it."""
+    builder = TreeBuilder()
+    position, length = 0, len(text)
+    while position < length:
+        found = _MARKUP.search(text, position)
+        start = found.start() if found else length
+        if start > position:
+            builder.text(text[position:start])
+        position = _read_markup(text, start, builder) if found else length
+    return builder.page()
+
+
+def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
+    """Takes what stands at a `<`; gives the position behind it."""
+    following = text[start + 1 : start + 2]
+    if following in ("!", "?"):
+        comment = text.startswith("<!--", start)
+        end = text.find("-->" if comment else ">", start + (2 if comment else 1))
+        return len(text) if end < 0 else end + (3 if comment else 1)
+    closing = following == "/"
+    name = _NAME.match(text, start + 2 if closing else start + 1)
+    if name is None:
+        return start + 2  # an end tag without a name
+    tag = name.group().lower()
+    if closing:
+        builder.close(tag)
+        end = text.find(">", name.end())
+        return len(text) if end < 0 else end + 1
+    attributes, end, empty = _read_attributes(text, name.end())
+    builder.open(tag, attributes, empty=empty)
+    if tag in RAW and not empty:
+        return _read_raw(text, end, tag, builder)
+    return end
+
+
+def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
+    found: dict[str, str] = {}
+    while match := _ATTRIBUTE.match(text, position):
+        position = match.end()
+        name, value = match.group(1).lower(), match.group(2) or ""
+        if (name in KEPT or name in _STYLING) and name not in found:
+            found[name] = decode_characters(value[1:-1] if value[:1] in ("'", '"') else value)
+    end = text.find(">", position)
+    if end < 0:
+        return found, len(text), False
+    return found, end + 1, text[end - 1] == "/"
+
+
+def _read_raw(text: str, start: int, tag: str, builder: TreeBuilder) -> int:
+    closing = re.compile(f"</{tag}(?=[\\s/>])", re.IGNORECASE).search(text, start)
+    end = closing.start() if closing else len(text)
+    builder.raw(tag, text[start:end])
+    return end

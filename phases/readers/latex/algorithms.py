@@ -36,12 +36,12 @@ def _new_line(walk: Walk) -> bool:
     return True
 
 
-def _step(walk: Walk, lexeme: str) -> None:
+def _on_step(walk: Walk, lexeme: str) -> None:
     if not _new_line(walk):
         walk.out.append(" ")
 
 
-def _body(walk: Walk) -> bool:
+def _open_body(walk: Walk) -> bool:
     """Opens the braces in which algorithm2e has the steps of a block, if they follow."""
     if not walk.follows("{"):
         return False
@@ -63,10 +63,10 @@ def _one_line(walk: Walk) -> None:
     """What follows in braces ends its line."""
     if walk.follows("{"):
         walk.at += 1
-        walk.push("}", lambda _: _step(walk, ""))
+        walk.push("}", lambda _: _on_step(walk, ""))
 
 
-def _open(before: str, behind: str, walk: Walk, lexeme: str) -> None:
+def _on_open(before: str, behind: str, walk: Walk, lexeme: str) -> None:
     if not _new_line(walk):
         walk.out.append(before)
         return
@@ -79,7 +79,7 @@ def _open(before: str, behind: str, walk: Walk, lexeme: str) -> None:
             walk.flow.indent -= 1
         if name.startswith("l"):
             _one_line(walk)
-        elif not _body(walk):
+        elif not _open_body(walk):
             walk.flow.deeper += 1
         elif name == "eIf":
             frame = walk.frames[-1]
@@ -88,7 +88,7 @@ def _open(before: str, behind: str, walk: Walk, lexeme: str) -> None:
             def then_else(text: str) -> None:
                 if inner:
                     inner(text)
-                _else(walk, "\\Else")
+                _on_else(walk, "\\Else")
 
             frame.close = then_else
 
@@ -105,33 +105,33 @@ def _skip_note(walk: Walk) -> None:
         walk.at = end + 1 if end >= 0 else walk.at
 
 
-def _else(walk: Walk, lexeme: str) -> None:
+def _on_else(walk: Walk, lexeme: str) -> None:
     if not _new_line(walk):
         walk.out.append("else ")
         return
     if walk.follows("{"):
         walk.out.append("else")
-        _body(walk)
+        _open_body(walk)
     else:
         walk.flow.indent -= 1
         walk.out.append("else")
         walk.flow.deeper += 1
 
 
-def _bare(word: str, walk: Walk, lexeme: str) -> None:
+def _on_bare(word: str, walk: Walk, lexeme: str) -> None:
     if not _new_line(walk):
         return
     if lexeme == "\\Repeat" and walk.follows("{"):
-        _open("repeat until ", "", walk, lexeme)
+        _on_open("repeat until ", "", walk, lexeme)
         return
     walk.out.append(word)
     if lexeme.startswith("\\l"):
         _one_line(walk)
-    elif not _body(walk):
+    elif not _open_body(walk):
         walk.flow.deeper += 1
 
 
-def _end(word: str, walk: Walk, lexeme: str) -> None:
+def _on_end(word: str, walk: Walk, lexeme: str) -> None:
     if _new_line(walk):
         walk.flow.deeper = 0
         walk.flow.indent = max(0, walk.flow.indent - 1)
@@ -139,13 +139,13 @@ def _end(word: str, walk: Walk, lexeme: str) -> None:
         walk.flush()
 
 
-def _until(walk: Walk, lexeme: str) -> None:
+def _on_until(walk: Walk, lexeme: str) -> None:
     if _new_line(walk):
         walk.flow.indent = max(0, walk.flow.indent - 1)
     walk.out.append("until ")
 
 
-def _function(word: str, walk: Walk, lexeme: str) -> None:
+def _on_function(word: str, walk: Walk, lexeme: str) -> None:
     if not _new_line(walk):
         return
 
@@ -157,7 +157,7 @@ def _function(word: str, walk: Walk, lexeme: str) -> None:
     walk.capture(close)
 
 
-def _call(walk: Walk, lexeme: str) -> None:
+def _on_call(walk: Walk, lexeme: str) -> None:
     def close(name: str) -> None:
         walk.out.append(f"{name.strip()}(")
         walk.capture(lambda arguments: walk.out.append(f"{arguments.strip()})"))
@@ -165,14 +165,14 @@ def _call(walk: Walk, lexeme: str) -> None:
     walk.capture(close)
 
 
-def _named(word: str, walk: Walk, lexeme: str) -> None:
+def _on_name(word: str, walk: Walk, lexeme: str) -> None:
     _new_line(walk)
     word = walk.known.words.get("algorithmic" + lexeme.strip("\\*").lower(), word)
     walk.out.append(f"{word} ")
     _one_line(walk)
 
 
-def _keyword(walk: Walk, lexeme: str) -> None:
+def _on_keyword(walk: Walk, lexeme: str) -> None:
     """What \\SetKwInOut defined."""
     _new_line(walk)
 
@@ -183,43 +183,52 @@ def _keyword(walk: Walk, lexeme: str) -> None:
     walk.capture(close)
 
 
-def _line(word: str, walk: Walk, lexeme: str) -> None:
+def _on_line(word: str, walk: Walk, lexeme: str) -> None:
     _new_line(walk)
     walk.out.append(word)
 
 
-def _word(word: str, walk: Walk, lexeme: str) -> None:
+def _on_word(word: str, walk: Walk, lexeme: str) -> None:
     walk.out.append(f" {word} ")
 
 
-def _comment(walk: Walk, lexeme: str) -> None:
+def _on_comment(walk: Walk, lexeme: str) -> None:
     walk.option()
     walk.capture(lambda text: walk.out.append(f" // {text.strip()} "))
 
 
-def _nothing(walk: Walk, lexeme: str) -> None:
+def _ignore_command(walk: Walk, lexeme: str) -> None:
     """A matter of looks."""
 
 
-def _both(table: dict[str, Act]) -> dict[str, Act]:
+def _both_spellings(table: dict[str, Act]) -> dict[str, Act]:
     """The commands as algpseudocode and as algorithmic spell them."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
 
 
 ALGORITHMS: dict[str, Act] = {
-    **_both({name: partial(_open, *words) for name, words in _OPEN.items()}),
-    **{f"\\{name}": partial(_open, "else if ", " then") for name in _ELSE_IF},
-    **_both({name: partial(_bare, word) for name, word in _BARE.items()}),
-    **_both({name: partial(_end, word) for name, word in _END.items()}),
-    **_both({name: partial(_named, word) for name, word in _NAMED.items()}),
-    **_both({"State": _step, "Statex": _step, "Else": _else, "uElse": _else, "Until": _until, "Comment": _comment}),
-    **_both({"Function": partial(_function, "function"), "Procedure": partial(_function, "procedure")}),
-    **{f"\\{name}": partial(_word, word) for name, word in _WORDS.items()},
-    **{f"\\{name}": partial(_line, word) for name, word in _LINES.items()},
-    **{f"\\{name}": _nothing for name in _SILENT},
-    "\\KwNamed": _keyword,
-    "\\Call": _call,
-    "\\tcp": _comment,
-    "\\tcc": _comment,
-    "\\;": _step,
+    **_both_spellings({name: partial(_on_open, *words) for name, words in _OPEN.items()}),
+    **{f"\\{name}": partial(_on_open, "else if ", " then") for name in _ELSE_IF},
+    **_both_spellings({name: partial(_on_bare, word) for name, word in _BARE.items()}),
+    **_both_spellings({name: partial(_on_end, word) for name, word in _END.items()}),
+    **_both_spellings({name: partial(_on_name, word) for name, word in _NAMED.items()}),
+    **_both_spellings(
+        {
+            "State": _on_step,
+            "Statex": _on_step,
+            "Else": _on_else,
+            "uElse": _on_else,
+            "Until": _on_until,
+            "Comment": _on_comment,
+        }
+    ),
+    **_both_spellings({"Function": partial(_on_function, "function"), "Procedure": partial(_on_function, "procedure")}),
+    **{f"\\{name}": partial(_on_word, word) for name, word in _WORDS.items()},
+    **{f"\\{name}": partial(_on_line, word) for name, word in _LINES.items()},
+    **{f"\\{name}": _ignore_command for name in _SILENT},
+    "\\KwNamed": _on_keyword,
+    "\\Call": _on_call,
+    "\\tcp": _on_comment,
+    "\\tcc": _on_comment,
+    "\\;": _on_step,
 }

@@ -29,7 +29,7 @@ _VENUES = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class BibEntry:
     """One reference: its key, and its fields as LaTeX, by names in small letters."""
 
     key: str
@@ -37,9 +37,9 @@ class Entry:
     fields: dict[str, str]
 
 
-def bib_entries(texts: Iterable[str]) -> dict[str, Entry]:
+def bib_entries(texts: Iterable[str]) -> dict[str, BibEntry]:
     """The entries of some .bib files by key; the first of a key counts."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BibEntry] = {}
     strings = dict(_MONTHS)
     for text in texts:
         starts = list(_START.finditer(text))
@@ -48,29 +48,29 @@ def bib_entries(texts: Iterable[str]) -> dict[str, Entry]:
             kind = match.group(1).lower()
             body = text[match.end() : end]
             if kind == "string":
-                strings.update(_fields(body, strings))
+                strings.update(_parse_fields(body, strings))
             elif kind not in ("comment", "preamble") and len(entries) < MOST_ENTRIES:
                 key, _, rest = body.partition(",")
-                entries.setdefault(key.strip(), Entry(key.strip(), kind, _fields(rest, strings)))
+                entries.setdefault(key.strip(), BibEntry(key.strip(), kind, _parse_fields(rest, strings)))
     return entries
 
 
-def _fields(body: str, strings: dict[str, str]) -> dict[str, str]:
+def _parse_fields(body: str, strings: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     position = 0
     while match := _FIELD.match(body, position):
-        value, position = _value(body, match.end(), strings)
+        value, position = _parse_value(body, match.end(), strings)
         found.setdefault(match.group(1).lower(), " ".join(value.split()))
     return found
 
 
-def _value(body: str, position: int, strings: dict[str, str]) -> tuple[str, int]:
+def _parse_value(body: str, position: int, strings: dict[str, str]) -> tuple[str, int]:
     """A value of pieces joined by `#`, and where it ends."""
     parts: list[str] = []
     while position < len(body):
         opener = body[position]
         if opener in '{"':
-            end = closing(body, position)
+            end = find_closing(body, position)
             parts.append(body[position + 1 : end][:LONGEST_FIELD])
             position = end + 1
         elif word := _WORD.match(body, position):
@@ -86,7 +86,7 @@ def _value(body: str, position: int, strings: dict[str, str]) -> tuple[str, int]
     return "".join(parts)[:LONGEST_FIELD], position
 
 
-def closing(body: str, position: int) -> int:
+def find_closing(body: str, position: int) -> int:
     """Where the brace or quote at `position` is closed; the end of the text where it is not."""
     quoted = body[position] == '"'
     depth = 0
@@ -106,10 +106,10 @@ def closing(body: str, position: int) -> int:
     return len(body)
 
 
-def names(field: str) -> list[str]:
+def person_names(field: str) -> list[str]:
     """The persons in an author field, first name first."""
     persons = []
-    for person in re.split(r"\s+and\s+", _unbraced(field)):
+    for person in re.split(r"\s+and\s+", _strip_braces(field)):
         last, comma, first = person.partition(",")
         if comma and first.count(",") == 1:
             suffix, _, first = first.partition(",")
@@ -118,24 +118,24 @@ def names(field: str) -> list[str]:
     return [person for person in persons if person]
 
 
-def surname(person: str) -> str:
+def surname_of(person: str) -> str:
     """The last name, with the small words that belong to it."""
     words = person.split()
     start = next((index for index, word in enumerate(words[:-1]) if index and word[:1].islower()), len(words) - 1)
     return " ".join(words[max(0, start) :])
 
 
-def _unbraced(field: str) -> str:
+def _strip_braces(field: str) -> str:
     """A name field; in braces as a whole it is one name, which nobody splits."""
     if field.startswith("{") and field.endswith("}") and " and " in field:
         return field[1:-1].replace(" and ", " & ")
     return field
 
 
-def formatted(entry: Entry) -> str:
+def format_entry(entry: BibEntry) -> str:
     """The reference as LaTeX text: authors, title, venue, year."""
     fields = entry.fields
-    persons = names(fields.get("author") or fields.get("editor") or "")
+    persons = person_names(fields.get("author") or fields.get("editor") or "")
     persons = ["et al." if person == "others" else person for person in persons]
     people = " and ".join([", ".join(persons[:-1]), persons[-1]]) if len(persons) > 1 else "".join(persons)
     people = people.replace(" and et al.", " et al.")
@@ -150,3 +150,56 @@ def formatted(entry: Entry) -> str:
     sentences = (people, fields.get("title", ""), place)
     ended = [f"{part}{'' if part.endswith(('.', '?', '!')) else '.'}" for part in sentences if part]
     return " ".join([*ended, link] if link else ended)
+
+
+_ENTRY = re.compile(r"\\entry\{([^{}]{1,200})\}\{([a-z]{1,40})\}")
+_BIBLATEX_FIELD = re.compile(r"\\field\{([a-z]{1,40})\}(?=\{)")
+_LIST = re.compile(r"\\list\{(publisher|institution|organization)\}\{[0-9]+\}\{%?\s*(?=\{)")
+_NAMES = re.compile(r"\\name\{(author|editor)\}\{")
+_PART = re.compile(r"\b(family|given)=(?=\{)")
+_ADDRESS = re.compile(r"\\verb\{(url|doi)\}\s+\\verb ([^\n]{1,2000})\n")
+
+
+def biblatex_entries(text: str) -> dict[str, BibEntry]:
+    """The entries of a .bbl by key, in its order."""
+    starts = list(_ENTRY.finditer(text))[:MOST_ENTRIES]
+    ends = [*(match.start() for match in starts[1:]), len(text)]
+    entries: dict[str, BibEntry] = {}
+    for match, end in zip(starts, ends, strict=False):
+        body = text[match.end() : end]
+        entries.setdefault(match.group(1), BibEntry(match.group(1), match.group(2), _biblatex_fields(body)))
+    return entries
+
+
+def _biblatex_fields(body: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for pattern in (_BIBLATEX_FIELD, _LIST):
+        for match in pattern.finditer(body):
+            fields.setdefault(match.group(1), _read_braced(body, match.end()))
+    for match in _ADDRESS.finditer(body):
+        fields.setdefault(match.group(1), match.group(2).strip())
+    if people := _biblatex_people(body):
+        fields["author"] = people
+    fields.setdefault("journal", fields.get("journaltitle", ""))
+    return fields
+
+
+def _read_braced(body: str, position: int) -> str:
+    return " ".join(body[position + 1 : min(find_closing(body, position), position + LONGEST_FIELD)].split())
+
+
+def _biblatex_people(body: str) -> str:
+    """The authors, each as `Last, First`."""
+    match = _NAMES.search(body)
+    if not match:
+        return ""
+    following = re.compile(r"\\(?:strng|field|list|name)\{").search(body, match.end())
+    block = body[match.end() : following.start() if following else len(body)]
+    people: list[str] = []
+    for part in _PART.finditer(block):
+        value = _read_braced(block, part.end())
+        if part.group(1) == "family":
+            people.append(value)
+        elif people and "," not in people[-1]:
+            people[-1] += f", {value}"
+    return " and ".join(people)

@@ -32,7 +32,7 @@ SYMBOLS = {
 }  # fmt: skip
 
 
-def accented(command: str, letters: str) -> str:
+def accent_letter(command: str, letters: str) -> str:
     """The letter under an accent: `\\'` and `e` give é."""
     base = {"ı": "i", "ȷ": "j"}.get(letters[:1], letters[:1])
     return unicodedata.normalize("NFC", base + ACCENTS[command]) + letters[1:] if base.strip() else letters

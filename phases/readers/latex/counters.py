@@ -46,7 +46,7 @@ class Counters:
         current: str | None = name
         while current and len(parts) < 8:
             value = self.values.get(current, 0)
-            parts.append(lettered(value) if current in self.letters else str(value))
+            parts.append(letter_of(value) if current in self.letters else str(value))
             current = self.within.get(current)
         return ".".join(reversed(parts))
 
@@ -62,7 +62,7 @@ class Counters:
         self.letters.add(top)
 
 
-def lettered(value: int) -> str:
+def letter_of(value: int) -> str:
     """1 is A, 27 is AA."""
     letters = string.ascii_uppercase
     text = ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Block, Flow
-from phases.readers.latex.walk import Act, Walk, fenced, one_line
+from phases.readers.latex.state import Block, BlockFlow
+from phases.readers.latex.walk import Act, Walk, fence_code, one_line
 
 _KINDS = {
     "figure": "figure", "wrapfigure": "figure", "SCfigure": "figure", "sidewaysfigure": "figure", "teaserfigure": "figure",
@@ -18,7 +18,7 @@ _DEEPEST = 3
 _PARTS = ("subfigure", "subtable", "subfloat", "subcaptionblock")
 
 
-def _open(walk: Walk, name: str) -> None:
+def _on_float(walk: Walk, name: str) -> None:
     base = name.rstrip("*")
     for _ in range(_MEASURED.get(base, 0)):
         while walk.option() is not None:
@@ -34,11 +34,11 @@ def _open(walk: Walk, name: str) -> None:
 
 def _stand_apart(walk: Walk, name: str, counter: str) -> None:
     """Opens a flow of its own; when it ends, its blocks wait for the end of the paragraph around it."""
-    flow = Flow("algorithm" if counter in ("algorithm", "steps") else "text", counter)
+    flow = BlockFlow("algorithm" if counter in ("algorithm", "steps") else "text", counter)
 
     def close(_: str) -> None:
         walk.floats -= 1
-        blocks = _steps(flow) if flow.kind == "algorithm" else _captions_first(flow.blocks)
+        blocks = _step_blocks(flow) if flow.kind == "algorithm" else _captions_first(flow.blocks)
         if "".join(walk.flow.words).strip() or walk.captures:
             walk.flow.pending += blocks
         else:
@@ -49,7 +49,7 @@ def _stand_apart(walk: Walk, name: str, counter: str) -> None:
     walk.flow, walk.out, walk.captures = flow, flow.words, 0
 
 
-def _algorithmic(walk: Walk, name: str) -> None:
+def _on_algorithmic(walk: Walk, name: str) -> None:
     """The steps of an algorithm, within a float that counts it or alone."""
     walk.option()
     if walk.flow.kind == "algorithm" or walk.floats >= _DEEPEST:
@@ -58,9 +58,9 @@ def _algorithmic(walk: Walk, name: str) -> None:
         _stand_apart(walk, name, "steps")
 
 
-def _steps(flow: Flow) -> list[Block]:
+def _step_blocks(flow: BlockFlow) -> list[Block]:
     lines = [*flow.captions, *(text for _, text in flow.blocks)]
-    return [("code", fenced("\n".join(lines), "algorithm"))] if lines else []
+    return [("code", fence_code("\n".join(lines), "algorithm"))] if lines else []
 
 
 def _captions_first(blocks: list[Block]) -> list[Block]:
@@ -82,7 +82,7 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
     return ordered + group
 
 
-def _part(walk: Walk, name: str) -> None:
+def _on_part(walk: Walk, name: str) -> None:
     """A part of a float, with a caption that bears a letter."""
     while walk.option() is not None:
         pass
@@ -90,17 +90,17 @@ def _part(walk: Walk, name: str) -> None:
     walk.push(name)
 
 
-def _caption(walk: Walk, lexeme: str) -> None:
+def _on_caption(walk: Walk, lexeme: str) -> None:
     while walk.option() is not None:
         pass
-    _set(walk, "table" if walk.grids and not walk.flow.counter else walk.flow.counter or "figure", lexeme)
+    _set_caption(walk, "table" if walk.grids and not walk.flow.counter else walk.flow.counter or "figure", lexeme)
 
 
 def _caption_of(walk: Walk, lexeme: str) -> None:
-    _set(walk, _KINDS.get(walk.word(), "figure"), lexeme)
+    _set_caption(walk, _KINDS.get(walk.word(), "figure"), lexeme)
 
 
-def _set(walk: Walk, counter: str, lexeme: str) -> None:
+def _set_caption(walk: Walk, counter: str, lexeme: str) -> None:
     if any(walk.open[part] for part in _PARTS):
         _caption_part(walk, bracket=False)
         return
@@ -142,21 +142,21 @@ def _part_command(walk: Walk, lexeme: str) -> None:
         _caption_part(walk, bracket=True)
 
 
-def _subcaption(walk: Walk, lexeme: str) -> None:
+def _on_subcaption(walk: Walk, lexeme: str) -> None:
     _caption_part(walk, bracket=False)
 
 
 FLOATS: dict[str, Act] = {
     **dict.fromkeys(("\\subfigure", "\\subfloat", "\\subtable"), _part_command),
-    "\\caption": _caption,
+    "\\caption": _on_caption,
     "\\captionof": _caption_of,
-    "\\tabcaption": _caption,
-    "\\figcaption": _caption,
-    "\\subcaption": _subcaption,
-    "\\subcaptionbox": _subcaption,
+    "\\tabcaption": _on_caption,
+    "\\figcaption": _on_caption,
+    "\\subcaption": _on_subcaption,
+    "\\subcaptionbox": _on_subcaption,
 }
 FLOAT_ENVIRONMENTS: dict[str, Act] = {
-    **{name + star: _open for name in _KINDS for star in ("", "*")},
-    **dict.fromkeys(("subfigure", "subtable", "subcaptionblock", "subfigure*"), _part),
-    **dict.fromkeys(("algorithmic", "algorithmicx", "algpseudocode", "pseudocode"), _algorithmic),
+    **{name + star: _on_float for name in _KINDS for star in ("", "*")},
+    **dict.fromkeys(("subfigure", "subtable", "subcaptionblock", "subfigure*"), _on_part),
+    **dict.fromkeys(("algorithmic", "algorithmicx", "algpseudocode", "pseudocode"), _on_algorithmic),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from phases.readers.latex.tokens import PARAGRAPH, pairs, plain_of
+from phases.readers.latex.tokens import PARAGRAPH, match_pairs, plain_of
 
 Inline = Callable[[list[str]], str]
 _TITLES = ("\\icmltitle", "\\title", "\\aistatstitle", "\\Title", "\\mlsystitle", "\\jmlrtitle", "\\papertitle")
@@ -60,11 +60,11 @@ _MOST_AUTHORS, _MOST_TITLES = 500, 20
 
 def title_of(tokens: list[str], inline: Inline) -> str | None:
     """The title: what its command holds, wherever it stands."""
-    ends = pairs(tokens)
+    ends = match_pairs(tokens)
     places = [index for index, lexeme in enumerate(tokens) if lexeme.rstrip("*") in _TITLES]
     places.sort(key=lambda index: (_TITLES.index(tokens[index].rstrip("*")), index))
     for index in places[:_MOST_TITLES]:
-        found = " ".join(inline(_argument(tokens, ends, index + 1)).split())
+        found = " ".join(inline(_read_argument(tokens, ends, index + 1)).split())
         if any(letter.isalnum() for letter in found):
             return found[:_LONGEST]
     return None
@@ -72,13 +72,13 @@ def title_of(tokens: list[str], inline: Inline) -> str | None:
 
 def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
     """The names of the authors, as far as they can be told from their addresses."""
-    ends = pairs(tokens)
+    ends = match_pairs(tokens)
     authors: dict[str, None] = {}
     for index, lexeme in enumerate(tokens):
         if lexeme in _AUTHORS:
-            for chunk in _chunks(_argument(tokens, ends, index + 1)):
+            for chunk in _author_chunks(_read_argument(tokens, ends, index + 1)):
                 for line in chunk:
-                    found = _names(inline(line))
+                    found = _split_names(inline(line))
                     authors.update(dict.fromkeys(found))
                     if not found:
                         break  # from here on it is an address
@@ -87,7 +87,7 @@ def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
     return tuple(authors)
 
 
-def _argument(tokens: list[str], ends: list[int], at: int) -> list[str]:
+def _read_argument(tokens: list[str], ends: list[int], at: int) -> list[str]:
     while at < len(tokens) and (tokens[at] == " " or (tokens[at] == "[" and ends[at] > 0)):
         at = ends[at] + 1 if tokens[at] == "[" else at + 1
     if at < len(tokens) and tokens[at] == "{" and ends[at] > 0:
@@ -95,9 +95,9 @@ def _argument(tokens: list[str], ends: list[int], at: int) -> list[str]:
     return []
 
 
-def _chunks(tokens: list[str]) -> list[list[list[str]]]:
+def _author_chunks(tokens: list[str]) -> list[list[list[str]]]:
     """The tokens of each author (or of some), as lines, without notes and formulas."""
-    ends = pairs(tokens)
+    ends = match_pairs(tokens)
     chunks: list[list[list[str]]] = [[[]]]
     index, math = 0, False
     while index < len(tokens):
@@ -119,7 +119,7 @@ def _chunks(tokens: list[str]) -> list[list[list[str]]]:
     return [[line for line in chunk if "".join(line).strip()] for chunk in chunks]
 
 
-def _names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     pieces = re.split(r"[,;&]| and |\band\b|\s{3,}", text.replace("*", " ").replace("†", " ").replace("‡", " "))
     return [name for name in (" ".join(piece.split()).strip(" .:0123456789") for piece in pieces) if _is_name(name)]
 
@@ -135,9 +135,9 @@ def _is_name(text: str) -> bool:
     return all(word[:1].isupper() or not word[:1].isascii() or word.lower() in _PARTICLES for word in words)
 
 
-def packages(tokens: list[str]) -> dict[str, str]:
+def find_packages(tokens: list[str]) -> dict[str, str]:
     """The packages and the class of a paper, each with its options."""
-    ends = pairs(tokens)
+    ends = match_pairs(tokens)
     found: dict[str, str] = {}
     for index, lexeme in enumerate(tokens):
         if lexeme in (
@@ -152,9 +152,12 @@ def packages(tokens: list[str]) -> dict[str, str]:
             if tokens[at : at + 1] == ["["] and ends[at] > 0:
                 option = plain_of(tokens[at + 1 : ends[at]])
                 at = ends[at] + 1
-            argument = plain_of(_argument(tokens, ends, at))
+            argument = plain_of(_read_argument(tokens, ends, at))
             if lexeme == "\\PassOptionsToPackage":
-                option, argument = argument, plain_of(_argument(tokens, ends, ends[at] + 1 if at < len(ends) else at))
+                option, argument = (
+                    argument,
+                    plain_of(_read_argument(tokens, ends, ends[at] + 1 if at < len(ends) else at)),
+                )
             if lexeme in ("\\bibliographystyle", "\\setcitestyle"):
                 option, argument = argument, lexeme[1:]
             for name in argument.split(","):

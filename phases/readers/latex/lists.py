@@ -41,7 +41,7 @@ def _open_list(walk: Walk, name: str) -> None:
     walk.push(name, close)
 
 
-def _item(walk: Walk, lexeme: str) -> None:
+def _on_item(walk: Walk, lexeme: str) -> None:
     current = walk.lists[-1] if walk.lists else Items("itemize")
     counted = current.kind in _COUNTED and not walk.follows("[")
     current.count += counted
@@ -80,13 +80,13 @@ def _new_theorem(walk: Walk, lexeme: str) -> None:
         known.counters.within[counter] = within
 
 
-def theorem(walk: Walk, name: str) -> None:
+def on_theorem(walk: Walk, name: str) -> None:
     """A theorem or one of its kin: its name and number, in bold, begin its paragraph."""
     title, counter = walk.known.theorems.get(name, (name.rstrip("*").capitalize(), "" if name.endswith("*") else name))
     _open_theorem(walk, name, title, counter)
 
 
-def _restatable(walk: Walk, name: str) -> None:
+def _on_restatable(walk: Walk, name: str) -> None:
     option = walk.option()
     kind = walk.word()
     walk.raw()
@@ -110,7 +110,7 @@ def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
         walk.out.append(f"**{head}.** " if head else "")
 
 
-def _proof(walk: Walk, name: str) -> None:
+def _on_proof(walk: Walk, name: str) -> None:
     if not walk.captures:
         walk.flush()
     walk.push(name, lambda _: None if walk.captures else walk.flush())
@@ -122,12 +122,12 @@ def _proof(walk: Walk, name: str) -> None:
         walk.out.append("**Proof.** ")
 
 
-LISTS: dict[str, Act] = {"\\item": _item}
+LISTS: dict[str, Act] = {"\\item": _on_item}
 THEOREMS: dict[str, Act] = {"\\newtheorem": _new_theorem, "\\spnewtheorem": _new_theorem}
 LIST_ENVIRONMENTS: dict[str, Act] = {
     **{name + star: _open_list for name in _LISTS for star in ("", "*")},
-    **{name + star: theorem for name in _USUAL for star in ("", "*")},
-    "proof": _proof,
-    "restatable": _restatable,
-    "restatable*": _restatable,
+    **{name + star: on_theorem for name in _USUAL for star in ("", "*")},
+    "proof": _on_proof,
+    "restatable": _on_restatable,
+    "restatable*": _on_restatable,
 }

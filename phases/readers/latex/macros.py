@@ -11,7 +11,7 @@ from phases.readers.latex.tokens import plain_of
 _MOST_PARAMETERS = 9
 
 
-def compiled(body: list[str], parameters: tuple[tuple[str, ...] | None, ...]) -> Macro:
+def compile_macro(body: list[str], parameters: tuple[tuple[str, ...] | None, ...]) -> Macro:
     """A macro whose body is cut at `#1`; `##` is one sign."""
     pieces: list[str | int] = []
     index = 0
@@ -31,18 +31,18 @@ def compiled(body: list[str], parameters: tuple[tuple[str, ...] | None, ...]) ->
     return Macro(parameters, tuple(pieces))
 
 
-def _name(stream: Stream) -> str:
+def _read_name(stream: Stream) -> str:
     name = stream.argument()
     return next((lexeme.rstrip("*") for lexeme in name if lexeme[0] == "\\"), "")
 
 
-def _define(stream: Stream, name: str, macro: Macro) -> None:
+def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
     internal = any(isinstance(piece, str) and piece[0] == "\\" and "@" in piece for piece in macro.body)
     if len(name) > 1 and name not in stream.protected and not internal:
         stream.macros[name] = macro
 
 
-def _signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
+def _read_signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
     """The parameters that [2][default] announces."""
     number = plain_of(stream.option() or [])
     count = min(int(number), _MOST_PARAMETERS) if number.isdecimal() and number.isascii() else 0
@@ -52,17 +52,17 @@ def _signature(stream: Stream) -> tuple[tuple[str, ...] | None, ...]:
 
 
 def _new_command(stream: Stream, lexeme: str) -> None:
-    name = _name(stream)
-    parameters = _signature(stream)
+    name = _read_name(stream)
+    parameters = _read_signature(stream)
     body = stream.argument()
     if lexeme.startswith("\\provide") and name in stream.macros:
         return
-    _define(stream, name, compiled(body, parameters))
+    _define_macro(stream, name, compile_macro(body, parameters))
 
 
 def _document_command(stream: Stream, lexeme: str) -> None:
     """\\NewDocumentCommand{\\x}{m o O{default}}{body}: parameters of these three kinds and stars."""
-    name = _name(stream)
+    name = _read_name(stream)
     kinds = stream.argument()
     body = stream.argument()
     parameters: list[tuple[str, ...] | None] = []
@@ -76,10 +76,10 @@ def _document_command(stream: Stream, lexeme: str) -> None:
         elif not depth:
             parameters += [None if letter == "m" else () for letter in piece if letter in "moO"]
     if not set("".join(piece for piece in kinds if piece.isalpha())) & set("srRdDtve"):
-        _define(stream, name, compiled(body, tuple(parameters[:_MOST_PARAMETERS])))
+        _define_macro(stream, name, compile_macro(body, tuple(parameters[:_MOST_PARAMETERS])))
 
 
-def _def(stream: Stream, lexeme: str) -> None:
+def _on_def(stream: Stream, lexeme: str) -> None:
     """\\def\\x#1#2{body}. A command with other text between its parameters is left alone."""
     name = stream.next() or ""
     pattern: list[str] = []
@@ -89,10 +89,10 @@ def _def(stream: Stream, lexeme: str) -> None:
     given = "".join(pattern).replace(" ", "")
     count = len(given) // 2
     if name[:1] == "\\" and given == "".join(f"#{number}" for number in range(1, count + 1)):
-        _define(stream, name.rstrip("*"), compiled(body, (None,) * count))
+        _define_macro(stream, name.rstrip("*"), compile_macro(body, (None,) * count))
 
 
-def _let(stream: Stream, lexeme: str) -> None:
+def _on_let(stream: Stream, lexeme: str) -> None:
     name = stream.next() or ""
     target = stream.next() or ""
     if target.strip() == "=":
@@ -100,51 +100,51 @@ def _let(stream: Stream, lexeme: str) -> None:
     elif target.startswith("=") and len(target) > 1:
         target = target[1:]
     if name[:1] == "\\" and target:
-        _define(stream, name, stream.macros.get(target) or Macro((), (target,)))
+        _define_macro(stream, name, stream.macros.get(target) or Macro((), (target,)))
 
 
-def _operator(stream: Stream, lexeme: str) -> None:
-    name = _name(stream)
+def _on_operator(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
     body = stream.argument()
-    _define(stream, name, Macro((), ("\\operatorname", *("*" * lexeme.endswith("*")), "{", *body, "}")))
+    _define_macro(stream, name, Macro((), ("\\operatorname", *("*" * lexeme.endswith("*")), "{", *body, "}")))
 
 
-def _paired_delimiter(stream: Stream, lexeme: str) -> None:
-    name = _name(stream)
+def _on_paired_delimiter(stream: Stream, lexeme: str) -> None:
+    name = _read_name(stream)
     left, right = stream.argument(), stream.argument()
-    _define(stream, name, Macro((None,), ("\\left", *left, 1, "\\right", *right)))
+    _define_macro(stream, name, Macro((None,), ("\\left", *left, 1, "\\right", *right)))
 
 
-def _keyword(stream: Stream, lexeme: str) -> None:
+def _on_keyword(stream: Stream, lexeme: str) -> None:
     """\\SetKwInOut{Input}{Input} and its like, with which algorithms get words of their own."""
     name = f"\\{plain_of(stream.argument())}"
     text = stream.argument()
     if lexeme in ("\\SetKwInOut", "\\SetKwInput"):
-        _define(stream, name, Macro((None,), ("\\KwNamed", "{", *text, "}", "{", 1, "}")))
+        _define_macro(stream, name, Macro((None,), ("\\KwNamed", "{", *text, "}", "{", 1, "}")))
     elif lexeme == "\\SetKwFunction":
-        _define(stream, name, Macro((None,), (*text, "(", 1, ")")))
+        _define_macro(stream, name, Macro((None,), (*text, "(", 1, ")")))
     else:
-        _define(stream, name, Macro((), tuple(text)))
+        _define_macro(stream, name, Macro((), tuple(text)))
 
 
 def _new_environment(stream: Stream, lexeme: str) -> None:
     name = plain_of(stream.argument())
-    parameters = _signature(stream)
+    parameters = _read_signature(stream)
     begin, end = stream.argument(), stream.argument()
     internal = any("@" in lexeme for lexeme in chain(begin, end) if lexeme[0] == "\\")
     if name and name not in stream.protected and not internal:
-        stream.environments[name] = (compiled(begin, parameters), end)
+        stream.environments[name] = (compile_macro(begin, parameters), end)
 
 
 def _new_if(stream: Stream, lexeme: str) -> None:
-    name = _name(stream)
+    name = _read_name(stream)
     if name.startswith("\\if") and len(name) > 3:
         stream.switches[name] = False
         stream.macros[f"\\{name[3:]}true"] = Macro((), ("\\toggletrue", "{", name, "}"))
         stream.macros[f"\\{name[3:]}false"] = Macro((), ("\\togglefalse", "{", name, "}"))
 
 
-def _toggle(stream: Stream, lexeme: str) -> None:
+def _on_toggle(stream: Stream, lexeme: str) -> None:
     """Sets a switch, be it one of \\newif or one of \\newtoggle."""
     stream.switches["".join(stream.argument())] = lexeme == "\\toggletrue"
 
@@ -162,12 +162,12 @@ DEFINERS: dict[str, Callable[[Stream, str], None]] = {
         _new_command,
     ),
     **dict.fromkeys(("\\NewDocumentCommand", "\\RenewDocumentCommand", "\\DeclareDocumentCommand"), _document_command),
-    **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _def),
+    **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _on_def),
     **dict.fromkeys(("\\newenvironment", "\\renewenvironment"), _new_environment),
-    **dict.fromkeys(("\\toggletrue", "\\togglefalse"), _toggle),
-    **dict.fromkeys(("\\SetKwInOut", "\\SetKwInput", "\\SetKwFunction", "\\SetKw", "\\SetKwData"), _keyword),
-    "\\let": _let,
-    "\\DeclareMathOperator": _operator,
-    "\\DeclarePairedDelimiter": _paired_delimiter,
+    **dict.fromkeys(("\\toggletrue", "\\togglefalse"), _on_toggle),
+    **dict.fromkeys(("\\SetKwInOut", "\\SetKwInput", "\\SetKwFunction", "\\SetKw", "\\SetKwData"), _on_keyword),
+    "\\let": _on_let,
+    "\\DeclareMathOperator": _on_operator,
+    "\\DeclarePairedDelimiter": _on_paired_delimiter,
     "\\newif": _new_if,
 }

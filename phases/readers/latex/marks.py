@@ -34,7 +34,7 @@ class Label:
     number: str = ""
 
 
-def marked(walk: Walk, command: str, keys: str, before: str = "", behind: str = "") -> str:
+def build_mark(walk: Walk, command: str, keys: str, before: str = "", behind: str = "") -> str:
     """A mark that stands for a reference or a citation until `resolved`."""
     names = tuple(key.strip() for key in keys.split(",")[:_MOST_KEYS] if key.strip())
     if command in _CITATIONS or command == "\\nocite":
@@ -45,25 +45,25 @@ def marked(walk: Walk, command: str, keys: str, before: str = "", behind: str = 
     return f"\x03{len(walk.known.marks) - 1}\x03"
 
 
-def _mark(walk: Walk, lexeme: str) -> None:
+def _on_mark(walk: Walk, lexeme: str) -> None:
     options: list[str] = []
     while len(options) < 2 and (option := walk.option()) is not None:
         options.append(typeset(plain_of(option)))
     before, behind = ["", "", *options][-2:]
-    walk.out.append(marked(walk, lexeme.rstrip("*"), walk.word(), before, behind))
+    walk.out.append(build_mark(walk, lexeme.rstrip("*"), walk.word(), before, behind))
 
 
-def _label(walk: Walk, lexeme: str) -> None:
+def _on_label(walk: Walk, lexeme: str) -> None:
     key = walk.word()
     if walk.anchor.number or key not in walk.known.labels:
         walk.known.labels[key] = walk.anchor
 
 
-MARKS: dict[str, Act] = dict.fromkeys((*_NUMBERS, *_NAMES, "\\eqref", "\\nocite", *_CITATIONS), _mark)
-LABELS: dict[str, Act] = {**MARKS, "\\label": _label}
+MARKS: dict[str, Act] = dict.fromkeys((*_NUMBERS, *_NAMES, "\\eqref", "\\nocite", *_CITATIONS), _on_mark)
+LABELS: dict[str, Act] = {**MARKS, "\\label": _on_label}
 
 
-def resolved(text: str, known: Known, labels: Mapping[str, Label], *, numeric: bool, textual: bool) -> str:
+def resolve_marks(text: str, known: Known, labels: Mapping[str, Label], *, numeric: bool, textual: bool) -> str:
     """The text with numbers and authors in place of marks. `textual`: a plain \\cite names the author in the sentence."""
 
     def word(match: re.Match[str]) -> str:
@@ -71,10 +71,10 @@ def resolved(text: str, known: Known, labels: Mapping[str, Label], *, numeric: b
         command, keys, before, behind = known.marks[index] if index < len(known.marks) else ("", (), "", "")
         if command in _CITATIONS:
             named = command in _TEXTUAL or (command == "\\cite" and textual)
-            return _citation(
+            return _citation_text(
                 command, [(key, labels.get(key)) for key in keys], before, behind, numeric=numeric, named=named
             )
-        return _reference(command, [(key, known.labels.get(key)) for key in keys])
+        return _reference_text(command, [(key, known.labels.get(key)) for key in keys])
 
     return without_marks(_MARK.sub(word, text))
 
@@ -84,7 +84,7 @@ def without_marks(text: str) -> str:
     return _ANY_MARK.sub("", text)
 
 
-def _reference(command: str, anchors: list[tuple[str, Anchor | None]]) -> str:
+def _reference_text(command: str, anchors: list[tuple[str, Anchor | None]]) -> str:
     words = []
     for key, anchor in anchors:
         number = anchor.number if anchor and anchor.number else f"[{key}]"
@@ -98,7 +98,7 @@ def _reference(command: str, anchors: list[tuple[str, Anchor | None]]) -> str:
     return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + "".join(words[-1:])
 
 
-def _citation(
+def _citation_text(
     command: str, labels: list[tuple[str, Label | None]], before: str, behind: str, *, numeric: bool, named: bool
 ) -> str:
     lead, tail = f"{before} " * bool(before), f", {behind}" * bool(behind)

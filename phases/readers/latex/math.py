@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phases.readers.latex.counters import Anchor
-from phases.readers.latex.marks import MARKS, marked
+from phases.readers.latex.marks import MARKS, build_mark
 from phases.readers.latex.tokens import PARAGRAPH, plain_of, source_of
 from phases.readers.latex.walk import Act, Walk
 
@@ -16,18 +16,18 @@ _ALIGNED = {"align": "aligned", "alignat": "aligned", "flalign": "aligned", "gat
 _SINGLE = ("equation", "multline", "dmath")
 
 
-def _dollar(walk: Walk, lexeme: str) -> None:
+def _on_dollar(walk: Walk, lexeme: str) -> None:
     display = walk.at < len(walk.tokens) and walk.tokens[walk.at] == "$"
     walk.at += display
-    taken = _until(walk, "$")
+    taken = _read_until(walk, "$")
     if display:
         walk.at += walk.at < len(walk.tokens) and walk.tokens[walk.at] == "$"
-        _display(walk, _rendered(walk, taken, ""))
+        _write_display(walk, _render_tokens(walk, taken, ""))
     else:
-        _inline(walk, _rendered(walk, taken, ""))
+        _write_inline(walk, _render_tokens(walk, taken, ""))
 
 
-def _until(walk: Walk, end: str) -> list[str]:
+def _read_until(walk: Walk, end: str) -> list[str]:
     """The tokens before this sign, which no brace hides; a paragraph never ends within mathematics."""
     start, depth = walk.at, 0
     while walk.at < len(walk.tokens):
@@ -42,7 +42,7 @@ def _until(walk: Walk, end: str) -> list[str]:
     return walk.tokens[start : walk.at]
 
 
-def _rendered(walk: Walk, tokens: list[str], number: str, kind: str = "equation") -> str:
+def _render_tokens(walk: Walk, tokens: list[str], number: str, kind: str = "equation") -> str:
     """Tokens as LaTeX of one line; labels are noted with the number, references become marks."""
     kept: list[str] = []
     skip_to = 0
@@ -61,7 +61,7 @@ def _rendered(walk: Walk, tokens: list[str], number: str, kind: str = "equation"
             if name == "\\label":
                 walk.known.labels.setdefault(plain_of(argument), Anchor(kind, number) if number else walk.anchor)
             elif name in MARKS:
-                kept.append(marked(walk, name, plain_of(argument)) or " ")
+                kept.append(build_mark(walk, name, plain_of(argument)) or " ")
         elif lexeme[0] not in "\x01\x02":
             kept.append(lexeme)
     text = " ".join(source_of(kept).split())
@@ -70,12 +70,12 @@ def _rendered(walk: Walk, tokens: list[str], number: str, kind: str = "equation"
     return text
 
 
-def _inline(walk: Walk, text: str) -> None:
+def _write_inline(walk: Walk, text: str) -> None:
     if text:
         walk.out.append(f"${text}$")
 
 
-def _display(walk: Walk, text: str) -> None:
+def _write_display(walk: Walk, text: str) -> None:
     if not text:
         return
     if walk.captures:
@@ -84,20 +84,20 @@ def _display(walk: Walk, text: str) -> None:
         walk.block("equation", f"$$ {text} $$")
 
 
-def _parenthesis(walk: Walk, lexeme: str) -> None:
-    _inline(walk, _rendered(walk, _until(walk, "\\)"), ""))
+def _on_parenthesis(walk: Walk, lexeme: str) -> None:
+    _write_inline(walk, _render_tokens(walk, _read_until(walk, "\\)"), ""))
 
 
-def _bracket(walk: Walk, lexeme: str) -> None:
-    _display(walk, _rendered(walk, _until(walk, "\\]"), ""))
+def _on_bracket(walk: Walk, lexeme: str) -> None:
+    _write_display(walk, _render_tokens(walk, _read_until(walk, "\\]"), ""))
 
 
 def _in_text(walk: Walk, lexeme: str) -> None:
     """\\ensuremath outside mathematics."""
-    _inline(walk, _rendered(walk, walk.raw(), ""))
+    _write_inline(walk, _render_tokens(walk, walk.raw(), ""))
 
 
-def _equation(walk: Walk, name: str) -> None:
+def _on_equation(walk: Walk, name: str) -> None:
     """An environment of mathematics: one block, with a number for each line that is printed with one."""
     base = name.rstrip("*")
     tokens = walk.environment(name)
@@ -105,26 +105,30 @@ def _equation(walk: Walk, name: str) -> None:
         return
     if base in ("alignat", "IEEEeqnarray"):
         tokens = tokens[tokens.index("}") + 1 :] if "}" in tokens[:40] else tokens
-    rows = [tokens] if base in _SINGLE or base not in _ALIGNED else [row for row in _rows(tokens) if _says(row)]
-    numbers = [_number(walk, row, counted=base == name and base not in ("displaymath", "math")) for row in rows]
-    texts = [_rendered(walk, row, number) for row, number in zip(rows, numbers, strict=True)]
+    rows = (
+        [tokens]
+        if base in _SINGLE or base not in _ALIGNED
+        else [row for row in _split_rows(tokens) if _has_content(row)]
+    )
+    numbers = [_number_of_row(walk, row, counted=base == name and base not in ("displaymath", "math")) for row in rows]
+    texts = [_render_tokens(walk, row, number) for row, number in zip(rows, numbers, strict=True)]
     if base == "math":
-        _inline(walk, texts[0])
+        _write_inline(walk, texts[0])
         return
     given = [number for number in numbers if number]
     shape = _ALIGNED.get(base, "")
     if len(given) > 1:
         tags = (f" \\tag{{{number}}}" if number else "" for number in numbers)
         lines = " \\\\ ".join(text + tag for text, tag in zip(texts, tags, strict=True))
-        _display(walk, f"\\begin{{align}} {lines} \\end{{align}}")
+        _write_display(walk, f"\\begin{{align}} {lines} \\end{{align}}")
         return
     text = " \\\\ ".join(texts)
     if shape and (len(texts) > 1 or "&" in text or (base == "multline" and "\\\\" in text)):
         text = f"\\begin{{{shape}}}{'{rcl}' * (shape == 'array')} {text} \\end{{{shape}}}"
-    _display(walk, f"{text} \\tag{{{given[0]}}}" if text and given else text)
+    _write_display(walk, f"{text} \\tag{{{given[0]}}}" if text and given else text)
 
 
-def _rows(tokens: list[str]) -> list[list[str]]:
+def _split_rows(tokens: list[str]) -> list[list[str]]:
     """The lines of an aligned formula; what stands in braces or in an inner environment is not cut."""
     rows: list[list[str]] = [[]]
     depth = 0
@@ -137,11 +141,11 @@ def _rows(tokens: list[str]) -> list[list[str]]:
     return rows
 
 
-def _says(row: list[str]) -> bool:
+def _has_content(row: list[str]) -> bool:
     return any(not lexeme.isspace() and lexeme not in ("&", "*") for lexeme in row)
 
 
-def _number(walk: Walk, row: list[str], *, counted: bool) -> str:
+def _number_of_row(walk: Walk, row: list[str], *, counted: bool) -> str:
     """The number of a line: its \\tag, else the next one."""
     if "\\tag" in row:
         index = row.index("\\tag")
@@ -151,9 +155,9 @@ def _number(walk: Walk, row: list[str], *, counted: bool) -> str:
     return walk.known.counters.step("equation")
 
 
-MATH: dict[str, Act] = {"$": _dollar, "\\(": _parenthesis, "\\[": _bracket, "\\ensuremath": _in_text}
+MATH: dict[str, Act] = {"$": _on_dollar, "\\(": _on_parenthesis, "\\[": _on_bracket, "\\ensuremath": _in_text}
 MATH_ENVIRONMENTS: dict[str, Act] = {
-    name + star: _equation
+    name + star: _on_equation
     for name in (*_ALIGNED, *_SINGLE, "displaymath", "math")
     for star in ("", "*")
     if name != "split"

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from phases.readers.latex.algorithms import ALGORITHMS
-from phases.readers.latex.biblatex import biblatex_entries
-from phases.readers.latex.bibtex import bib_entries
-from phases.readers.latex.expand import expanded
+from phases.readers.latex.bibtex import bib_entries, biblatex_entries
+from phases.readers.latex.expand import expand_sources
 from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS
-from phases.readers.latex.front import authors_of, packages, title_of
+from phases.readers.latex.front import authors_of, find_packages, title_of
 from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, THEOREMS
-from phases.readers.latex.marks import LABELS, Label, resolved, without_marks
+from phases.readers.latex.marks import LABELS, Label, resolve_marks, without_marks
 from phases.readers.latex.math import MATH, MATH_ENVIRONMENTS
 from phases.readers.latex.references import (
     REFERENCE_ENVIRONMENTS,
     REFERENCES,
-    cited_entries,
+    label_entries,
     labels_of,
     reference_blocks,
 )
@@ -29,7 +28,7 @@ from phases.readers.latex.stream import Stream
 from phases.readers.latex.tables import TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.text import TEXT
 from phases.readers.latex.tokens import tokenise
-from phases.readers.latex.walk import Rules, Walk, shielded
+from phases.readers.latex.walk import Rules, Walk, escape_structure
 from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
 
 READER = "latex 1"
@@ -66,18 +65,18 @@ _FEWEST_LETTERS = 40
 def read_latex(files: Mapping[str, bytes]) -> Reading:
     """The paper in some files, which are named as they name each other; raises Unreadable where there is none."""
     sources = Sources(files)
-    stream = expanded(sources, PROTECTED)
+    stream = expand_sources(sources, PROTECTED)
     known = Known(code=sources.code)
-    preamble, body = _halves(stream.out)
+    preamble, body = _split_preamble(stream.out)
     for name in ("require", "ensure", "input", "output"):
         if macro := stream.macros.get(f"\\algorithmic{name}"):
-            known.words[f"algorithmic{name}"] = _inline(known.code, macro.filled([]))
-    _learn(preamble, known)
+            known.words[f"algorithmic{name}"] = _render_inline(known.code, macro.filled([]))
+    _learn_preamble(preamble, known)
     blocks = Walk([*_early_abstract(preamble), *body], RULES, known).run()
-    inline = partial(_inline, known.code)
-    title = title_of(stream.out, inline) or _defined_title(stream, inline)
+    inline = partial(_render_inline, known.code)
+    title = title_of(stream.out, inline) or _title_in_macros(stream, inline)
     authors = authors_of(stream.out, inline)
-    text = _page(blocks, known, sources, packages(stream.out), title, authors)
+    text = _compose_page(blocks, known, sources, find_packages(stream.out), title, authors)
     if sum(map(str.isalpha, text)) < _FEWEST_LETTERS:
         raise Unreadable(BROKEN, "its LaTeX source holds no text")
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
@@ -85,7 +84,7 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     return Reading(OK, READER, (text,), title, authors, links, hidden)
 
 
-def _halves(tokens: list[str]) -> tuple[list[str], list[str]]:
+def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
     """What stands before \\begin{document}, and the rest; all is body where that is missing."""
     for index, lexeme in enumerate(tokens):
         if lexeme == "\\begin" and tokens[index + 2 : index + 3] == ["document"]:
@@ -93,7 +92,7 @@ def _halves(tokens: list[str]) -> tuple[list[str], list[str]]:
     return [], tokens
 
 
-def _learn(preamble: list[str], known: Known) -> None:
+def _learn_preamble(preamble: list[str], known: Known) -> None:
     """The counters and theorems that a preamble sets up."""
     walk = Walk(preamble, Rules(_PREAMBLE, {}), known)
     while walk.at < len(preamble):
@@ -117,16 +116,16 @@ def _early_abstract(preamble: list[str]) -> list[str]:
     return []
 
 
-def _inline(code: Sequence[str], tokens: list[str] | str) -> str:
+def _render_inline(code: Sequence[str], tokens: list[str] | str) -> str:
     """A piece of the paper as one line without marks, such as its title."""
     given = tokenise(" ".join(tokens.split())) if isinstance(tokens, str) else list(tokens)
     walk = Walk(given, RULES, Known(code=code))
     walk.plain = True
     text = " ".join(text for _, text in walk.run())
-    return resolved(text, walk.known, {}, numeric=False, textual=False)
+    return resolve_marks(text, walk.known, {}, numeric=False, textual=False)
 
 
-def _defined_title(stream: Stream, inline: partial[str]) -> str | None:
+def _title_in_macros(stream: Stream, inline: partial[str]) -> str | None:
     """A title that a template hides in a command of its own, such as \\paperTitle."""
     for name, macro in stream.macros.items():
         if name.lower().endswith("title") and not macro.parameters and len(macro.body) < 200:
@@ -136,7 +135,7 @@ def _defined_title(stream: Stream, inline: partial[str]) -> str | None:
     return None
 
 
-def _page(
+def _compose_page(
     blocks: list[Block],
     known: Known,
     sources: Sources,
@@ -154,7 +153,7 @@ def _page(
     references = reference_blocks(known, labels, numeric=numeric)
     parts: list[str] = []
     front = [("heading", f"# {title}")] if title else []
-    front += [("text", shielded(", ".join(authors)))] if authors else []
+    front += [("text", escape_structure(", ".join(authors)))] if authors else []
     last = ""
     for kind, text in [*front, *blocks]:
         row = references if kind == "references" else [(kind, text)]
@@ -164,7 +163,7 @@ def _page(
             parts.append(("\n" if tight else "\n\n") * bool(parts) + words)
             last = inner
     textual = not any(name.startswith(("acl", "emnlp", "naacl", "biblatex")) for name in used)
-    return resolved("".join(parts), known, labels, numeric=numeric, textual=textual).strip() + "\n"
+    return resolve_marks("".join(parts), known, labels, numeric=numeric, textual=textual).strip() + "\n"
 
 
 def _cites_by_number(used: Mapping[str, str]) -> bool:
@@ -189,4 +188,4 @@ def _from_files(known: Known, sources: Sources, used: Mapping[str, str], *, nume
     if not entries and written:
         entries = biblatex_entries(sources.text(written))
     style = used.get("bibliographystyle", "") + used.get("biblatex", "")
-    return cited_entries(entries, known, style, partial(_inline, known.code), numeric=numeric)
+    return label_entries(entries, known, style, partial(_render_inline, known.code), numeric=numeric)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from phases.readers.latex.bibtex import Entry, formatted, names, surname
+from phases.readers.latex.bibtex import BibEntry, format_entry, person_names, surname_of
 from phases.readers.latex.marks import Label
-from phases.readers.latex.sections import heading
-from phases.readers.latex.state import Block, Flow, Known
+from phases.readers.latex.sections import set_heading
+from phases.readers.latex.state import Block, BlockFlow, Known
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import Act, Walk, one_line, shielded
+from phases.readers.latex.walk import Act, Walk, escape_structure, one_line
 
 Inline = Callable[[str], str]
 _YEAR = re.compile(r"\b(?:1[5-9]|20)[0-9]{2}[a-z]?\b|\bn\.d\.|\bin press\b|\bforthcoming\b")
@@ -20,10 +20,10 @@ _IN_ORDER_OF_CITATION = re.compile(
 _TITLES = ("## References", "## Bibliography", "## REFERENCES", "## Reference")
 
 
-def _open(walk: Walk, name: str) -> None:
+def _on_bibliography(walk: Walk, name: str) -> None:
     walk.raw()
     _set_heading(walk)
-    flow = Flow("references")
+    flow = BlockFlow("references")
 
     def close(_: str) -> None:
         starts = [index for index, (kind, _) in enumerate(flow.blocks) if kind == "bibitem"]
@@ -40,10 +40,10 @@ def _open(walk: Walk, name: str) -> None:
 def _set_heading(walk: Walk) -> None:
     last = next((text for kind, text in reversed(walk.flow.blocks) if kind != "note"), "")
     if last not in _TITLES or walk.flow.words:
-        heading(walk, "part", "References")
+        set_heading(walk, "part", "References")
 
 
-def _item(walk: Walk, lexeme: str) -> None:
+def _on_bibitem(walk: Walk, lexeme: str) -> None:
     """\\bibitem[label]{key}: the text follows."""
     if walk.flow.kind != "references":
         walk.option()
@@ -93,24 +93,26 @@ def labels_of(known: Known) -> dict[str, Label]:
     return {key: label_of(label, str(count)) for count, (key, label, _) in enumerate(known.entries, 1)}
 
 
-def cited_entries(
-    entries: dict[str, Entry], known: Known, style: str, inline: Inline, *, numeric: bool
+def label_entries(
+    entries: dict[str, BibEntry], known: Known, style: str, inline: Inline, *, numeric: bool
 ) -> dict[str, Label]:
     """Puts the references that are cited into `known`, in the order of the style, and gives their labels."""
     wanted = list(entries) if "*" in known.cited else [key for key in known.cited if key in entries]
-    people = {key: [inline(person) for person in names(entries[key].fields.get("author", ""))] for key in wanted}
+    people = {key: [inline(person) for person in person_names(entries[key].fields.get("author", ""))] for key in wanted}
     if not (numeric and _IN_ORDER_OF_CITATION.search(style)):
-        wanted.sort(key=lambda key: ([surname(person).casefold() for person in people[key][:2]], _year(entries[key])))
+        wanted.sort(
+            key=lambda key: ([surname_of(person).casefold() for person in people[key][:2]], _year_of(entries[key]))
+        )
     labels = {}
     for count, key in enumerate(wanted, 1):
-        known.entries.append((key, "", inline(formatted(entries[key]))))
-        last = [surname(person) for person in people[key]]
+        known.entries.append((key, "", inline(format_entry(entries[key]))))
+        last = [surname_of(person) for person in people[key]]
         author = f"{last[0]} and {last[1]}" if len(last) == 2 else "".join(last[:1]) + " et al." * (len(last) > 1)
-        labels[key] = Label(author.replace(" and others", " et al."), _year(entries[key]), str(count))
+        labels[key] = Label(author.replace(" and others", " et al."), _year_of(entries[key]), str(count))
     return labels
 
 
-def _year(entry: Entry) -> str:
+def _year_of(entry: BibEntry) -> str:
     return (entry.fields.get("year") or entry.fields.get("date", ""))[:4]
 
 
@@ -121,14 +123,14 @@ def reference_blocks(known: Known, labels: dict[str, Label], *, numeric: bool) -
         label = labels.get(key, Label())
         shown = f"[{label.number}] " if label.number and (numeric or not label.author) else ""
         words = one_line(text)
-        blocks.append(("reference", f"{shown}{words}" if shown else shielded(words)))
+        blocks.append(("reference", f"{shown}{words}" if shown else escape_structure(words)))
     return blocks
 
 
 REFERENCES: dict[str, Act] = {
-    "\\bibitem": _item,
+    "\\bibitem": _on_bibitem,
     "\\bibliography": _ask_files,
     "\\printbibliography": _ask_files,
     "\\addbibresource": _name_file,
 }
-REFERENCE_ENVIRONMENTS: dict[str, Act] = {"thebibliography": _open}
+REFERENCE_ENVIRONMENTS: dict[str, Act] = {"thebibliography": _on_bibliography}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phases.readers.latex.lists import theorem
+from phases.readers.latex.lists import on_theorem
 from phases.readers.latex.tokens import plain_of
 from phases.readers.latex.walk import Act, Walk
 
@@ -26,17 +26,17 @@ _INLINE = (
 )
 
 
-def _begin(walk: Walk, lexeme: str) -> None:
+def _on_begin(walk: Walk, lexeme: str) -> None:
     name = plain_of(walk.raw())
     if act := walk.rules.environments.get(name):
         act(walk, name)
     elif name in walk.known.theorems:
-        theorem(walk, name)
+        on_theorem(walk, name)
     else:
-        _transparent(walk, name)
+        _on_transparent(walk, name)
 
 
-def _transparent(walk: Walk, name: str) -> None:
+def _on_transparent(walk: Walk, name: str) -> None:
     """An environment that only sets its text elsewhere."""
     while walk.option() is not None:
         pass
@@ -52,14 +52,14 @@ def _transparent(walk: Walk, name: str) -> None:
         walk.push(name, lambda _: None if walk.captures else walk.flush())
 
 
-def _end(walk: Walk, lexeme: str) -> None:
+def _on_end(walk: Walk, lexeme: str) -> None:
     walk.close_until(plain_of(walk.raw()))
 
 
-def _left_out(walk: Walk, name: str) -> None:
+def _on_ignored(walk: Walk, name: str) -> None:
     """A drawing, or metadata."""
     walk.environment(name)
 
 
-SCOPES: dict[str, Act] = {"\\begin": _begin, "\\end": _end}
-SCOPE_ENVIRONMENTS: dict[str, Act] = {name + star: _left_out for name in _NO_TEXT for star in ("", "*")}
+SCOPES: dict[str, Act] = {"\\begin": _on_begin, "\\end": _on_end}
+SCOPE_ENVIRONMENTS: dict[str, Act] = {name + star: _on_ignored for name in _NO_TEXT for star in ("", "*")}

@@ -11,7 +11,7 @@ from phases.readers.latex.walk import Act, Walk, one_line
 _DEEPEST_MARK = 6
 
 
-def heading(walk: Walk, level: str, text: str, number: str = "") -> None:
+def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:
     """Ends what is open and sets a heading."""
     words = one_line(text)
     walk.end_section()
@@ -21,7 +21,7 @@ def heading(walk: Walk, level: str, text: str, number: str = "") -> None:
         walk.flow.blocks.append(("heading", f"{mark} {f'{number} ' if number else ''}{words}"))
 
 
-def _section(walk: Walk, lexeme: str) -> None:
+def _on_section(walk: Walk, lexeme: str) -> None:
     level = lexeme.strip("\\*")
     while walk.frames and (walk.captures or walk.flow.counter):
         walk.close()  # no heading stands in a note or a float: something was not closed
@@ -31,13 +31,13 @@ def _section(walk: Walk, lexeme: str) -> None:
     walk.anchor = Anchor(level, number) if number else walk.anchor
     walk.option()
     walk.flow.prefix = ""
-    walk.capture(lambda text: heading(walk, level, text, number), plain=True)
+    walk.capture(lambda text: set_heading(walk, level, text, number), plain=True)
 
 
-def _chapter(walk: Walk, lexeme: str) -> None:
+def _on_chapter(walk: Walk, lexeme: str) -> None:
     if not lexeme.endswith("*"):
         walk.known.counters.use_chapters()
-    _section(walk, lexeme)
+    _on_section(walk, lexeme)
 
 
 def _run_in(walk: Walk, lexeme: str) -> None:
@@ -57,33 +57,33 @@ def _run_in(walk: Walk, lexeme: str) -> None:
 def _part_of_paper(title: str, walk: Walk, name: str) -> None:
     """An environment that prints a heading of its own."""
     walk.option()
-    heading(walk, "part", title)
+    set_heading(walk, "part", title)
     walk.push(name, lambda _: walk.end_section() if not walk.captures else None)
 
 
 def _part_in_braces(title: str, walk: Walk, lexeme: str) -> None:
     """The same as a command: \\abstract{…}."""
-    heading(walk, "part", title)
+    set_heading(walk, "part", title)
     if walk.follows("{"):
         walk.at += 1
         walk.push("}", lambda _: walk.end_section() if not walk.captures else None)
 
 
-def _keywords(walk: Walk, name: str) -> None:
+def _on_keywords(walk: Walk, name: str) -> None:
     if not walk.captures:
         walk.flush()
     walk.out.append("**Keywords.** ")
     walk.push(name, lambda _: None if walk.captures else walk.flush())
 
 
-def _appendix(walk: Walk, lexeme: str) -> None:
+def _on_appendix(walk: Walk, lexeme: str) -> None:
     walk.end_section()
     walk.known.counters.begin_appendix()
 
 
-def _appendices(walk: Walk, name: str) -> None:
+def _on_appendices(walk: Walk, name: str) -> None:
     walk.push(name)
-    _appendix(walk, "")
+    _on_appendix(walk, "")
 
 
 def _set_counter(walk: Walk, lexeme: str) -> None:
@@ -98,7 +98,7 @@ def _set_counter(walk: Walk, lexeme: str) -> None:
         counters.values[name] = before + int(value)
 
 
-def _within(walk: Walk, lexeme: str) -> None:
+def _on_counter_within(walk: Walk, lexeme: str) -> None:
     walk.option()
     inner, outer = walk.word(), walk.word()
     if inner != outer and len(walk.known.counters.within) < 100:
@@ -112,12 +112,12 @@ def _document_class(walk: Walk, lexeme: str) -> None:
 
 
 SECTIONS: dict[str, Act] = {
-    **dict.fromkeys((f"\\{level}" for level in LEVELS[2:5]), _section),
+    **dict.fromkeys((f"\\{level}" for level in LEVELS[2:5]), _on_section),
     **dict.fromkeys(("\\paragraph", "\\subparagraph"), _run_in),
-    "\\part": _section,
-    "\\chapter": _chapter,
-    "\\appendix": _appendix,
-    "\\appendices": _appendix,
+    "\\part": _on_section,
+    "\\chapter": _on_chapter,
+    "\\appendix": _on_appendix,
+    "\\appendices": _on_appendix,
     "\\abstract": partial(_part_in_braces, "Abstract"),
     "\\acknowledgments": partial(_part_in_braces, "Acknowledgments"),
     "\\acknowledgements": partial(_part_in_braces, "Acknowledgements"),
@@ -125,7 +125,7 @@ SECTIONS: dict[str, Act] = {
     "\\ack": partial(_part_in_braces, "Acknowledgments"),
 }
 COUNTERS: dict[str, Act] = {
-    **dict.fromkeys(("\\numberwithin", "\\counterwithin"), _within),
+    **dict.fromkeys(("\\numberwithin", "\\counterwithin"), _on_counter_within),
     **dict.fromkeys(("\\setcounter", "\\addtocounter"), _set_counter),
     "\\documentclass": _document_class,
 }
@@ -136,6 +136,6 @@ SECTION_ENVIRONMENTS: dict[str, Act] = {
     "acknowledgments": partial(_part_of_paper, "Acknowledgments"),
     "acknowledgements": partial(_part_of_paper, "Acknowledgements"),
     "acknowledgement": partial(_part_of_paper, "Acknowledgement"),
-    **dict.fromkeys(("keywords", "IEEEkeywords", "keyword"), _keywords),
-    **dict.fromkeys(("appendix", "appendices", "subappendices"), _appendices),
+    **dict.fromkeys(("keywords", "IEEEkeywords", "keyword"), _on_keywords),
+    **dict.fromkeys(("appendix", "appendices", "subappendices"), _on_appendices),
 }

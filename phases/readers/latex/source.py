@@ -41,7 +41,7 @@ class Sources:
         self.code: list[str] = []
         self.white: list[str] = []
         """Words set in white on the page, which nobody sees."""
-        self.main = _main_file({name: decoded(files[name]) for name in sorted(files) if _is_tex(name)})
+        self.main = _main_file({name: decode_text(files[name]) for name in sorted(files) if _is_tex(name)})
         self.folder = posixpath.dirname(self.main)
 
     def find(self, name: str, folder: str = "", suffixes: tuple[str, ...] = (".tex", "")) -> str | None:
@@ -59,10 +59,10 @@ class Sources:
     def tokens(self, name: str) -> list[str]:
         """A file's tokens, without comments; what is part of another document, only between its begin and end."""
         if name not in self._tokens:
-            text = decoded(self._files[name])
+            text = decode_text(self._files[name])
             if _BEGIN.search(text) and name != self.main:
                 text = text.partition("\\begin{document}")[2].partition("\\end{document}")[0]
-            self._tokens[name] = tokenise(_WHITE.sub(self._set_aside, cleaned(text, self.code)))
+            self._tokens[name] = tokenise(_WHITE.sub(self._set_aside, clean_text(text, self.code)))
         return self._tokens[name]
 
     def _set_aside(self, match: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ class Sources:
 
     def text(self, name: str) -> str:
         """A file's text as it stands."""
-        return decoded(self._files[name])
+        return decode_text(self._files[name])
 
     def bibliography(self) -> str | None:
         """The .bbl that belongs to the paper: the main file's own, else the only one."""
@@ -80,7 +80,7 @@ class Sources:
         return own if own in self._files else others[0] if len(others) == 1 else None
 
 
-def decoded(raw: bytes) -> str:
+def decode_text(raw: bytes) -> str:
     """Bytes as text: UTF-8, else the Windows alphabet. Control characters are no text."""
     raw = raw[: 4 * LARGEST_SOURCE]
     try:
@@ -91,7 +91,7 @@ def decoded(raw: bytes) -> str:
     return text.translate(_NOISE)[:LARGEST_SOURCE]
 
 
-def cleaned(text: str, code: list[str]) -> str:
+def clean_text(text: str, code: list[str]) -> str:
     """The text with comments taken out, blanks made single, and verbatim text moved to `code`."""
     parts: list[str] = []
     position = 0
@@ -183,30 +183,30 @@ def _main_file(texts: dict[str, str]) -> str:
     if not texts:
         raise Unreadable(BROKEN, "there is no LaTeX file in it")
     includes = {name: set(_INCLUDE.findall(text)) for name, text in texts.items()}
-    taken = {_stem(target) for targets in includes.values() for target in targets}
+    taken = {_stem_of(target) for targets in includes.values() for target in targets}
     whole = [name for name, text in texts.items() if _CLASS.search(text) and _BEGIN.search(text)]
     whole = whole or [name for name, text in texts.items() if "\\section" in text or "\\title" in text]
     if not whole:
         raise Unreadable(BROKEN, "no file in it is a LaTeX document")
-    free = [name for name in whole if _stem(name) not in taken and _stem(posixpath.basename(name)) not in taken]
-    sizes = {name: _size(name, texts, includes) for name in free or whole}
+    free = [name for name in whole if _stem_of(name) not in taken and _stem_of(posixpath.basename(name)) not in taken]
+    sizes = {name: _size_with_includes(name, texts, includes) for name in free or whole}
     longest = max(sizes.values())
     near = [name for name, size in sizes.items() if size >= _NEAR * longest]
-    return min(near, key=lambda name: (_stem(posixpath.basename(name)) not in _PREFERRED, -sizes[name], name))
+    return min(near, key=lambda name: (_stem_of(posixpath.basename(name)) not in _PREFERRED, -sizes[name], name))
 
 
-def _stem(name: str) -> str:
+def _stem_of(name: str) -> str:
     return name.casefold().removeprefix("./").removesuffix(".tex").removesuffix(".ltx")
 
 
-def _size(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
+def _size_with_includes(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
     """Characters in a file together with those that it includes."""
-    by_stem = {_stem(other): other for other in texts}
+    by_stem = {_stem_of(other): other for other in texts}
     folder = posixpath.dirname(name)
     seen, waiting = {name}, [name]
     while waiting:
         for target in includes[waiting.pop()]:
-            other = by_stem.get(_stem(posixpath.join(folder, target))) or by_stem.get(_stem(target))
+            other = by_stem.get(_stem_of(posixpath.join(folder, target))) or by_stem.get(_stem_of(target))
             if other and other not in seen:
                 seen.add(other)
                 waiting.append(other)

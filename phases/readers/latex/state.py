@@ -13,7 +13,7 @@ Close = Callable[[str], None]
 
 
 @dataclass
-class Flow:
+class BlockFlow:
     """A run of blocks: the paper's own, or that of a float, which stands apart. `kind` says how lines end in it."""
 
     kind: str
@@ -40,7 +40,7 @@ class Items:
 
 
 @dataclass
-class Frame:
+class OpenScope:
     """Something open: what closes it, what to do then, and what was so before."""
 
     closer: str
@@ -50,7 +50,7 @@ class Frame:
     plain: bool
     literal: bool
     anchor: Anchor
-    flow: Flow
+    flow: BlockFlow
     grid: list[list[str]] | None = None
     span: int = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from phases.readers.latex.tokens import plain_of
-from phases.readers.latex.walk import DEEPEST_CAPTURE, Act, Walk, one_line, shielded
+from phases.readers.latex.walk import DEEPEST_CAPTURE, Act, Walk, escape_structure, one_line
 
 _ARGUMENTS = {"tabular": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2, "longtable": 1, "tabu": 1, "tblr": 1, "longtblr": 1,
               "NiceTabular": 1, "supertabular": 1, "xltabular": 2, "NiceTabular*": 2, "longtabu": 1, "tabularx*": 2}  # fmt: skip
@@ -14,7 +14,7 @@ _LARGEST_GRID = 200_000
 _WIDEST_SPAN = 50
 
 
-def _open(walk: Walk, name: str) -> None:
+def _on_table(walk: Walk, name: str) -> None:
     for _ in range(_ARGUMENTS[name]):
         while walk.option() is not None:
             pass
@@ -27,7 +27,7 @@ def _open(walk: Walk, name: str) -> None:
     def close(cell: str) -> None:
         walk.grids -= 1
         rows[-1].append(cell)
-        _set(walk, rows)
+        _set_table(walk, rows)
 
     frame = walk.push(name, close)
     frame.grid = rows
@@ -35,7 +35,7 @@ def _open(walk: Walk, name: str) -> None:
     walk.grab()
 
 
-def _cell(walk: Walk, lexeme: str) -> None:
+def _on_cell(walk: Walk, lexeme: str) -> None:
     frame = walk.frames[-1] if walk.frames else None
     if frame is None or frame.grid is None:
         walk.out.append(" ")
@@ -54,7 +54,7 @@ def _line_end(walk: Walk, lexeme: str) -> None:
         walk.at = at
     frame = walk.frames[-1] if walk.frames else None
     if frame and frame.grid is not None:
-        _cell(walk, lexeme)
+        _on_cell(walk, lexeme)
         frame.grid.append([])
     elif walk.flow.kind == "algorithm" and not walk.captures:
         walk.flush()
@@ -62,7 +62,7 @@ def _line_end(walk: Walk, lexeme: str) -> None:
         walk.out.append(" ")
 
 
-def _span(walk: Walk, lexeme: str) -> None:
+def _on_multicolumn(walk: Walk, lexeme: str) -> None:
     """\\multicolumn{2}{c}{text}: the text stands in the first of its columns."""
     count = plain_of(walk.raw())
     walk.raw()
@@ -71,13 +71,13 @@ def _span(walk: Walk, lexeme: str) -> None:
         frame.span = min(max(1, int(count[:4])), _WIDEST_SPAN)
 
 
-def _stack(walk: Walk, lexeme: str) -> None:
+def _on_makecell(walk: Walk, lexeme: str) -> None:
     """\\makecell[l]{one \\\\ two}: its lines are one cell."""
     while walk.option() is not None:
         pass
 
 
-def _rule(walk: Walk, lexeme: str) -> None:
+def _on_rule(walk: Walk, lexeme: str) -> None:
     """\\cmidrule(lr){2-3}, \\midrule[1pt]: lines that are drawn."""
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
@@ -91,7 +91,7 @@ def _rule(walk: Walk, lexeme: str) -> None:
             walk.raw()
 
 
-def _set(walk: Walk, rows: list[list[str]]) -> None:
+def _set_table(walk: Walk, rows: list[list[str]]) -> None:
     cells = [[one_line(cell) for cell in row] for row in rows]
     cells = [row for row in cells if any(row)]
     width = max(map(len, cells), default=0)
@@ -99,26 +99,26 @@ def _set(walk: Walk, rows: list[list[str]]) -> None:
         walk.out.append(" " + "; ".join(", ".join(filter(None, row)) for row in cells) + " ")
     elif width == 1:
         for row in cells:
-            walk.block("text", shielded(row[0]))
+            walk.block("text", escape_structure(row[0]))
     elif cells:
         while width > 1 and not any(row[width - 1] for row in cells if len(row) == width):
             cells, width = [row[: width - 1] for row in cells], width - 1
         pad = width if width * len(cells) <= _LARGEST_GRID else 0
-        lines = [_line([*row, *[""] * (pad - len(row))]) for row in cells]
+        lines = [_table_line([*row, *[""] * (pad - len(row))]) for row in cells]
         walk.block("table", "\n".join([lines[0], "|" + "---|" * width, *lines[1:]]))
 
 
-def _line(row: list[str]) -> str:
+def _table_line(row: list[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 TABLES: dict[str, Act] = {
-    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), _stack),
-    **dict.fromkeys(("\\cmidrule", "\\cline", "\\cdashline", "\\hdashline", "\\Xhline", "\\specialrule"), _rule),
-    **dict.fromkeys(("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace", "\\hline"), _rule),
-    "&": _cell,
+    **dict.fromkeys(("\\makecell", "\\shortstack", "\\thead", "\\specialcell"), _on_makecell),
+    **dict.fromkeys(("\\cmidrule", "\\cline", "\\cdashline", "\\hdashline", "\\Xhline", "\\specialrule"), _on_rule),
+    **dict.fromkeys(("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace", "\\hline"), _on_rule),
+    "&": _on_cell,
     "\\\\": _line_end,
     "\\tabularnewline": _line_end,
-    "\\multicolumn": _span,
+    "\\multicolumn": _on_multicolumn,
 }
-TABLE_ENVIRONMENTS: dict[str, Act] = dict.fromkeys(_ARGUMENTS, _open)
+TABLE_ENVIRONMENTS: dict[str, Act] = dict.fromkeys(_ARGUMENTS, _on_table)

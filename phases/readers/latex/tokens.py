@@ -20,7 +20,7 @@ def tokenise(text: str) -> list[str]:
     return [lexeme[:-1] if lexeme[0] == "\\" and lexeme[-1] == " " and len(lexeme) > 2 else lexeme for lexeme in found]
 
 
-def pairs(tokens: Sequence[str]) -> list[int]:
+def match_pairs(tokens: Sequence[str]) -> list[int]:
     """For each `{` and `[` the index of what closes it, and -1 where nothing does. Brackets pair within braces."""
     ends = [-1] * len(tokens)
     open_: list[int] = []

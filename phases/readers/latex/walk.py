@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from phases.readers.latex.characters import ACCENTS, SYMBOLS, accented, typeset
+from phases.readers.latex.characters import ACCENTS, SYMBOLS, accent_letter, typeset
 from phases.readers.latex.counters import Anchor
-from phases.readers.latex.state import Block, Close, Flow, Frame, Items, Known
-from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, PARAGRAPH, environment_ends, pairs, plain_of
+from phases.readers.latex.state import Block, BlockFlow, Close, Items, Known, OpenScope
+from phases.readers.latex.tokens import BLOCK_CODE, INLINE_CODE, PARAGRAPH, environment_ends, match_pairs, plain_of
 
 _STRUCTURE = re.compile(r"#|```|~~~|<!--|>|\||\[\^\w{1,20}\]:")
 _DEEPEST_STEP = 20
@@ -33,14 +33,14 @@ class Walk:
 
     def __init__(self, tokens: list[str], rules: Rules, known: Known) -> None:
         self.tokens, self.rules, self.known = tokens, rules, known
-        self.ends = pairs(tokens)
+        self.ends = match_pairs(tokens)
         self.at = 0
-        self.flow = Flow("text")
+        self.flow = BlockFlow("text")
         self.out = self.flow.words
         self.captures = 0
         self.plain = self.literal = False
         self.anchor = Anchor("section", "")
-        self.frames: list[Frame] = []
+        self.frames: list[OpenScope] = []
         self.open: Counter[str] = Counter()
         self.lists: list[Items] = []
         self.notes: list[str] = []
@@ -78,7 +78,9 @@ class Walk:
             self.out.append(SYMBOLS[name])
         elif name in ACCENTS:
             raw = self.raw()
-            self.out.append(accented(name, "".join(SYMBOLS.get(part, "") if part[0] == "\\" else part for part in raw)))
+            self.out.append(
+                accent_letter(name, "".join(SYMBOLS.get(part, "") if part[0] == "\\" else part for part in raw))
+            )
         elif self.at < len(self.tokens) and self.tokens[self.at] == "[":
             end = self.ends[self.at]
             if end > 0 and self.tokens[end + 1 : end + 2] == ["{"]:
@@ -86,7 +88,7 @@ class Walk:
 
     def _code(self, code: str, *, block: bool) -> None:
         if block and not self.captures:
-            self.block("code", fenced(code))
+            self.block("code", fence_code(code))
         elif code.strip():
             mark = "``" if "`" in code else "`"
             self.out.append(f"{mark}{code}{mark}")
@@ -153,9 +155,9 @@ class Walk:
 
     # What is open
 
-    def push(self, closer: str, close: Close | None = None) -> Frame:
+    def push(self, closer: str, close: Close | None = None) -> OpenScope:
         """Opens something; what is set in it ends with it, and then `close` is called."""
-        frame = Frame(closer, close, self.out, self.captures, self.plain, self.literal, self.anchor, self.flow)
+        frame = OpenScope(closer, close, self.out, self.captures, self.plain, self.literal, self.anchor, self.flow)
         self.frames.append(frame)
         self.open[closer] += 1
         return frame
@@ -213,7 +215,7 @@ class Walk:
             flow.indent, flow.deeper = flow.indent + flow.deeper, 0
         elif text:
             flow.blocks.append(
-                ("item" if flow.prefix else "text", flow.prefix + (text if flow.prefix else shielded(text)))
+                ("item" if flow.prefix else "text", flow.prefix + (text if flow.prefix else escape_structure(text)))
             )
             flow.prefix = ""
         flow.blocks += flow.pending
@@ -239,12 +241,12 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("$$", "$ $")
 
 
-def shielded(text: str) -> str:
+def escape_structure(text: str) -> str:
     """A paragraph that Markdown does not take for structure."""
     return "\\" + text if _STRUCTURE.match(text) else text
 
 
-def fenced(code: str, language: str = "") -> str:
+def fence_code(code: str, language: str = "") -> str:
     """A block of code behind a fence that does not occur in it."""
     fence = "`" * (max([2, *map(len, re.findall("`+", code))]) + 1)
     return f"{fence}{language}\n{code}\n{fence}"

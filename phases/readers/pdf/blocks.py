@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from statistics import median
 
-from phases.readers.headings import REFERENCES, plain
+from phases.readers.headings import REFERENCES, plain_title
 from phases.readers.pdf.bookmarks import Heading
-from phases.readers.pdf.headings import Body
+from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.references import reference_text, references_of
 from phases.readers.pdf.tables import Table
@@ -40,7 +40,7 @@ _MOST_STEPS = 120
 
 
 @dataclass
-class Block:
+class PdfBlock:
     """Lines that belong together. `text` is set where the lines do not say it all."""
 
     kind: str
@@ -61,68 +61,68 @@ class Marks:
     contents: Set[int]
     tables: Mapping[int, Table]
     """By their first lines."""
-    body: Body
+    body: BodyStyle
 
 
-def blocks_of(lines: Sequence[Line], marks: Marks, words: Words) -> list[Block]:
+def blocks_of(lines: Sequence[Line], marks: Marks, words: Words) -> list[PdfBlock]:
     """The blocks in reading order."""
     usual = _usual_gap(lines, marks.body)
-    blocks: list[Block] = []
+    blocks: list[PdfBlock] = []
     index, references = 0, False
     while index < len(lines):
         heading = marks.headings.get(index)
         if heading:
-            references = plain(heading.text) in REFERENCES
-            blocks.append(Block(HEADING, lines[index].page, text=heading.text, level=heading.level))
+            references = plain_title(heading.text) in REFERENCES
+            blocks.append(PdfBlock(HEADING, lines[index].page, text=heading.text, level=heading.level))
             index += heading.count
         elif references:
-            index = _references(lines, index, marks, usual, blocks, words)
+            index = _add_references(lines, index, marks, usual, blocks, words)
         else:
-            index = _next(lines, index, marks, usual, blocks)
+            index = _add_block(lines, index, marks, usual, blocks)
     return blocks
 
 
-def _references(
-    lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[Block], words: Words
+def _add_references(
+    lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock], words: Words
 ) -> int:
     """Adds the references from a line on, and what floats between them; gives the line behind them."""
     listed: list[Line] = []
     while index < len(lines) and index not in marks.headings:
         if index in marks.tables or kind_of(lines, index, marks.body) in (CAPTION, ALGORITHM):
-            index = _next(lines, index, marks, usual, blocks)
+            index = _add_block(lines, index, marks, usual, blocks)
         else:
             listed.append(lines[index])
             index += 1
     groups = references_of(listed)
-    blocks.extend(Block(REFERENCE, group[0].page, group, reference_text(group, words)) for group in groups)
+    blocks.extend(PdfBlock(REFERENCE, group[0].page, group, reference_text(group, words)) for group in groups)
     return index
 
 
-def _usual_gap(lines: Sequence[Line], body: Body) -> float:
+def _usual_gap(lines: Sequence[Line], body: BodyStyle) -> float:
     gaps = [line.gap for line in lines if not line.fresh and abs(line.size - body.size) < 0.6]
     return median(gaps) if gaps else 0.3 * body.size
 
 
-def _next(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[Block]) -> int:
+def _add_block(lines: Sequence[Line], index: int, marks: Marks, usual: float, blocks: list[PdfBlock]) -> int:
     """Adds the block that begins at a line, and gives the line behind it."""
     line = lines[index]
     table = marks.tables.get(index)
     if table:
         end = index + table.count
-        blocks.append(Block(TABLE, line.page, list(lines[index:end]), table=table))
+        blocks.append(PdfBlock(TABLE, line.page, list(lines[index:end]), table=table))
         return end
     kind = CONTENTS if index in marks.contents else kind_of(lines, index, marks.body)
     if kind == ALGORITHM:
         end = _end_of_algorithm(lines, index, marks)
     else:
         end = index + 1
-        while end < len(lines) and not _breaks(lines, index, end, kind, marks, usual):
+        while end < len(lines) and not _is_break(lines, index, end, kind, marks, usual):
             end += 1
-    blocks.append(Block(kind, line.page, list(lines[index:end]), fresh=line.fresh))
+    blocks.append(PdfBlock(kind, line.page, list(lines[index:end]), fresh=line.fresh))
     return end
 
 
-def kind_of(lines: Sequence[Line], index: int, body: Body) -> str:
+def kind_of(lines: Sequence[Line], index: int, body: BodyStyle) -> str:
     """What a line begins, if it begins anything."""
     line = lines[index]
     if _CAPTION.match(line.text) or (line.bold_start and _BOLD_CAPTION.match(line.text)):
@@ -138,12 +138,12 @@ def kind_of(lines: Sequence[Line], index: int, body: Body) -> str:
     return EQUATION if is_display(line, body) else PARAGRAPH
 
 
-def is_code(line: Line, body: Body) -> bool:
+def is_code(line: Line, body: BodyStyle) -> bool:
     """Set in typewriter letters from end to end, as the text is not."""
     return not _TYPEWRITER.search(body.font) and all(_TYPEWRITER.search(item.font) for item in line.items)
 
 
-def is_display(line: Line, body: Body) -> bool:
+def is_display(line: Line, body: BodyStyle) -> bool:
     """A line of mathematics by itself: set in, hardly a word in it. The limits of its sums are such lines too."""
     left, right = line.box.x0 - line.column.x0, line.column.x1 - line.box.x1
     words = len(_WORD.findall(re.sub(r"\$[^$]*\$", " ", line.text)))
@@ -156,7 +156,7 @@ def is_display(line: Line, body: Body) -> bool:
     return signs and words <= (6 if centred else 2)
 
 
-def _breaks(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
+def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: Marks, usual: float) -> bool:
     """Whether a new block begins at a line."""
     line, before, start = lines[index], lines[index - 1], lines[first]
     if index in marks.headings or index in marks.tables or (index in marks.contents) != (kind == CONTENTS):
@@ -212,7 +212,7 @@ def _end_of_algorithm(lines: Sequence[Line], first: int, marks: Marks) -> int:
     return end
 
 
-def is_figure_caption(block: Block) -> bool:
+def is_figure_caption(block: PdfBlock) -> bool:
     """Whether a caption is that of a picture."""
     return block.kind == CAPTION and bool(_FIGURE.match(block.lines[0].text))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from phases.readers.headings import plain
+from phases.readers.headings import plain_title
 from phases.readers.pdf.lines import Line
 from phases.readers.pdf.page import Bookmark
 from phases.readers.pdf.words import Words
@@ -41,7 +41,7 @@ def headings_by_bookmarks(
     for mark in bookmarks:
         places = [index for page in (mark.page, mark.page + 1) for index in pages.get(page, ()) if index not in found]
         best = max(
-            (match for index in places if (match := _match(lines, index, mark, words))),
+            (match for index in places if (match := _match_bookmark(lines, index, mark, words))),
             default=None,
             key=lambda match: match[0],
         )
@@ -50,9 +50,9 @@ def headings_by_bookmarks(
     return [found[first] for first in sorted(found)]
 
 
-def _match(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:
+def _match_bookmark(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> tuple[float, Heading] | None:
     """How well a heading that begins at a line is what the bookmark says, and the heading."""
-    wanted = plain(mark.title)
+    wanted = plain_title(mark.title)
     best: tuple[float, Heading] | None = None
     line = lines[first]
     away = abs(line.box.y0 - mark.y) if mark.y is not None and line.page == mark.page else 2 * _NEAR
@@ -62,7 +62,7 @@ def _match(lines: Sequence[Line], first: int, mark: Bookmark, words: Words) -> t
         if first + count > len(lines) or lines[first + count - 1].page != line.page:
             break
         text = words.join([each.text for each in lines[first : first + count]])
-        given = plain(text)
+        given = plain_title(text)
         if len(given) > len(wanted) + 12:
             break
         if given != wanted and (away >= _NEAR or abs(len(given) - len(wanted)) > 0.3 * len(wanted)):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from phases.readers.pdf.page import Box, Item, Page
+from phases.readers.pdf.page import BoundingBox, Item, Page
 
 _FROM, _TO = 0.3, 0.7
 """The white stripe between two columns stands in this part of the page's width."""
@@ -24,8 +24,8 @@ _SLACK = 6.0
 
 def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
     """For each page its stretches of one column, in reading order. Pages of one paper have their columns in the same places."""
-    left, right = _margins(pages)
-    gutters = [_gutter(page) for page in pages]
+    left, right = _find_margins(pages)
+    gutters = [_find_gutter(page) for page in pages]
     seen = Counter(round(gutter / 4) * 4 for gutter in gutters if gutter)
     usual = float(seen.most_common(1)[0][0]) if seen and sum(seen.values()) * 3 >= len(pages) else None
     if usual is not None:
@@ -36,7 +36,7 @@ def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
         gutter = usual if near and usual is not None and _is_gutter(page, usual, fewest=2) else own
         inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
         beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
-        found.append([*_columns(inside, gutter), *_columns(beside, None)])
+        found.append([*_split_columns(inside, gutter), *_split_columns(beside, None)])
     return found
 
 
@@ -55,7 +55,7 @@ def rows_of(items: Sequence[Item]) -> list[list[Item]]:
     return [sorted(row, key=lambda item: item.box.x0) for row in rows]
 
 
-def _margins(pages: Sequence[Page]) -> tuple[float, float]:
+def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
     """Where the text of a paper begins and ends, left and right: what is further out is a note in the margin."""
     wide = [item.box for page in pages for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
     if not wide:
@@ -64,7 +64,7 @@ def _margins(pages: Sequence[Page]) -> tuple[float, float]:
     return starts[len(starts) // 50] - _SLACK, ends[-1 - len(ends) // 50] + _SLACK
 
 
-def _gutter(page: Page) -> float | None:
+def _find_gutter(page: Page) -> float | None:
     """Where the white stripe between two columns stands, or None on a page of one column."""
     votes: Counter[int] = Counter()
     for row in rows_of(page.items):
@@ -92,26 +92,26 @@ def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
     return min(left, right) > tall and (left + right) * _MOST_CROSSING > crossing
 
 
-def _columns(unsorted: Sequence[Item], gutter: float | None) -> list[list[Item]]:
+def _split_columns(unsorted: Sequence[Item], gutter: float | None) -> list[list[Item]]:
     """The items of each stretch of one column, in reading order."""
     items = sorted(unsorted, key=lambda item: (item.box.y0, item.box.x0))
     if gutter is None:
         return [items] if items else []
-    spanning = _spanning(items, gutter)
+    spanning = _items_across(items, gutter)
     stretches: list[list[Item]] = []
     rest = [item for item in items if item not in set(spanning)]
-    for band in _bands(spanning):
+    for band in _bands_across(spanning):
         above = [item for item in rest if (item.box.y0 + item.box.y1) / 2 < band.y0]
         rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 >= band.y0]
         within = [item for item in rest if (item.box.y0 + item.box.y1) / 2 <= band.y1]
         rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 > band.y1]
-        stretches += _sides(above, gutter)
+        stretches += _split_sides(above, gutter)
         whole = [item for item in spanning if band.y0 <= item.box.y0 and item.box.y1 <= band.y1]
         stretches.append(sorted([*whole, *within], key=lambda item: (item.box.y0, item.box.x0)))
-    return [stretch for stretch in [*stretches, *_sides(rest, gutter)] if stretch]
+    return [stretch for stretch in [*stretches, *_split_sides(rest, gutter)] if stretch]
 
 
-def _spanning(items: Sequence[Item], gutter: float) -> list[Item]:
+def _items_across(items: Sequence[Item], gutter: float) -> list[Item]:
     """What stands over both columns, with the short last lines of it, which have nothing beside them."""
     found: list[Item] = []
     wide_rows = _rows_of_wide_tables(items, gutter)
@@ -147,9 +147,9 @@ def _same_row(item: Item, other: Item) -> bool:
     return abs((item.box.y0 + item.box.y1) - (other.box.y0 + other.box.y1)) < item.box.height
 
 
-def _bands(spanning: Sequence[Item]) -> list[Box]:
+def _bands_across(spanning: Sequence[Item]) -> list[BoundingBox]:
     """Stripes over the whole width, top to bottom: what spans the columns, close lines of it taken together."""
-    bands: list[Box] = []
+    bands: list[BoundingBox] = []
     for item in spanning:
         if bands and item.box.y0 - bands[-1].y1 < 1.5 * item.box.height:
             bands[-1] = bands[-1].around(item.box)
@@ -158,7 +158,7 @@ def _bands(spanning: Sequence[Item]) -> list[Box]:
     return bands
 
 
-def _sides(items: Sequence[Item], gutter: float) -> list[list[Item]]:
+def _split_sides(items: Sequence[Item], gutter: float) -> list[list[Item]]:
     left = [item for item in items if (item.box.x0 + item.box.x1) / 2 < gutter]
     right = [item for item in items if (item.box.x0 + item.box.x1) / 2 >= gutter]
     return [left, right]

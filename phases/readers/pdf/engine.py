@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from phases.readers.pdf.letters import is_language, mended
-from phases.readers.pdf.page import Bookmark, Box, Document, Page
-from phases.readers.pdf.pieces import ended, items_of
+from phases.readers.pdf.letters import is_language, mend_letters
+from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
+from phases.readers.pdf.pieces import is_bold, items_of, with_end_style
 from phases.readers.pdf.scan import Scan, open_pdf
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
 
@@ -20,28 +20,28 @@ _MARGIN = 0.08
 def read_document(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
-    parsed = _parsed(path, password)
+    parsed = _parse_document(path, password)
     if parsed.total_pages > MOST_PAGES:
         raise Unreadable(
             BROKEN, f"it has {parsed.total_pages} pages, more than the {MOST_PAGES} that are read; cut it first"
         )
-    verdict = _verdict(parsed.pages)
+    verdict = _verdict_on(parsed.pages)
     if verdict != OK:
         return Document(verdict, name)
     with open_pdf(path, password) as scan:
-        pages = {page.page_num: _page(page, scan) for page in parsed.pages}
+        pages = {page.page_num: _build_page(page, scan) for page in parsed.pages}
         pale = sorted({row.page for row in scan.hidden if row.how == "white"})
         if pale:
             # Only asked for its colours does the engine part white words from black ones in the same line.
-            coloured = _parsed(path, password, pages=",".join(map(str, pale)))
-            pages.update({page.page_num: _page(page, scan) for page in coloured.pages})
-        links = one_each(link for page in parsed.pages for link in _links(page))
+            coloured = _parse_document(path, password, pages=",".join(map(str, pale)))
+            pages.update({page.page_num: _build_page(page, scan) for page in coloured.pages})
+        links = one_each(link for page in parsed.pages for link in _links_of(page))
         marks = tuple(Bookmark(*entry) for entry in scan.bookmarks())
         title, authors = scan.title_and_authors()
         return Document(verdict, name, tuple(pages.values()), marks, title, authors, links, tuple(scan.hidden))
 
 
-def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any:
+def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
     """What liteparse makes of all pages; of a few of them, with the colours of their words."""
     import liteparse
 
@@ -66,7 +66,7 @@ def _parsed(path: str, password: str | None, *, pages: str | None = None) -> Any
         raise Unreadable(ENCRYPTED if "password" in detail.lower() else BROKEN, detail) from error
 
 
-def drawn(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
+def draw_page(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
     """A page as PNG, or None where there is no such page."""
     import liteparse
 
@@ -75,7 +75,7 @@ def drawn(path: str, password: str | None, number: int, dots_per_inch: int) -> b
     return bytes(pictures[0].image_bytes) if pictures else None
 
 
-def _verdict(pages: list[Any]) -> str:
+def _verdict_on(pages: list[Any]) -> str:
     """Most pages decide. A scan has no text; a garbled text layer has the wrong letters, and no common word of any language."""
     reasons = [set(page.complexity.reasons if page.complexity else ()) for page in pages]
     garbled = 2 * sum("garbled" in found for found in reasons) > len(pages)
@@ -88,7 +88,7 @@ def _verdict(pages: list[Any]) -> str:
     return NO_TEXT if blank or not any(map(str.isalnum, text)) else OK
 
 
-def _page(page: Any, scan: Scan) -> Page:
+def _build_page(page: Any, scan: Scan) -> Page:
     pieces = [piece for piece in page.text_items if piece.text.strip()]
     sideways = sum(piece.rotation % 180 != 0 for piece in pieces)
     turned = sideways * 2 > len(pieces)
@@ -96,16 +96,16 @@ def _page(page: Any, scan: Scan) -> Page:
     kept = [piece for piece in pieces if (piece.rotation % 180 != 0) == turned]
     items = [item for piece in kept for item in items_of(piece, page, turned)]
     with scan.page(page.page_num) as looked:
-        items = [ended(item, looked.font_at) for item in items if not looked.hides(item.box)]
+        items = [with_end_style(item, looked.font_at) for item in items if not looked.hides(item.box)]
     size = (page.height, page.width) if turned else (page.width, page.height)
-    return Page(page.page_num, *size, tuple(items), _aside(page, pieces, turned))
+    return Page(page.page_num, *size, tuple(items), _text_aside(page, pieces, turned))
 
 
-def _aside(page: Any, pieces: list[Any], turned: bool) -> str:
+def _text_aside(page: Any, pieces: list[Any], turned: bool) -> str:
     """The words that stand in the other direction, but for the stamp along the margin."""
     others = [piece for piece in pieces if (piece.rotation % 180 != 0) != turned]
     inner = [piece for piece in others if _MARGIN * page.width < piece.x < (1 - _MARGIN) * page.width]
-    return " ".join(mended(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
+    return " ".join(mend_letters(piece.text) for piece in sorted(inner, key=lambda piece: (piece.x, -piece.y)))
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
@@ -118,16 +118,41 @@ def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
     return tuple(found.values())
 
 
-def _links(page: Any) -> list[Link]:
+def _links_of(page: Any) -> list[Link]:
     found = []
     for annotation in page.annotations or ():
         if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
             rect = annotation.rect
-            box = Box(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
-            words = [piece.text for piece in page.text_items if box.holds(_middle(piece))]
+            box = BoundingBox(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
+            words = [piece.text for piece in page.text_items if box.holds(_middle_of(piece))]
             found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
     return found
 
 
-def _middle(piece: Any) -> Box:
-    return Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+def _middle_of(piece: Any) -> BoundingBox:
+    return BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+
+
+_SMALLEST = 2.0
+
+
+def read_plainly(path: str, password: str | None) -> Document:
+    """The document in a PDF file (PdfEngine)."""
+    name = f"pypdfium2 {version('pypdfium2')}"
+    with open_pdf(path, password) as scan:
+        pages = tuple(_build_plain_page(scan, number) for number in range(1, min(scan.count, MOST_PAGES) + 1))
+        title, authors = scan.title_and_authors()
+    verdict = OK if any(page.items for page in pages) else NO_TEXT
+    return Document(verdict, name, pages, (), title, authors, (), tuple(scan.hidden))
+
+
+def _build_plain_page(scan: Scan, number: int) -> Page:
+    with scan.page(number) as looked:
+        items = []
+        for piece in looked.pieces():
+            words = mend_letters(piece.text)
+            if words and not looked.hides(piece.box):
+                font = looked.font_at(piece.box) or ""
+                size = round(piece.size if piece.size >= _SMALLEST else piece.box.height, 1)
+                items.append(Item(words, piece.box, size, font.rpartition("+")[2], is_bold(font), is_bold(font)))
+        return Page(number, looked.width, looked.height, tuple(items))

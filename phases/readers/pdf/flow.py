@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from phases.readers.headings import ABSTRACT, plain
+from phases.readers.headings import ABSTRACT, plain_title
 from phases.readers.pdf.blocks import (
     CAPTION,
     EQUATION,
@@ -16,11 +16,11 @@ from phases.readers.pdf.blocks import (
     PARAGRAPH,
     PICTURE,
     TABLE,
-    Block,
+    PdfBlock,
     goes_on,
     is_figure_caption,
 )
-from phases.readers.pdf.headings import Body
+from phases.readers.pdf.headings import BodyStyle
 from phases.readers.pdf.lines import Line
 
 _ABSTRACT = re.compile(rf"^(?:{'|'.join(ABSTRACT)})\s*[.:—–-]+\s*(?=\S)", re.IGNORECASE)
@@ -28,14 +28,14 @@ _WORDS_OF_PROSE = 5
 _ASIDE = (CAPTION, FOOTNOTE, TABLE, PICTURE)
 
 
-def in_flow(blocks: Sequence[Block], body: Body) -> list[Block]:
+def in_flow(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """The blocks as a reader takes them in."""
-    return list(_with_abstract(_joined(_with_pictures(blocks, body))))
+    return list(_with_abstract(_join_paragraphs(_with_pictures(blocks, body))))
 
 
-def _with_pictures(blocks: Sequence[Block], body: Body) -> list[Block]:
+def _with_pictures(blocks: Sequence[PdfBlock], body: BodyStyle) -> list[PdfBlock]:
     """The words of a picture, told apart from the text by the caption below them, stand behind the caption."""
-    kept: list[Block] = []
+    kept: list[PdfBlock] = []
     for block in blocks:
         kept.append(block)
         if not is_figure_caption(block):
@@ -44,11 +44,11 @@ def _with_pictures(blocks: Sequence[Block], body: Body) -> list[Block]:
         while len(kept) > 1 and kept[-2].page == block.page and _is_label(kept[-2], body):
             words = [*kept.pop(-2).lines, *words]
         if words:
-            kept.append(Block(PICTURE, block.page, words))
+            kept.append(PdfBlock(PICTURE, block.page, words))
     return kept
 
 
-def _is_label(block: Block, body: Body) -> bool:
+def _is_label(block: PdfBlock, body: BodyStyle) -> bool:
     """Hardly a sentence: a paragraph has two lines of words, or is set as the text is."""
     if block.kind not in (PARAGRAPH, ITEM, EQUATION, FOOTNOTE):
         return False
@@ -62,10 +62,10 @@ def _is_label(block: Block, body: Body) -> bool:
     return prose < 2 and not (as_text and max(counts) >= _WORDS_OF_PROSE // 2)
 
 
-def _joined(blocks: Sequence[Block]) -> list[Block]:
+def _join_paragraphs(blocks: Sequence[PdfBlock]) -> list[PdfBlock]:
     """Paragraphs whole again: what a float, a column or a page came between is one block, where it began."""
-    kept: list[Block] = []
-    last: Block | None = None
+    kept: list[PdfBlock] = []
+    last: PdfBlock | None = None
     crossed = False
     for block in blocks:
         crossed = crossed or block.fresh or block.kind in _ASIDE
@@ -88,13 +88,13 @@ def _joined(blocks: Sequence[Block]) -> list[Block]:
     return kept
 
 
-def _with_abstract(blocks: Sequence[Block]) -> Iterator[Block]:
+def _with_abstract(blocks: Sequence[PdfBlock]) -> Iterator[PdfBlock]:
     """An abstract that begins with its name, in the same line, gets a heading."""
-    named = any(block.kind == HEADING and plain(block.text) in ABSTRACT for block in blocks)
+    named = any(block.kind == HEADING and plain_title(block.text) in ABSTRACT for block in blocks)
     for block in blocks:
         match = _ABSTRACT.match(block.lines[0].text) if block.kind == PARAGRAPH and not named else None
         if match and block.page <= 2:
             named = True
-            yield Block(HEADING, block.page, text=match.group().rstrip(" .:—–-"), level=1)
+            yield PdfBlock(HEADING, block.page, text=match.group().rstrip(" .:—–-"), level=1)
             block.lines[0] = replace(block.lines[0], text=block.lines[0].text[match.end() :])
         yield block

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 
+from phases.readers.pdf.lines import Line
 from phases.readers.pdf.page import Item, Page
 
 _EDGE = 0.12
@@ -26,7 +27,7 @@ _PAGE_NUMBER = re.compile(
 def without_furniture(pages: Sequence[Page]) -> list[Page]:
     """The pages with the author's text alone."""
     apart = [list(_apart_at_edges(page)) for page in pages]
-    heads = _repeated(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
+    heads = _find_repeats(apart, len(pages)) | _page_numbers(apart) | _at_usual_heights(apart, len(pages))
     kept = []
     for page, edge in zip(pages, apart, strict=True):
         heights = [item.box.y0 for _, item in edge if item in heads]
@@ -39,7 +40,7 @@ def without_furniture(pages: Sequence[Page]) -> list[Page]:
 
 def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
-    edge = [item for item in page.items if _outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
+    edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
     for item in edge:
         middle = (item.box.y0 + item.box.y1) / 2
         others = [
@@ -55,11 +56,11 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
             yield page.number, item
 
 
-def _outermost(item: Item, page: Page) -> bool:
+def _is_outermost(item: Item, page: Page) -> bool:
     return item.box.y0 < _EDGE * page.height or item.box.y1 > (1 - _EDGE) * page.height
 
 
-def _repeated(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
+def _find_repeats(apart: Sequence[Sequence[tuple[int, Item]]], pages: int) -> set[Item]:
     """The same words at the same height of many pages, whatever their figures."""
     found: dict[tuple[str, int], list[tuple[int, Item]]] = defaultdict(list)
     for number, item in chain.from_iterable(apart):
@@ -98,7 +99,7 @@ def _line_numbers(page: Page) -> Iterator[Item]:
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
     for edge in (lambda item: item.box.x0, lambda item: item.box.x1):
-        for column in _aligned(sorted(numbers, key=edge), edge):
+        for column in _find_stacks(sorted(numbers, key=edge), edge):
             x0, x1 = min(item.box.x0 for item in column), max(item.box.x1 for item in column)
             column.sort(key=lambda item: item.box.y0)
             steps = Counter(int(after.text) - int(before.text) for before, after in pairwise(column))
@@ -109,7 +110,7 @@ def _line_numbers(page: Page) -> Iterator[Item]:
                 yield from column
 
 
-def _aligned(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
+def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[list[Item]]:
     """Stacks of items whose edges stand below each other."""
     stack: list[Item] = []
     for item in items:
@@ -120,3 +121,31 @@ def _aligned(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterator[l
         stack.append(item)
     if len(stack) >= _FEWEST_LINE_NUMBERS:
         yield stack
+
+
+_LEADERS = re.compile(r"(?:\. ?){4,300} ?[0-9ivxlc]{1,4}$")
+_FEWEST = 4
+_WIDEST_HOLE = 2
+
+
+def contents_of(lines: Sequence[Line]) -> set[int]:
+    """The indexes of lines that name a section and the page that it is on, many of them together."""
+    found = [index for index, line in enumerate(lines) if _is_entry(line)]
+    groups: list[list[int]] = []
+    for index in found:
+        if groups and index - groups[-1][-1] <= _WIDEST_HOLE and lines[index].page == lines[groups[-1][-1]].page:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    kept = [group for group in groups if len(group) >= _FEWEST]
+    return {index for group in kept for index in range(group[0], group[-1] + 1)}
+
+
+def _is_entry(line: Line) -> bool:
+    if _LEADERS.search(line.text):
+        return True
+    if len(line.items) < 2 or not re.fullmatch(r"[0-9]{1,4}", line.items[-1].text):
+        return False
+    white = line.items[-1].box.x0 - line.items[-2].box.x1
+    lettered = sum(character.isalpha() for character in line.text) >= 2
+    return white > line.size and lettered and line.column.x1 - line.box.x1 < 3

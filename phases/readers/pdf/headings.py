@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from phases.readers.headings import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain
+from phases.readers.headings import ABSTRACT, REFERENCES, UNNUMBERED, number_of, plain_title
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
-from phases.readers.pdf.numbering import longest_run
 from phases.readers.pdf.page import Bookmark
 from phases.readers.pdf.words import Words
 
@@ -30,21 +29,21 @@ Style = tuple[str, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BodyStyle:
     """How most of the text is set."""
 
     font: str
     size: float
 
 
-def body_of(lines: Sequence[Line]) -> Body:
+def body_of(lines: Sequence[Line]) -> BodyStyle:
     """The font and the size in which most letters are set."""
     fonts: Counter[str] = Counter()
     sizes: Counter[float] = Counter()
     for line in lines:
         fonts[line.font] += len(line.text)
         sizes[line.size] += len(line.text)
-    return Body(fonts.most_common(1)[0][0], sizes.most_common(1)[0][0]) if lines else Body("", 10.0)
+    return BodyStyle(fonts.most_common(1)[0][0], sizes.most_common(1)[0][0]) if lines else BodyStyle("", 10.0)
 
 
 def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words, outside: Set[int]) -> list[Heading]:
@@ -56,7 +55,7 @@ def headings_of(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Wor
     if len(marked) * 2 < len(bookmarks):
         return by_rules
     taken = {index for heading in marked for index in range(heading.first, heading.first + heading.count)}
-    styles = Counter(_style(lines[heading.first]) for heading in marked if heading.level == 1)
+    styles = Counter(_style_of(lines[heading.first]) for heading in marked if heading.level == 1)
     deepest = max(heading.level for heading in marked)
     more = [
         heading
@@ -70,38 +69,38 @@ def _is_missing(heading: Heading, line: Line, styles: Counter[Style], deepest: i
     """What a PDF's own outline leaves out: sections without a number, and the deepest levels."""
     if number_of(heading.text):
         return heading.level > deepest
-    return plain(heading.text) in UNNUMBERED or _style(line) in styles
+    return plain_title(heading.text) in UNNUMBERED or _style_of(line) in styles
 
 
-def _by_rules(lines: Sequence[Line], body: Body, words: Words, outside: Set[int]) -> list[Heading]:
+def _by_rules(lines: Sequence[Line], body: BodyStyle, words: Words, outside: Set[int]) -> list[Heading]:
     candidates = [index for index in range(len(lines)) if index not in outside and _may_head(lines, index, body)]
-    titles = {index: _titled(lines, index) for index in candidates}
+    titles = {index: _title_text(lines, index) for index in candidates}
     run = longest_run(list(titles.values()))
     numbered = {candidates[place]: depth for place, depth in run.items()} if len(run) > 1 else {}
     styles: dict[Style, list[int]] = defaultdict(list)
     for index, depth in numbered.items():
-        styles[_style(lines[index])].append(depth)
-    named = {plain(lines[index].text) for index in numbered}
+        styles[_style_of(lines[index])].append(depth)
+    named = {plain_title(lines[index].text) for index in numbered}
     headings: list[Heading] = []
     until = 0
     for index in candidates:
         level = numbered.get(index) or _level_without_number(lines, index, body, styles)
-        again = index not in numbered and plain(lines[index].text) in named - set(REFERENCES)
-        if level and index >= until and not (again and plain(lines[index].text) in UNNUMBERED):
-            headings.append(_whole(lines, index, level, words, run_on=index in numbered or lines[index].bold))
+        again = index not in numbered and plain_title(lines[index].text) in named - set(REFERENCES)
+        if level and index >= until and not (again and plain_title(lines[index].text) in UNNUMBERED):
+            headings.append(_whole_heading(lines, index, level, words, run_on=index in numbered or lines[index].bold))
             until = index + headings[-1].count
-            named.add(plain(lines[index].text))
+            named.add(plain_title(lines[index].text))
     return _behind_the_front(headings)
 
 
 def _behind_the_front(headings: Sequence[Heading]) -> list[Heading]:
     """Without what looks like a heading above the abstract or the first number: the authors, a motto."""
-    known = [heading for heading in headings if plain(heading.text) in ABSTRACT or number_of(heading.text)]
+    known = [heading for heading in headings if plain_title(heading.text) in ABSTRACT or number_of(heading.text)]
     begin = known[0].first if known else 0
-    return [heading for heading in headings if heading.first >= begin or plain(heading.text) in UNNUMBERED]
+    return [heading for heading in headings if heading.first >= begin or plain_title(heading.text) in UNNUMBERED]
 
 
-def _titled(lines: Sequence[Line], index: int) -> str:
+def _title_text(lines: Sequence[Line], index: int) -> str:
     """The text of a heading's first line; "Chapter 3" with a line of larger letters below is the number of what that says."""
     chapter = _CHAPTER.match(lines[index].text)
     below = lines[index + 1] if index + 1 < len(lines) else None
@@ -110,21 +109,21 @@ def _titled(lines: Sequence[Line], index: int) -> str:
     return lines[index].text
 
 
-def _may_head(lines: Sequence[Line], index: int, body: Body) -> bool:
+def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
     line = lines[index]
     letters = [character for character in line.text if character.isalpha()]
     if not letters or len(line.text) > LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
         return False
     numbered = number_of(line.text) is not None  # in a narrow column the words of a heading may be spread out
-    if not _differs(line, body) or has_holes(line, after=int(numbered), widest=_SPREAD if numbered else _HOLE):
+    if not _is_different(line, body) or has_holes(line, after=int(numbered), widest=_SPREAD if numbered else _HOLE):
         return False
-    return _stands_alone(lines, index) or plain(line.text) in UNNUMBERED
+    return _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
 
 
-def _differs(line: Line, body: Body) -> bool:
+def _is_different(line: Line, body: BodyStyle) -> bool:
     capitals = sum(character.isupper() for character in line.text)
     small = sum(character.islower() for character in line.text)
-    other_font = _family(line.font) != _family(body.font) and line.size >= body.size - 1.5
+    other_font = _font_family(line.font) != _font_family(body.font) and line.size >= body.size - 1.5
     italic = _ITALIC.search(line.font) and not _ITALIC.search(body.font) and number_of(line.text)
     return (
         line.bold
@@ -143,10 +142,10 @@ def _stands_alone(lines: Sequence[Line], index: int) -> bool:
     return line.fresh or line.gap > usual or (after is not None and not after.fresh and after.gap > 1.6 * usual)
 
 
-def _level_without_number(lines: Sequence[Line], index: int, body: Body, styles: dict[Style, list[int]]) -> int:
+def _level_without_number(lines: Sequence[Line], index: int, body: BodyStyle, styles: dict[Style, list[int]]) -> int:
     """The level of an unnumbered heading: that of numbered ones of the same type; 0 is no heading."""
     line = lines[index]
-    name = plain(line.text)
+    name = plain_title(line.text)
     if name in UNNUMBERED:
         return 1
     if line.text.endswith((".", ",", ";", ":")) or number_of(line.text) or not line.text[:1].isalpha():
@@ -158,7 +157,7 @@ def _level_without_number(lines: Sequence[Line], index: int, body: Body, styles:
     after = lines[index + 1] if index + 1 < len(lines) else None
     if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
         return 0  # the bold words with which a paragraph begins go on in the next line
-    depths = styles.get(_style(line))
+    depths = styles.get(_style_of(line))
     if depths and (line.bold or line.size > body.size + _LARGER):
         return min(depths)
     if not styles and line.size > body.size + _LARGER and len(line.text) < LONGEST // 2:
@@ -168,29 +167,121 @@ def _level_without_number(lines: Sequence[Line], index: int, body: Body, styles:
     return 0
 
 
-def _whole(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
+def _whole_heading(lines: Sequence[Line], first: int, level: int, words: Words, *, run_on: bool) -> Heading:
     """A heading with the lines that it runs on to."""
     chapter = _CHAPTER.match(lines[first].text)
-    if chapter and _titled(lines, first) != lines[first].text:
-        title = _whole(lines, first + 1, level, words, run_on=True)
+    if chapter and _title_text(lines, first) != lines[first].text:
+        title = _whole_heading(lines, first + 1, level, words, run_on=True)
         return Heading(first, title.count + 1, f"{chapter.group(1)} {title.text}", level)
     count = 1
     while count < MOST_LINES and first + count < len(lines):
         before, line = lines[first + count - 1], lines[first + count]
         bold = lines[first].bold or (lines[first].bold_start and "$" in lines[first].text)
-        same = _style(line)[:2] == _style(lines[first])[:2] and line.bold == bold
+        same = _style_of(line)[:2] == _style_of(lines[first])[:2] and line.bold == bold
         close = not line.fresh and line.page == before.page and line.gap < 0.55 * line.size
-        if not (same and close and run_on) or number_of(line.text) or plain(line.text) in UNNUMBERED:
+        if not (same and close and run_on) or number_of(line.text) or plain_title(line.text) in UNNUMBERED:
             break
-        if plain(lines[first].text) in UNNUMBERED:
+        if plain_title(lines[first].text) in UNNUMBERED:
             break
         count += 1
     return Heading(first, count, words.join([line.text for line in lines[first : first + count]]), level)
 
 
-def _style(line: Line) -> Style:
+def _style_of(line: Line) -> Style:
     return line.font, line.size, line.bold
 
 
-def _family(font: str) -> str:
+def _font_family(font: str) -> str:
     return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
+
+
+Path = tuple[int, ...]
+_ROMANS = {"I": 1, "V": 5, "X": 10}
+_FIRST_LETTER = 1000
+"""Appendices are counted in letters, behind all numbers."""
+_FEWEST_ROMANS = 3
+_WIDEST_HOLE = 2
+_MOST = 600
+
+
+def longest_run(titles: Sequence[str]) -> dict[int, int]:
+    """Index of a title -> depth of its number, for the titles of the longest run in the order of counting.
+
+    Each number follows the one before: its first child, or the next (one may be missing) of it or of what it stands in.
+    """
+    paths = _paths_of(titles[:_MOST])
+    best: dict[int, tuple[int, int]] = {}
+    for here, path in paths.items():
+        before = [(best[other][0], other) for other in best if _is_next(paths[other], path)]
+        length, other = max(before, default=(0, -1)) if not _is_start(path) else max([*before, (0, -1)])
+        if length or _is_start(path):
+            best[here] = (length + 1, other)
+    if not best:
+        return {}
+    here = max(best, key=lambda index: (best[index][0], -index))
+    run: dict[int, int] = {}
+    while here >= 0:
+        run[here] = len(paths[here])
+        here = best[here][1]
+    return dict(sorted(run.items()))
+
+
+def _paths_of(titles: Sequence[str]) -> dict[int, Path]:
+    """Index -> path, (3, 1) for 3.1; where sections have Roman numbers, a lone letter is a subsection."""
+    numbers = {index: number for index, title in enumerate(titles) if (number := _number_in(title))}
+    romans = [index for index, number in numbers.items() if re.fullmatch(r"[IVX]+", number)]
+    roman = _count_romans([numbers[index] for index in romans]) >= _FEWEST_ROMANS
+    paths: dict[int, Path] = {}
+    chapter: Path = ()
+    section = 0
+    for index, number in numbers.items():
+        if roman and index in romans and _roman_value(number) == (chapter[0] if chapter else 0) + 1:
+            chapter = (_roman_value(number),)
+            paths[index], section = chapter, 0
+        elif roman and chapter and re.fullmatch(r"[A-Z]", number):
+            section = ord(number) - ord("A") + 1
+            paths[index] = (*chapter, section)
+        elif roman and chapter and number.isdigit():
+            paths[index] = (*chapter, section, int(number))
+        else:
+            paths[index] = tuple(_count_of(part) for part in number.split("."))
+    return paths
+
+
+def _count_romans(numbers: Sequence[str]) -> int:
+    """How far I, II, III counts among these, in their order."""
+    reached = 0
+    for number in numbers:
+        reached += _roman_value(number) == reached + 1
+    return reached
+
+
+def _number_in(title: str) -> str | None:
+    known = number_of(title)
+    letter = re.match(r"([A-Z])\s+(?=[^a-z\s])", title)
+    return known or (letter.group(1) if letter else None)
+
+
+def _count_of(part: str) -> int:
+    if part.isdigit():
+        return int(part)
+    return _FIRST_LETTER + ord(part) - ord("A") + 1 if len(part) == 1 else _roman_value(part)
+
+
+def _roman_value(number: str) -> int:
+    values = [_ROMANS[sign] for sign in number]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
+
+
+def _is_start(path: Path) -> bool:
+    return path in ((0,), (1,), (2,), (_FIRST_LETTER + 1,))
+
+
+def _is_next(before: Path, after: Path) -> bool:
+    if after == (_FIRST_LETTER + 1,) and before[0] < _FIRST_LETTER:
+        return True
+    if len(after) == len(before) + 1:
+        return after[:-1] == before and after[-1] <= _WIDEST_HOLE
+    if len(after) > len(before):
+        return after == (*before, 1, 1)
+    return after[:-1] == before[: len(after) - 1] and 1 <= after[-1] - before[len(after) - 1] <= _WIDEST_HOLE

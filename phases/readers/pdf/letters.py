@@ -34,12 +34,12 @@ def is_language(text: str) -> bool:
     return len(words) >= _FEWEST_WORDS and sum(word in _LITTLE_WORDS for word in words) > _LITTLE_SHARE * len(words)
 
 
-def mended(text: str) -> str:
+def mend_letters(text: str) -> str:
     """The text with whole letters and plain blanks."""
-    return _ACCENT.sub(_accented, _ODD_SPACES.sub(" ", text.translate(_LIGATURES))).strip()
+    return _ACCENT.sub(_compose_accent, _ODD_SPACES.sub(" ", text.translate(_LIGATURES))).strip()
 
 
-def _accented(match: re.Match[str]) -> str:
+def _compose_accent(match: re.Match[str]) -> str:
     """A letter with the accent that old fonts print before it."""
     return normalize("NFC", match.group(2).replace("ı", "i") + _ACCENTS[match.group(1)])
 

@@ -15,7 +15,7 @@ from phases.readers.pdf.blocks import (
     ITEM,
     PICTURE,
     REFERENCE,
-    Block,
+    PdfBlock,
 )
 from phases.readers.pdf.words import Words
 
@@ -31,7 +31,7 @@ _STEP, _LETTER = 10.0, 10.5
 _DEEPEST_STEP = 12
 
 
-def text_of(block: Block, words: Words) -> str:
+def text_of(block: PdfBlock, words: Words) -> str:
     """A block as Markdown; a table is drawn by others."""
     text = block.text or words.join([line.text for line in block.lines])
     if block.kind == HEADING:
@@ -41,24 +41,24 @@ def text_of(block: Block, words: Words) -> str:
     if block.kind == PICTURE:
         return f"> In the picture: {text}"
     if block.kind == EQUATION:
-        return _equation(block)
+        return _render_equation(block)
     if block.kind == ALGORITHM:
-        return _algorithm(block)
+        return _render_algorithm(block)
     if block.kind == CODE and len(block.lines) > 1:
-        return "\n".join(["```", *_indented(block, _LETTER), "```"])
+        return "\n".join(["```", *_indent_lines(block, _LETTER), "```"])
     if block.kind == FOOTNOTE:
         return _FOOTNOTE.sub(lambda match: f"[^{match.group(1)}]: ", text, count=1)
     if block.kind in (ITEM, CONTENTS):
-        return _item(text)
-    return text if block.kind == REFERENCE else escaped(text)
+        return _render_item(text)
+    return text if block.kind == REFERENCE else escape_prose(text)
 
 
-def escaped(text: str) -> str:
+def escape_prose(text: str) -> str:
     """Prose that would read as structure gets a backslash."""
     return _STRUCTURE.sub(r"\\", text).replace("<!--", r"\<!--")
 
 
-def _equation(block: Block) -> str:
+def _render_equation(block: PdfBlock) -> str:
     """The lines of a formula as one; its number goes to the end, wherever on the page it stands."""
     pieces, number = [], ""
     for line in block.lines:
@@ -69,12 +69,12 @@ def _equation(block: Block) -> str:
     return f"$$ {content} \\tag{{{number}}} $$" if number else f"$$ {content} $$"
 
 
-def _algorithm(block: Block) -> str:
+def _render_algorithm(block: PdfBlock) -> str:
     caption = re.sub(r"^(\S+\s*[0-9]+(?:\.[0-9]+)*)\s*[:.]?\s*", r"\1: ", block.lines[0].text)
-    return "\n".join(["```algorithm", caption, *_indented(block, _STEP)[1:], "```"])
+    return "\n".join(["```algorithm", caption, *_indent_lines(block, _STEP)[1:], "```"])
 
 
-def _indented(block: Block, step: float) -> list[str]:
+def _indent_lines(block: PdfBlock, step: float) -> list[str]:
     """The lines with the indentation that they have on the page, `step` points for two blanks."""
     left = min(line.box.x0 for line in block.lines)
     return [
@@ -83,7 +83,7 @@ def _indented(block: Block, step: float) -> list[str]:
     ]
 
 
-def _item(text: str) -> str:
+def _render_item(text: str) -> str:
     if _ORDERED.match(text):
         return _ORDERED.sub(r"\1. ", text, count=1)
     return f"- {_MARKER.sub('', text, count=1)}"

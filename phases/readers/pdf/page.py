@@ -9,7 +9,7 @@ from phases.readers.reading import Hidden, Link
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoundingBox:
     """A rectangle on a page."""
 
     x0: float
@@ -25,13 +25,15 @@ class Box:
     def width(self) -> float:
         return self.x1 - self.x0
 
-    def holds(self, other: Box) -> bool:
+    def holds(self, other: BoundingBox) -> bool:
         """Whether the middle of the other lies inside."""
         return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1 and self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
 
-    def around(self, other: Box) -> Box:
+    def around(self, other: BoundingBox) -> BoundingBox:
         """The smallest box that holds both."""
-        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
+        return BoundingBox(
+            min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Item:
     """A piece of a line in one go; mathematics in it stands between dollar signs. `font` is that of its first letter."""
 
     text: str
-    box: Box
+    box: BoundingBox
     size: float
     font: str
     bold: bool

@@ -6,7 +6,7 @@ import os
 import sys
 
 from phases.readers.limits import set_limits
-from phases.readers.pdf.engine import drawn
+from phases.readers.pdf.engine import draw_page
 
 DOTS_PER_INCH = 80
 MOST_PAGES = 60
@@ -18,7 +18,7 @@ def main() -> None:
     set_limits(int(seconds))
     password = sys.stdin.read()
     for number in range(1, MOST_PAGES + 1):
-        picture = drawn(path, password or None, number, DOTS_PER_INCH)
+        picture = draw_page(path, password or None, number, DOTS_PER_INCH)
         if picture is None:
             return
         with open(os.path.join(folder, f"{number}.png"), "wb") as file:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from phases.readers.pdf.letters import is_accent, mended, with_accent
-from phases.readers.pdf.page import Box, Item
+from phases.readers.pdf.letters import is_accent, mend_letters, with_accent
+from phases.readers.pdf.page import BoundingBox, Item
 
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
@@ -23,21 +23,21 @@ _SIZE_OF_HEIGHT = 0.75
 
 def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
     """The items of a piece of text as liteparse gives it; `turned` says that the page is to be read sideways."""
-    box = Box(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+    box = BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
     if turned and piece.rotation % 360 == 270:
-        box = Box(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
+        box = BoundingBox(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
     elif turned:
-        box = Box(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
+        box = BoundingBox(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
     size = piece.font_size or 0.0
     size = round(size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT, 1)
     font = piece.font_name or ""
     bold = is_bold(font)
     words = [] if turned or len(piece.words or ()) > _MOST_WORDS else list(piece.words or ())
-    item = Item(mended(_with_accents(piece.text, words)), box, size, font.rpartition("+")[2], bold, bold)
-    return _parted(item, piece.text, words)
+    item = Item(mend_letters(_with_accents(piece.text, words)), box, size, font.rpartition("+")[2], bold, bold)
+    return _split_cells(item, piece.text, words)
 
 
-def ended(item: Item, font_at: Callable[[Box], str | None]) -> Item:
+def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> Item:
     """The item with what the font of its last letters tells: bold to the end or not, how the words behind a number are set."""
     if not item.bold and not _COUNTED.match(item.text):
         return item
@@ -67,7 +67,7 @@ def _with_accents(text: str, words: list[Any]) -> str:
     return " ".join(texts)
 
 
-def _parted(item: Item, text: str, words: list[Any]) -> list[Item]:
+def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
     """An item for each cell where the engine took the cells of a table for one piece."""
     gaps = [right.x - left.x - left.width for left, right in itertools.pairwise(words)]
     wide = max(gaps, default=0.0) >= _CELL_GAP * item.size
@@ -81,8 +81,8 @@ def _parted(item: Item, text: str, words: list[Any]) -> list[Item]:
     return [
         replace(
             item,
-            text=mended(" ".join(word.text for word in part)),
-            box=Box(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1),
+            text=mend_letters(" ".join(word.text for word in part)),
+            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1),
         )
         for part in parts
     ]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from phases.readers.pdf.blocks import Marks, blocks_of
-from phases.readers.pdf.contents import contents_of
 from phases.readers.pdf.engine import read_document
 from phases.readers.pdf.flow import in_flow
-from phases.readers.pdf.furniture import without_furniture
+from phases.readers.pdf.furniture import contents_of, without_furniture
 from phases.readers.pdf.headings import body_of, headings_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
@@ -41,7 +40,7 @@ def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
     words = Words(line.text for line in lines)
     title, place = title_of(lines, document.title, words)
     lines = [line for index, line in enumerate(lines) if index not in place]
-    marks = _marks(lines, document.bookmarks, words)
+    marks = _find_marks(lines, document.bookmarks, words)
     found: dict[int, list[str]] = defaultdict(list)
     if title:
         found[1].append(f"# {title}")
@@ -53,7 +52,7 @@ def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:
     return title, ["\n\n".join(text for text in found[page.number] if text) for page in pages]
 
 
-def _marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:
+def _find_marks(lines: Sequence[Line], bookmarks: Sequence[Bookmark], words: Words) -> Marks:
     contents = contents_of(lines)
     tables = {table.first: table for table in tables_of(lines, contents)}
     in_tables = {table.first + row for table in tables.values() for row in range(table.count)}

@@ -56,7 +56,7 @@ def _by_indents(lines: Sequence[Line]) -> list[int]:
     """What begins further left than the lines after it; each column has its own edge."""
     starts: list[int] = []
     hanging = 0
-    for stretch in _stretches(lines):
+    for stretch in _column_indexes(lines):
         left = min(lines[index].box.x0 for index in stretch)
         outer = [index for index in stretch if lines[index].box.x0 < left + _INDENT]
         inner = len(stretch) - len(outer)
@@ -67,7 +67,7 @@ def _by_indents(lines: Sequence[Line]) -> list[int]:
     return starts if hanging > 0.2 * len(lines) and len(starts) >= 2 else []
 
 
-def _stretches(lines: Sequence[Line]) -> list[list[int]]:
+def _column_indexes(lines: Sequence[Line]) -> list[list[int]]:
     """The indexes of the lines of each column."""
     stretches: list[list[int]] = []
     for index, line in enumerate(lines):

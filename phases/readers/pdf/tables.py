@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from phases.readers.headings import number_of
-from phases.readers.pdf.lines import Line, joined
+from phases.readers.pdf.lines import Line, join_items
 from phases.readers.pdf.page import Item
 
 CAPTION = re.compile(
@@ -42,7 +42,7 @@ def tables_of(lines: Sequence[Line], outside: Set[int]) -> list[Table]:
     index = 0
     while index < len(lines):
         end = index if index in outside else _end_of_run(lines, index)
-        table = _table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
+        table = _build_table(lines, index, end) if end - index >= _FEWEST_CAPTIONED else None
         if table:
             found.append(table)
         index = max(end, index + 1)
@@ -80,12 +80,12 @@ def cells_of(line: Line) -> list[list[Item]]:
     return cells
 
 
-def _table(lines: Sequence[Line], first: int, end: int) -> Table | None:
+def _build_table(lines: Sequence[Line], first: int, end: int) -> Table | None:
     """The table that these lines are, or None where they are prose with mathematics, an author block, a list."""
     run = lines[first:end]
     rows = [cells_of(line) for line in run]
     captioned = _has_caption(lines, first, end)
-    texts = [joined(cell) for row in rows for cell in row]
+    texts = [join_items(cell) for row in rows for cell in row]
     wide = sum(_has_wide_gap(row) for row in rows)
     figures = sum(bool(re.search(r"[0-9]", re.sub(r"\$[^$]*\$", "", text))) for text in texts) / len(texts)
     broadest = max(map(len, rows))
@@ -95,8 +95,8 @@ def _table(lines: Sequence[Line], first: int, end: int) -> Table | None:
         return None
     if not captioned and (figures < _FIGURES or broadest < 3):
         return None
-    starts = _columns(rows)
-    grid = [_placed(row, starts) for row in rows]
+    starts = _column_starts(rows)
+    grid = [_place_cells(row, starts) for row in rows]
     filled = sum(bool(cell) for row in grid for cell in row) / (len(grid) * len(starts))
     if filled < _FILLED and not captioned:
         return None
@@ -120,7 +120,7 @@ def _has_wide_gap(row: Sequence[Sequence[Item]]) -> bool:
     return any(right[0].box.x0 - left[-1].box.x1 > _WIDE_GAP * right[0].size for left, right in itertools.pairwise(row))
 
 
-def _columns(rows: Sequence[Sequence[Sequence[Item]]]) -> list[float]:
+def _column_starts(rows: Sequence[Sequence[Sequence[Item]]]) -> list[float]:
     """Where each column begins: cells that overlap from row to row stand in one; a cell over many columns parts none."""
     spans = sorted(
         (cell[0].box.x0, cell[-1].box.x1) for row in rows if len(row) * 2 >= max(map(len, rows)) for cell in row
@@ -134,12 +134,12 @@ def _columns(rows: Sequence[Sequence[Sequence[Item]]]) -> list[float]:
     return [start for start, _ in columns]
 
 
-def _placed(row: Sequence[Sequence[Item]], starts: Sequence[float]) -> list[str]:
+def _place_cells(row: Sequence[Sequence[Item]], starts: Sequence[float]) -> list[str]:
     cells = [""] * len(starts)
     for cell in row:
         middle = cell[0].box.x0 + min(4.0, (cell[-1].box.x1 - cell[0].box.x0) / 2)
         place = max(0, bisect_right(starts, middle) - 1)
-        cells[place] = f"{cells[place]} {joined(cell)}".strip()
+        cells[place] = f"{cells[place]} {join_items(cell)}".strip()
     return cells
 
 

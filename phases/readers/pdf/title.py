@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phases.readers.headings import ABSTRACT, plain
+from phases.readers.headings import ABSTRACT, plain_title
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.tables import CAPTION
 from phases.readers.pdf.words import Words
@@ -20,21 +20,21 @@ def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str
     first = [line for line in lines if line.page == lines[0].page] if lines else []
     if said and (place := _place_of(first, said)):
         printed = words.join([first[index].text for index in place])
-        return (printed if plain(printed) == plain(said) else said), place
-    place = _largest(first)
+        return (printed if plain_title(printed) == plain_title(said) else said), place
+    place = _largest_lines(first)
     text = words.join([first[index].text for index in place])
     return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
 
 
 def _place_of(lines: Sequence[Line], said: str) -> range | None:
     """The lines that say it, if there are any."""
-    wanted = plain(said)
+    wanted = plain_title(said)
     if len(wanted) < _FEWEST_CJK:
         return None
     for start in range(len(lines)):
         given = ""
         for end in range(start, min(start + _MOST_LINES, len(lines))):
-            given += plain(lines[end].text)
+            given += plain_title(lines[end].text)
             if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
                 return range(start, end + 1)
             if not wanted.startswith(given):
@@ -42,19 +42,19 @@ def _place_of(lines: Sequence[Line], said: str) -> range | None:
     return None
 
 
-def _largest(lines: Sequence[Line]) -> range:
+def _largest_lines(lines: Sequence[Line]) -> range:
     """The lines above the abstract that are set in the largest type, if they are words."""
-    until = next((index for index, line in enumerate(lines) if plain(line.text) in ABSTRACT), len(lines))
+    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
     above = list(lines[: until or len(lines)])
     sizes = sorted({line.size for line in above}, reverse=True)
     for size in sizes:
-        runs = [run for run in _runs(above, size) if _tells(above, run)]
+        runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
         if runs:
             return min(runs, key=lambda run: above[run[0]].box.y0)
     return range(0)
 
 
-def _runs(lines: Sequence[Line], size: float) -> list[range]:
+def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
     runs: list[range] = []
     for index, line in enumerate(lines):
         large = line.size > size - 0.6 and line.size > 0
@@ -66,7 +66,7 @@ def _runs(lines: Sequence[Line], size: float) -> list[range]:
     return [run for run in runs if len(run) <= _MOST_LINES]
 
 
-def _tells(lines: Sequence[Line], run: range) -> bool:
+def _is_telling(lines: Sequence[Line], run: range) -> bool:
     text = "".join(lines[index].text for index in run)
     if CAPTION.match(lines[run[0]].text) or (
         len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)

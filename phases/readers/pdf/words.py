@@ -39,7 +39,7 @@ class Words:
         if last and first:
             return self._across(before, after, last.group(1).lower(), first.group().lower())
         if _ADDRESS.search(before[-300:]) and not before.endswith(",") and re.match(r"[\w/#?&=%~-]", after):
-            return before + after if _continues(before, after) else f"{before} {after}"
+            return before + after if _is_continuation(before, after) else f"{before} {after}"
         if _HANGUL.match(before[-1]) and _HANGUL.match(after[0]):
             whole = before[-40:].rpartition(" ")[2] + after[:40].partition(" ")[0]
             return before + after if whole.rstrip(".,") in self._whole else f"{before} {after}"
@@ -56,7 +56,7 @@ class Words:
         return before[:-1] + after
 
 
-def _continues(before: str, after: str) -> bool:
+def _is_continuation(before: str, after: str) -> bool:
     """Whether an address goes on in the next line: it was cut at a slash or a hyphen, or goes on with one."""
     if before.endswith("."):  # behind a full stop the address goes on only if what follows cannot be a sentence
         return bool(re.match(r"[a-z0-9][^\s]*[/.]\S", after))

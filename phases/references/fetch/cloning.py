@@ -13,10 +13,10 @@ from phases.references.fetch.choosing import LARGE, MISSING, chosen, too_large, 
 from phases.references.fetch.mirror import mirrored
 from phases.references.fetch.objects import NOT_WHOLE, OID, Listing, listing_of, objects_in, sizes_of
 from phases.references.fetch.values import BY_HAND, LARGEST_FILE, MIB, Ended, Git, Kept, Refused, Rules, Source
-from pipeline.base.files import read_bytes, write_soon
-from pipeline.base.http.addresses import Target, shown
-from pipeline.base.http.answers import Limits
-from pipeline.base.http.landing import Landing, landing
+from pipeline.base.files import read_bytes, write_without_sync
+from pipeline.base.http.addresses import Target, printable_url
+from pipeline.base.http.answers import DownloadLimits
+from pipeline.base.http.git_remote import GitRemote, resolve_remote
 
 _GIT = "git --git-dir=repository"
 _BYTES_A_ROW = 300
@@ -48,23 +48,23 @@ def cloned(target: Target, bench: Bench) -> Source:
         _link_up(found.commit, found.objects, bench)
         return _content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
     rules = bench.rules
-    limits = Limits(0, round(min(_SECONDS_TO_LAND, _left(bench)), 2), _SECONDS_TO_CONNECT)
+    limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _left(bench)), 2), _SECONDS_TO_CONNECT)
     options = {"resolve": rules.resolve, "private": rules.private, "ssl_context": rules.ssl_context}
-    landed = landing(target.url, limits, **options)  # type: ignore[arg-type]
+    landed = resolve_remote(target.url, limits, **options)  # type: ignore[arg-type]
     _fetch(landed, bench)
     return _content(bench, landed.url, (), LARGE)  # the server was asked to keep what is large
 
 
 def _link_up(commit: str, objects: str, bench: Bench) -> None:
     """A repository of our own that finds its objects in the mirror: git never sees what the mirror's is set to."""
-    write_soon(bench.path("alternates"), f"{objects}\n".encode())
+    write_without_sync(bench.path("alternates"), f"{objects}\n".encode())
     form = "sha256" if len(commit) == 64 else "sha1"
     begin = f"git init --quiet --bare --template= --object-format={form} repository"
     script = f"{begin} && mkdir -p repository/objects/info && cp alternates repository/objects/info/alternates && "
     _run(script + _list_of(f"{commit}^{{commit}}", bench.rules), bench, readable=(objects,))
 
 
-def _fetch(landed: Landing, bench: Bench) -> None:
+def _fetch(landed: GitRemote, bench: Bench) -> None:
     """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
     settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}"]
@@ -72,7 +72,7 @@ def _fetch(landed: Landing, bench: Bench) -> None:
     settings += [f"http.sslCAInfo={ca_file}"] if ca_file else []
     given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
     how = f"--quiet --depth=1 --no-tags --no-recurse-submodules --filter=blob:limit={LARGEST_FILE + 1}"
-    write_soon(bench.path("plain"), _PLAIN.encode())
+    write_without_sync(bench.path("plain"), _PLAIN.encode())
     script = (
         "git init --quiet --bare --template= repository && "
         f"{_GIT} {given} fetch {how} -- {shlex.quote(landed.url)} HEAD && "
@@ -100,13 +100,13 @@ def _content(bench: Bench, fetched_from: str, readable: Sequence[str], absent: s
     """The files that are kept, read and checked one by one as the source is gone through."""
     commit, root, listing = _listing(bench)
     oids = dict.fromkeys(oid for _, _, oid in listing.rows)
-    write_soon(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
+    write_without_sync(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
     _run(f"{_GIT} cat-file --batch-check < asked > sizes", bench, readable=readable)
     sizes = sizes_of(read_bytes(bench.path("sizes")))
     kept, left_out = chosen(listing.with_sizes(sizes), absent, bench.rules)
     trees = tuple(dict.fromkeys((root, *listing.trees)))
     wanted = (commit, *trees, *(file.oid for file in kept))
-    write_soon(bench.path("wanted"), "".join(f"{oid}\n" for oid in wanted).encode())
+    write_without_sync(bench.path("wanted"), "".join(f"{oid}\n" for oid in wanted).encode())
     _run(f"{_GIT} cat-file --batch < wanted > blobs", bench, readable=readable)
     return Source(fetched_from, commit, _contents(bench, (commit, root, trees), kept), left_out)
 
@@ -154,9 +154,9 @@ def _told(ended: Ended, rules: Rules) -> Refused:
     if _EMPTY.search(ended.output):
         return Refused("it is empty, or has no default branch; ask its authors")
     if ended.exit_code is None:
-        return Refused(f"git did not run: {shown(last.removeprefix('not run: '))}")
+        return Refused(f"git did not run: {printable_url(last.removeprefix('not run: '))}")
     return Refused(
-        f"git cannot take it ({shown(last) or f'exit code {ended.exit_code}'}); try again later, or {BY_HAND}"
+        f"git cannot take it ({printable_url(last) or f'exit code {ended.exit_code}'}); try again later, or {BY_HAND}"
     )
 
 

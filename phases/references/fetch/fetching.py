@@ -16,8 +16,8 @@ from phases.references.fetch.names import printable, slug_of
 from phases.references.fetch.removing import TEMPORARY, drop, remove, strangers, sweep
 from phases.references.fetch.values import BY_HAND, Git, Refused, Rules, Wanted
 from phases.references.values import BASIS, NO_NETWORK
-from pipeline.base.files import failure, make_folder, read_bytes, sha256, sync_folder
-from pipeline.base.http.addresses import Forbidden, Target, shown, target_of
+from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
+from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
 from pipeline.base.http.answers import DownloadError
 
 __all__ = ["Git", "Rules", "Tell", "Wanted", "fetch_repositories"]
@@ -42,7 +42,7 @@ def fetch_repositories(wanted: Sequence[Wanted], into: str, rules: Rules, git: G
     """
     refuse_own(rules, into)
     rules.in_place()
-    make_folder(into)
+    make_directory(into)
     strange = strangers(into)
     orders, refused, notes = _orders(wanted, rules, into, strange)
     sweep(into, {order.name for order in orders}, strange)
@@ -83,7 +83,7 @@ def _orders(
     for asked in wanted:
         target, fault = _target(asked.url, rules)
         if target is None:
-            refused.append({"url": shown(asked.url) or "(no address)", "why": fault})
+            refused.append({"url": printable_url(asked.url) or "(no address)", "why": fault})
         elif (key := target.url.removesuffix(".git")) in known:
             place = known[key]
             both = (*orders[place].wanted.references, *asked.references)
@@ -146,15 +146,15 @@ def _make(folder: str) -> None:
     try:
         os.mkdir(folder, 0o700)
     except OSError as error:
-        raise failure("make", folder, error) from error
+        raise storage_error("make", folder, error) from error
 
 
 def _sync_names(folder: str) -> None:
     """What a run before this one made may have been cut off before its name was durable."""
     try:
-        sync_folder(folder)
+        sync_directory(folder)
     except OSError as error:
-        raise failure("sync", folder, error) from error
+        raise storage_error("sync", folder, error) from error
 
 
 def _row(manifest: Manifest, wanted: Wanted) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from phases.references.fetch.choosing import LINK, OTHER, REGULAR, Listed, chose
 from phases.references.fetch.names import free_name, printable
 from phases.references.fetch.values import LARGEST_FILE, Kept, Refused, Rules, Source
 from pipeline.base.errors import UsageError
-from pipeline.base.files import failure
-from pipeline.base.safe_tree import Found, opened, read_beneath, walk
+from pipeline.base.files import storage_error
+from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, walk_tree
 
 _GIT = ".git"
 _MOST_FOLDERS = 100
@@ -43,7 +43,7 @@ def folder_repositories(folders: str, into: str, taken: Collection[str]) -> tupl
             links = [entry.name for entry in found if entry.is_symlink()]
             files = any(entry.is_file(follow_symlinks=False) for entry in found)
     except OSError as error:
-        raise failure("look into", folders, error) from error
+        raise storage_error("look into", folders, error) from error
     top, held = os.path.abspath(folders), leading_to(into, folders)
     if _GIT in inner or (files and not inner):
         if held is not None:
@@ -79,7 +79,7 @@ def folder_content(folder: Folder, rules: Rules) -> Source:
     entries: list[Listed] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
-        entries.extend(_listed(found) for found in islice(walk(folder.path, skip=_GIT), most))
+        entries.extend(_listed(found) for found in islice(walk_tree(folder.path, skip=_GIT), most))
     except OSError as error:
         raise _unreadable(folder.path, error) from error
     if len(entries) >= most:
@@ -102,7 +102,7 @@ def _folder(name: str, path: str, taken: Collection[str]) -> Folder:
     return Folder(free_name(wish, taken), path, f"folder:{printable(name)}")
 
 
-def _listed(found: Found) -> Listed:
+def _listed(found: WalkedEntry) -> Listed:
     if found.status is None:
         return Listed(REGULAR, found.path)
     mode = found.status.st_mode
@@ -115,7 +115,7 @@ def _contents(root: str, kept: Sequence[Kept], left_out: dict[str, int]) -> Iter
     """What can be read; what the user may not read is counted as left out, as folders are that cannot be opened."""
     path = root
     try:
-        with opened(root) as folder:
+        with open_directory(root) as folder:
             for file in kept:
                 path = os.path.join(root, file.path)
                 try:

@@ -14,9 +14,17 @@ from phases.references.fetch.manifests import Manifest, is_sound, manifest_of, m
 from phases.references.fetch.names import printable
 from phases.references.fetch.removing import TEMPORARY, drop, is_free
 from phases.references.fetch.values import LARGEST_FILE, Refused, Source
-from pipeline.base.files import failure, make_folder, replace_file, sha256, sync_folder, sync_tree, write_durable
+from pipeline.base.files import (
+    make_directory,
+    replace_file,
+    sha256,
+    storage_error,
+    sync_directory,
+    sync_tree,
+    write_durable,
+)
 from pipeline.base.formats import dump_json
-from pipeline.base.safe_tree import opened, read_beneath, walk, write_beneath
+from pipeline.base.safe_tree import open_directory, read_beneath, walk_tree, write_beneath
 
 _MOST_ADDED = 1000
 """Files that somebody put among those of a repository: more are not told of."""
@@ -71,10 +79,10 @@ def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
         return
     listed = {row["path"]: (row["bytes"], row["sha256"]) for row in manifest["files"]}
     try:
-        with opened(into, [name]) as tree:
+        with open_directory(into, [name]) as tree:
             there = {
                 found.path.decode("utf-8", "backslashreplace")
-                for found in islice(walk(tree), len(listed) + _MOST_ADDED)
+                for found in islice(walk_tree(tree), len(listed) + _MOST_ADDED)
             }
             for path in sorted({*there, *listed}):
                 if path not in listed or path not in there:
@@ -92,9 +100,9 @@ def keep_edits(name: str, into: str) -> None:
     edits = [path for path, what in changes_in(name, into) if path and what != "missing"]
     folder = os.path.join(os.path.dirname(into), "edited")
     for path in edits:
-        with suppress(OSError, UnicodeEncodeError), opened(into, [name]) as tree:
+        with suppress(OSError, UnicodeEncodeError), open_directory(into, [name]) as tree:
             data = read_beneath(tree, path, LARGEST_FILE)
-            make_folder(folder)
+            make_directory(folder)
             flat = f"code_base/{name}/{path}".replace("/", "__")[-_LONGEST_NAME:]
             write_durable(os.path.join(folder, f"{flat}.{sha256(data)[:12]}"), data)
 
@@ -116,7 +124,7 @@ def _written(source: Source, tree: str) -> tuple[list[dict[str, Any]], int, Mapp
         os.mkdir(tree)
         root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise failure("make", tree, error) from error
+        raise storage_error("make", tree, error) from error
     try:
         for path, data in source.contents:
             if is_pointer(data):
@@ -136,7 +144,7 @@ def _write(root: int, tree: str, path: str, data: bytes) -> None:
     try:
         write_beneath(root, path, data)
     except OSError as error:
-        raise failure("write", os.path.join(tree, path), error) from error
+        raise storage_error("write", os.path.join(tree, path), error) from error
 
 
 def _put(tree: str, manifest: str, name: str, into: str) -> None:
@@ -151,8 +159,8 @@ def _put(tree: str, manifest: str, name: str, into: str) -> None:
         )
     try:
         replace_file(manifest, manifest_path(name, into))
-        sync_folder(into)
+        sync_directory(into)
         os.rename(tree, os.path.join(into, name))
-        sync_folder(into)
+        sync_directory(into)
     except OSError as error:
-        raise failure("write", os.path.join(into, name), error) from error
+        raise storage_error("write", os.path.join(into, name), error) from error

@@ -11,7 +11,7 @@ from phases.references.fetch.names import printable
 from phases.references.fetch.objects import OID
 from phases.references.fetch.values import Refused
 from pipeline.base.http.addresses import Target
-from pipeline.base.safe_tree import opened, read_beneath
+from pipeline.base.safe_tree import open_directory, read_beneath
 
 _PART = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~+-]{1,100}")
 _BRANCH = re.compile(r"ref: (refs/heads/[^\x00-\x20\x7f~^:?*\[\\]{1,250})\n?")
@@ -49,7 +49,7 @@ def mirrored(target: Target, mirror: str) -> Mirrored:
 def _is_there(top: str, inner: str) -> bool:
     """Whether the places of a repository are there, none of them by a link."""
     try:
-        with opened(top, [*inner.split("/"), "objects"]):
+        with open_directory(top, [*inner.split("/"), "objects"]):
             read_beneath(top, f"{inner}/HEAD", _LARGEST_REF)
     except OSError:
         return False
@@ -77,13 +77,13 @@ def _repository(top: str, inner: str, folder: str) -> Mirrored:
 
 def _links(place: str) -> Iterator[str]:
     """Links among the objects, down to the last level that git looks at."""
-    with opened(place, ["objects"]) as objects, os.scandir(objects) as entries:
+    with open_directory(place, ["objects"]) as objects, os.scandir(objects) as entries:
         names = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in entries]
         for name, link, is_folder in names:
             if link:
                 yield f"objects/{name}"
             elif is_folder:
-                with opened(objects, [name]) as inner, os.scandir(inner) as files:
+                with open_directory(objects, [name]) as inner, os.scandir(inner) as files:
                     yield from (f"objects/{name}/{file.name}"[:100] for file in files if file.is_symlink())
 
 

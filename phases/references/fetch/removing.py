@@ -12,7 +12,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from phases.references.fetch.manifests import manifest_of
-from pipeline.base.files import failure
+from pipeline.base.files import storage_error
 
 TEMPORARY = ".fetching-"
 _ENDING = ".json"
@@ -64,14 +64,14 @@ def remove(name: str, into: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise failure("remove", path, error) from error
+        raise storage_error("remove", path, error) from error
 
 
 def _names(into: str) -> list[str]:
     try:
         return os.listdir(into)
     except OSError as error:
-        raise failure("look into", into, error) from error
+        raise storage_error("look into", into, error) from error
 
 
 def _is_ours(name: str, into: str) -> bool:

@@ -14,7 +14,7 @@ from phases.references.index.resolving import Resolver
 from phases.references.index.sources import Source
 from phases.references.parse.parsed import Import, Parsed, Symbol
 from pipeline.base.errors import FormatError
-from pipeline.base.files import failure, replace_file, sync_folder, temporary_name
+from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name
 from pipeline.base.formats import dump_json_line
 
 CheckRow = Callable[[dict[str, Any]], str | None]
@@ -99,7 +99,7 @@ class Writer:
         try:
             self._file = open(self._beside, "xb")  # noqa: SIM115 - finish() and abandon() close it
         except OSError as error:
-            raise failure("write", self._beside, error) from error
+            raise storage_error("write", self._beside, error) from error
         names = ("name", "manifest_sha256", "made_by")
         fields = (b'  "%s": %s' % (key.encode(), dump_json_line(value)) for key, value in zip(names, head, strict=True))
         self._put(b'{\n  "version": 1,\n' + b",\n".join(fields) + b',\n  "files": [')
@@ -141,9 +141,9 @@ class Writer:
             self._summary.bytes = self._file.tell()
             self._file.close()
             replace_file(self._beside, self._path)
-            sync_folder(os.path.dirname(self._path))
+            sync_directory(os.path.dirname(self._path))
         except OSError as error:
-            raise failure("write", self._path, error) from error
+            raise storage_error("write", self._path, error) from error
         self._summary.sha256 = self._digest.hexdigest()
         return self._summary
 
@@ -151,7 +151,7 @@ class Writer:
         try:
             self._file.write(data)
         except OSError as error:
-            raise failure("write", self._path, error) from error
+            raise storage_error("write", self._path, error) from error
         self._digest.update(data)
 
 

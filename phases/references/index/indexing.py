@@ -26,7 +26,7 @@ from phases.references.parse.frames import GIVEN_UP
 from phases.references.parse.parsed import Parsed
 from phases.references.parse.pool import Parsers
 from pipeline.base.errors import FormatError, PhaseError
-from pipeline.base.files import make_folder, sha256
+from pipeline.base.files import make_directory, sha256
 
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
 """What is written beside its name carries the number of the process that writes it."""
@@ -78,7 +78,7 @@ def index_repositories(
     if (bad := unfit_name(names)) is not None:
         raise PhaseError(f"code_base.json: {bad!r} cannot name a repository (written by phase 07); fetch it again")
     in_place()
-    make_folder(into)
+    make_directory(into)
     _remove_others(into, names)
     work = _Work(code_base, into, check_row, tell, in_place, made_by(), environment)
     return with_cache(os.path.join(into, NAME), lambda cache: _index_all(work, names, cache))

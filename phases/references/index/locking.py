@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.base.errors import StorageError
-from pipeline.base.files import failure, lock_failure
+from pipeline.base.files import lock_error, storage_error
 
 WAIT = 60.0
 """Seconds to wait for another process."""
@@ -41,7 +41,7 @@ def _opened(path: str) -> int:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
         except OSError as error:
             if last or not _is_strange(path):
-                raise failure("open", path, error) from error
+                raise storage_error("open", path, error) from error
         else:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return descriptor
@@ -49,7 +49,7 @@ def _opened(path: str) -> int:
         try:
             os.unlink(path)
         except OSError as error:
-            raise failure("remove", path, error) from error
+            raise storage_error("remove", path, error) from error
     raise StorageError(f"{path} is no regular file, and is put back when it is removed; stop what does that")
 
 
@@ -66,5 +66,5 @@ def _taken(descriptor: int, path: str) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        raise lock_failure(path + _NAME_ENDS, error) from error
+        raise lock_error(path + _NAME_ENDS, error) from error
     return True

@@ -17,7 +17,7 @@ from phases.references.index.sources import Folder, unfit_name
 from phases.references.parse.parsing import text_of
 from phases.references.parse.pieces import pieces_of
 from pipeline.base.errors import FormatError
-from pipeline.base.files import failure, replace_file
+from pipeline.base.files import replace_file, storage_error
 
 _BATCH = 200
 _PATIENCE = 1.0
@@ -49,7 +49,7 @@ def rebuild(into: str, code_base: str, seen: tuple[int, ...] | None = None) -> b
             throw_away(path)
             replace_file(beside, path)
         except OSError as error:
-            raise failure("write", path, error) from error
+            raise storage_error("write", path, error) from error
         finally:
             throw_away(beside)
     return True

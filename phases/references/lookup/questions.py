@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 from phases.references.lookup.protocol import NoAnswer
 from pipeline.base.errors import FormatError, StorageError
-from pipeline.base.files import make_folder, read_bytes, sha256, write_soon
+from pipeline.base.files import make_directory, read_bytes, sha256, write_without_sync
 from pipeline.base.formats import dump_json_line, parse_json
-from pipeline.base.http.fetch import DownloadError, Limits, fetch
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, fetch_url
 
 LARGEST_ANSWER = 5 * 1024 * 1024
 _DAY = 24 * 3600.0
 _FOUND_DAYS, _NOTHING_DAYS = 30, 7
 _VERSION = 1
-_LIMITS = Limits(bytes=LARGEST_ANSWER, seconds=60, seconds_to_connect=10)
+_LIMITS = DownloadLimits(bytes=LARGEST_ANSWER, seconds=60, seconds_to_connect=10)
 _NOTHING = ("(404)", "(410)")
 _TOO_MANY = ("(403)", "(429)")
 _BY_HAND = re.compile(r"(?:; |, or )download it with your browser and give the file|; check the address")
@@ -66,7 +66,7 @@ class Questions:
             if value is not None and found(value):
                 kept |= {"found": True, "answer": value}
             with suppress(StorageError, FormatError):  # what cannot be kept is asked for again
-                write_soon(path, dump_json_line(kept))
+                write_without_sync(path, dump_json_line(kept))
         return kept["answer"]
 
     def _kept(self, path: str, url: str) -> dict[str, Any] | None:
@@ -83,14 +83,14 @@ class Questions:
         return kept
 
     def _downloaded(self, url: str) -> Any:
-        make_folder(self._ground.cache)
+        make_directory(self._ground.cache)
         self._sweep()
         self._wait()
         # A folder of its own: another task may ask the same at the same time.
         with tempfile.TemporaryDirectory(prefix=".asking-", dir=self._ground.cache) as folder:
             path = os.path.join(folder, "answer")
             try:
-                fetch(url, path, _LIMITS, private=self._ground.private, sleep=self._ground.sleep)
+                fetch_url(url, path, _LIMITS, private=self._ground.private, sleep=self._ground.sleep)
                 return parse_json(read_bytes(path, limit=LARGEST_ANSWER))
             except DownloadError as error:
                 if any(mark in str(error) for mark in _NOTHING):

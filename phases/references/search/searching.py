@@ -19,7 +19,7 @@ from phases.references.parse.terms import words_of
 from phases.references.search.naming import name_asked, named
 from phases.references.search.ranking import ranked
 from pipeline.base.errors import StorageError
-from pipeline.base.files import failure
+from pipeline.base.files import storage_error
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
@@ -96,7 +96,7 @@ def _with_one_apart(into: str, code_base: str, use: Callable[[Cache], T]) -> T:
     except Unusable as error:
         raise still_unusable(error) from error
     except OSError as error:
-        raise failure("make an index in place of", into, error) from error
+        raise storage_error("make an index in place of", into, error) from error
 
 
 def _found(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:

@@ -111,14 +111,14 @@ def target_of(url: str, *, private: bool = False) -> Target:
     return Target(scheme, host, port, quote(path, safe="!#$%&'()*+,/:;=?@[]~"))
 
 
-def shown(url: str) -> str:
+def printable_url(url: str) -> str:
     """A URL for people to read: without passwords, on one line, and not too long."""
     bare = re.sub(r"//[^/?#]*@", "//…@", url[:2000])
     plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in bare)
     return plain if len(plain) <= _LONGEST_SHOWN else plain[:_LONGEST_SHOWN] + "…"
 
 
-def refusal(address: str, *, private: bool = False) -> str | None:
+def why_refused(address: str, *, private: bool = False) -> str | None:
     """Why this address, as a resolver returned it, must not be connected to; None where it may be.
 
     Only public unicast is permitted. `private` permits loopback and the ranges of intranets too, and nothing else.
@@ -130,15 +130,15 @@ def refusal(address: str, *, private: bool = False) -> str | None:
     except ValueError:
         return "no address"
     if isinstance(parsed, ipaddress.IPv6Address):
-        embedded = _embedded(parsed)
+        embedded = _inner_ipv4(parsed)
         if embedded:
-            inner = refusal(str(embedded), private=private)
+            inner = why_refused(str(embedded), private=private)
             return inner and f"IPv6 around {embedded}, {inner}"
     for network, name in _NEVER:
-        if _holds(network, parsed):
+        if _is_inside(network, parsed):
             return name
     for network, name in _INTRANET:
-        if _holds(network, parsed):
+        if _is_inside(network, parsed):
             return None if private else name
     if parsed.version == 6 and parsed not in _GLOBAL_V6:
         return "an address that is not public"
@@ -147,26 +147,26 @@ def refusal(address: str, *, private: bool = False) -> str | None:
     return None if parsed.is_global else "an address that is not public"
 
 
-def permitted(host: str, addresses: Iterable[str], *, private: bool = False) -> tuple[str, ...]:
+def permit_addresses(host: str, addresses: Iterable[str], *, private: bool = False) -> tuple[str, ...]:
     """The addresses of a host in plain spelling, each once; Forbidden where even one of them is refused.
 
     A name with a public and a private address is an attack, or as good as one: it is refused, not sifted.
     """
     found = tuple(dict.fromkeys(addresses))
     for address in found:
-        reason = refusal(address, private=private)
+        reason = why_refused(address, private=private)
         if reason:
-            raise Forbidden(f"{host} leads to {shown(address)}, which is {reason}: that is not asked")
+            raise Forbidden(f"{host} leads to {printable_url(address)}, which is {reason}: that is not asked")
     if not found:
         raise Forbidden(f"{host} has no address")
     return tuple(str(ipaddress.ip_address(address)) for address in found)
 
 
-def _holds(network: _Network, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def _is_inside(network: _Network, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     return network.version == address.version and address in network
 
 
-def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def _inner_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """The IPv4 address that a connection would go to in the end. Networks without IPv4 reach all of it by NAT64."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
@@ -183,18 +183,18 @@ def _host_and_port(authority: str, usual: int) -> tuple[str, int]:
     if not 0 < port < 65536:
         raise Forbidden(f"there is no port {port}")
     if match[1]:
-        return _ipv6(match[1]), port
-    return _name(match[2]), port
+        return _parse_ipv6(match[1]), port
+    return _parse_name(match[2]), port
 
 
-def _ipv6(text: str) -> str:
+def _parse_ipv6(text: str) -> str:
     try:
         return str(ipaddress.IPv6Address(text))
     except ValueError:
         raise Forbidden("the IPv6 address in the URL is malformed") from None
 
 
-def _name(host: str) -> str:
+def _parse_name(host: str) -> str:
     """A host name in ASCII. Digits in circles become plain ones here, and the address that they spell is checked."""
     try:
         # The length goes first: the codec takes its time over long names.

@@ -16,8 +16,8 @@ from typing import TypeVar
 from urllib.parse import quote, urljoin
 
 from pipeline.base.errors import PipelineError
-from pipeline.base.http.addresses import Forbidden, Target, shown, target_of
-from pipeline.base.http.connection import Failed, Line, asked
+from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
+from pipeline.base.http.connection import ClientOptions, RequestFailed, open_response
 
 MOST_REDIRECTS = 10
 LONGEST_WAIT = 30
@@ -29,7 +29,7 @@ Used = TypeVar("Used")
 
 
 @dataclass(frozen=True)
-class Limits:
+class DownloadLimits:
     """How much a download may take, its redirects and repetitions together."""
 
     bytes: int
@@ -46,7 +46,7 @@ class DownloadError(PipelineError):
 
 
 @dataclass(frozen=True)
-class Wish:
+class DownloadRequest:
     """What is asked for, with the words for what goes wrong."""
 
     url: str
@@ -64,10 +64,10 @@ class Wish:
         return f"try again later, or {self.way_out}"
 
 
-def answered(
-    wish: Wish,
+def get_answer(
+    wish: DownloadRequest,
     seconds: float,
-    line: Line,
+    line: ClientOptions,
     use: Callable[[Target, HTTPResponse], Used],
     sleep: Callable[[float], None],
 ) -> Used:
@@ -80,12 +80,12 @@ def answered(
     while True:
         way = [wish.url]
         try:
-            return _once(way, wish, line, use)
-        except (Failed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
-            failed = _told(error, wish, seconds, line)
+            return _try_once(way, wish, line, use)
+        except (RequestFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
+            failed = _describe_error(error, wish, seconds, line)
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= line.ends:
-                message = f"cannot {wish.verb} {_road(way, wish)}: {failed}"
+                message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
                 raise DownloadError(message, transient=failed.transient, offline=_is_offline(error)) from error
         sleep(wait)
 
@@ -95,35 +95,37 @@ def _is_offline(error: Exception) -> bool:
     return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in unreachable)
 
 
-def _once(way: list[str], wish: Wish, line: Line, use: Callable[[Target, HTTPResponse], Used]) -> Used:
+def _try_once(
+    way: list[str], wish: DownloadRequest, line: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
+) -> Used:
     """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
     target = target_of(way[0], private=line.private)
     while True:
-        with asked(target, line) as response:
+        with open_response(target, line) as response:
             if response.status == 200:
                 return use(target, response)
             if response.status not in _REDIRECTS:
-                raise _refused(response, wish)
-            way.append(_onward(response, target, wish))
+                raise _describe_refusal(response, wish)
+            way.append(_next_address(response, target, wish))
         if len(way) > MOST_REDIRECTS + 1:
-            raise Failed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
+            raise RequestFailed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
         following = target_of(way[-1], private=line.private)
         if (target.scheme, following.scheme) == ("https", "http"):
-            raise Failed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
+            raise RequestFailed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
         target = following
 
 
-def _onward(response: HTTPResponse, target: Target, wish: Wish) -> str:
+def _next_address(response: HTTPResponse, target: Target, wish: DownloadRequest) -> str:
     location = response.headers.get("Location", "")
     if not location or any(letter < " " or letter == "\x7f" for letter in location):
-        raise Failed(f"the server redirects to no address; {wish.way_out}")
+        raise RequestFailed(f"the server redirects to no address; {wish.way_out}")
     # The library reads headers as Latin-1; servers send UTF-8. As percent signs the bytes are what they were.
     visible = quote(location, safe=_VISIBLE, encoding="latin-1")
     # What has a scheme is judged as it stands: joined, http:///x would become something else.
     return visible if _SCHEME.match(visible) else urljoin(target.url, visible)
 
 
-def _refused(response: HTTPResponse, wish: Wish) -> Failed:
+def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestFailed:
     status, patience = response.status, response.headers.get("Retry-After", "").strip()
     wait = int(patience) if re.fullmatch("[0-9]{1,8}", patience) else 0
     if 500 <= status < 600:
@@ -132,38 +134,46 @@ def _refused(response: HTTPResponse, wish: Wish) -> Failed:
         reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
     if wait:
         reason += f" (it asks for {wait} s of patience)"
-    return Failed(reason, transient=status == 429 or 500 <= status < 600, wait=wait)
+    return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait)
 
 
-def _road(way: list[str], wish: Wish) -> str:
+def _describe_path(way: list[str], wish: DownloadRequest) -> str:
     """Where a download began, and the hop at which it stopped."""
-    return shown(wish.named or way[0]) + (f" (redirect {len(way) - 1}, to {shown(way[-1])})" if way[1:] else "")
+    return printable_url(wish.named or way[0]) + (
+        f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
+    )
 
 
-def _told(error: Exception, wish: Wish, seconds: float, line: Line) -> Failed:
+def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, line: ClientOptions) -> RequestFailed:
     """What went wrong, in words: whose fault, and what to do."""
     match error:
-        case Failed():
+        case RequestFailed():
             return error
         case Forbidden():
-            return Failed(f"{error}; {wish.way_out}")
+            return RequestFailed(f"{error}; {wish.way_out}")
         case TimeoutError() if time.monotonic() >= line.ends:
-            return Failed(f"it takes longer than {seconds:g} s; {wish.later}", transient=True)
+            return RequestFailed(f"it takes longer than {seconds:g} s; {wish.later}", transient=True)
         case TimeoutError():
-            return Failed(f"the server does not answer in time; {wish.later}", transient=True)
+            return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)
         case ssl.SSLCertVerificationError():
-            return Failed(f"the server's certificate is not good ({shown(error.verify_message)}); check the address")
+            return RequestFailed(
+                f"the server's certificate is not good ({printable_url(error.verify_message)}); check the address"
+            )
         case zlib.error():
-            return Failed(f"the server's answer is packed wrongly; {wish.way_out}")
+            return RequestFailed(f"the server's answer is packed wrongly; {wish.way_out}")
         case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
-            return Failed(f"the server's answer ended early; {wish.later}", transient=True)
+            return RequestFailed(f"the server's answer ended early; {wish.later}", transient=True)
         case ssl.SSLError():
-            return Failed(f"no safe connection is possible ({shown(error.reason or 'SSL')}); {wish.way_out}")
+            return RequestFailed(
+                f"no safe connection is possible ({printable_url(error.reason or 'SSL')}); {wish.way_out}"
+            )
         case socket.gaierror(errno=socket.EAI_AGAIN):
-            return Failed("names of hosts cannot be looked up now; check your network", transient=True)
+            return RequestFailed("names of hosts cannot be looked up now; check your network", transient=True)
         case socket.gaierror():
-            return Failed("there is no host of that name; check the address, and whether this machine is on a network")
+            return RequestFailed(
+                "there is no host of that name; check the address, and whether this machine is on a network"
+            )
         case OSError():
             reason = error.strerror or "the server closed the connection"
-            return Failed(f"the connection failed ({reason}); {wish.later}", transient=True)
-    return Failed(f"the server's answer is malformed ({type(error).__name__}); {wish.way_out}")
+            return RequestFailed(f"the connection failed ({reason}); {wish.later}", transient=True)
+    return RequestFailed(f"the server's answer is malformed ({type(error).__name__}); {wish.way_out}")

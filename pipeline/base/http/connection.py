@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.client import HTTPResponse, IncompleteRead
 from typing import TYPE_CHECKING, cast
 
-from pipeline.base.http.addresses import Target, permitted, shown
+from pipeline.base.http.addresses import Target, permit_addresses, printable_url
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -30,7 +30,7 @@ _QUESTION = (
 )
 
 
-class Failed(Exception):
+class RequestFailed(Exception):
     """Why one try came to nothing, in words; `wait` is how many seconds the server asks for."""
 
     def __init__(self, reason: str, *, transient: bool = False, wait: float = 0) -> None:
@@ -39,7 +39,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True)
-class Line:
+class ClientOptions:
     """What connections are made with. `ends` is the moment, on the monotonic clock, when all must be over."""
 
     ends: float
@@ -62,39 +62,41 @@ def addresses_of(host: str, port: int) -> Sequence[str]:
 
 
 @contextmanager
-def asked(target: Target, line: Line) -> Iterator[HTTPResponse]:
+def open_response(target: Target, line: ClientOptions) -> Iterator[HTTPResponse]:
     """The answer, its body still to be read. Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
-    with _connected(target, line) as connection:
+    with _connect_any(target, line) as connection:
         connection.settimeout(line.seconds_left(_LONGEST_SILENCE))
         connection.sendall(_QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
         # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _Wire(connection, line)), method="GET") as response:
+        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
             response.begin()
             yield response
 
 
-def content(response: HTTPResponse, most: int) -> Iterator[bytes]:
+def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
     """The body, unpacked, and never more of it than permitted. Raises Failed, zlib.error, and what `asked` raises."""
     coding, packing = (
         ",".join(response.headers.get_all(name, ())).strip().lower()
         for name in ("Transfer-Encoding", "Content-Encoding")
     )
     if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
-        raise Failed(f"the server packs it in a way that was not asked for ({shown(packing or coding)}); {BY_HAND}")
+        raise RequestFailed(
+            f"the server packs it in a way that was not asked for ({printable_url(packing or coding)}); {BY_HAND}"
+        )
     if response.length is not None and response.length > most:
         raise _too_large(most)
-    body = _capped(_pieces(response), most)
-    return _capped(_unpacked(body), most) if "gzip" in packing else body
+    body = _cap_pieces(_read_pieces(response), most)
+    return _cap_pieces(_gunzip_pieces(body), most) if "gzip" in packing else body
 
 
-class _Wire(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     """What comes over a connection. Each single read gets what is left of the time, or a byte a minute goes on for ever."""
 
-    def __init__(self, connection: socket.socket, line: Line) -> None:
+    def __init__(self, connection: socket.socket, line: ClientOptions) -> None:
         self._connection, self._line = connection, line
 
     def makefile(self, mode: str) -> io.BufferedReader:
@@ -109,17 +111,17 @@ class _Wire(io.RawIOBase):
         return self._connection.recv_into(buffer)
 
 
-def _connected(target: Target, line: Line) -> socket.socket:
+def _connect_any(target: Target, line: ClientOptions) -> socket.socket:
     failed: OSError | None = None
-    for address in permitted(target.host, _resolved(target, line), private=line.private)[:_MOST_TRIED]:
+    for address in permit_addresses(target.host, _resolve_host(target, line), private=line.private)[:_MOST_TRIED]:
         try:
-            return _connection(address, target, line)
+            return _connect_to(address, target, line)
         except OSError as error:
             failed = failed or error
     raise failed or OSError("no address")
 
 
-def _connection(address: str, target: Target, line: Line) -> socket.socket:
+def _connect_to(address: str, target: Target, line: ClientOptions) -> socket.socket:
     with ExitStack() as undo:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
@@ -136,7 +138,7 @@ def _connection(address: str, target: Target, line: Line) -> socket.socket:
     return connection
 
 
-def _resolved(target: Target, line: Line) -> Sequence[str]:
+def _resolve_host(target: Target, line: ClientOptions) -> Sequence[str]:
     """Asks the resolver in a thread: there is no other way to stop waiting for it."""
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
@@ -156,7 +158,7 @@ def _resolved(target: Target, line: Line) -> Sequence[str]:
     return answer
 
 
-def _pieces(response: HTTPResponse) -> Iterator[bytes]:
+def _read_pieces(response: HTTPResponse) -> Iterator[bytes]:
     # read1() and not read(): a chunk that says its length is -1 would be read to the end of all things.
     while piece := response.read1(_PIECE):
         yield piece
@@ -164,7 +166,7 @@ def _pieces(response: HTTPResponse) -> Iterator[bytes]:
         raise IncompleteRead(b"", response.length)
 
 
-def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _gunzip_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Undoes gzip, a bounded piece at a time. The stream ends where it says so, and only padding may follow."""
     decoder = zlib.decompressobj(wbits=31)
     for piece in pieces:
@@ -174,12 +176,12 @@ def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
             rest = decoder.unconsumed_tail or decoder.unused_data
             full = bool(rest) or len(out) == _PIECE
         if decoder.eof and rest.strip(b"\0"):
-            raise Failed(f"the server packs it in several parts; {BY_HAND}")
+            raise RequestFailed(f"the server packs it in several parts; {BY_HAND}")
     if not decoder.eof:
         raise IncompleteRead(b"")
 
 
-def _capped(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
+def _cap_pieces(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
     count = 0
     for piece in pieces:
         count += len(piece)
@@ -188,5 +190,5 @@ def _capped(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
         yield piece
 
 
-def _too_large(most: int) -> Failed:
-    return Failed(f"it is larger than the {most:,} bytes that are permitted; {BY_HAND}")
+def _too_large(most: int) -> RequestFailed:
+    return RequestFailed(f"it is larger than the {most:,} bytes that are permitted; {BY_HAND}")

@@ -17,12 +17,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
 
-from pipeline.base.files import failure, replace_file, sync_folder, temporary_name, write_all
+from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name, write_all
 from pipeline.base.http.addresses import Target
-from pipeline.base.http.answers import DownloadError, Limits, Wish, answered
-from pipeline.base.http.connection import BY_HAND, Failed, Line, addresses_of, content
+from pipeline.base.http.answers import DownloadError, DownloadLimits, DownloadRequest, get_answer
+from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, read_body
 
-__all__ = ["DownloadError", "Fetched", "Limits", "fetch"]
+__all__ = ["DownloadError", "DownloadLimits", "Fetched", "fetch_url"]
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
     401: f"the server wants a login (401); {BY_HAND}",
@@ -43,10 +43,10 @@ class Fetched:
     content_type: str
 
 
-def fetch(
+def fetch_url(
     url: str,
     to: str,
-    limits: Limits,
+    limits: DownloadLimits,
     *,
     resolve: Callable[[str, int], Sequence[str]] = addresses_of,
     private: bool = False,
@@ -59,11 +59,11 @@ def fetch(
     """
 
     def keep(target: Target, response: HTTPResponse) -> Fetched:
-        size, digest = _kept(content(response, limits.bytes), to)
+        size, digest = _save_pieces(read_body(response, limits.bytes), to)
         return Fetched(target.url, size, digest, media_type(response))
 
-    line = Line(time.monotonic() + limits.seconds, limits.seconds_to_connect, resolve, private, ssl_context)
-    return answered(Wish(url, "download", BY_HAND, _REFUSALS), limits.seconds, line, keep, sleep)
+    line = ClientOptions(time.monotonic() + limits.seconds, limits.seconds_to_connect, resolve, private, ssl_context)
+    return get_answer(DownloadRequest(url, "download", BY_HAND, _REFUSALS), limits.seconds, line, keep, sleep)
 
 
 def media_type(response: HTTPResponse) -> str:
@@ -72,7 +72,7 @@ def media_type(response: HTTPResponse) -> str:
     return word if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}", word) else ""
 
 
-def _kept(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
+def _save_pieces(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
     """Writes what comes to a file that gets its name when it is whole; its size and digest."""
     temporary, digest, size = temporary_name(to), hashlib.sha256(), 0
     try:
@@ -89,11 +89,11 @@ def _kept(pieces: Iterator[bytes], to: str) -> tuple[int, str]:
                 digest.update(piece)
                 size += len(piece)
             if not size:
-                raise Failed(f"the server sent 0 bytes; {BY_HAND}")
+                raise RequestFailed(f"the server sent 0 bytes; {BY_HAND}")
             with _on_disk(to):
                 os.fsync(descriptor)
                 replace_file(temporary, to)
-                sync_folder(os.path.dirname(to))
+                sync_directory(os.path.dirname(to))
     finally:
         with suppress(OSError):
             os.unlink(temporary)
@@ -106,4 +106,4 @@ def _on_disk(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise failure("write", path, error) from error
+        raise storage_error("write", path, error) from error

@@ -1,0 +1,234 @@
+"""Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
+
+Not covered: what a named file calls in its turn, the tests that pytest finds, words that a shell makes at run time
+(`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace,
+and what lies under the folders of the system.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from phases.acceptance.hook import COMMAND, Hook
+from phases.workspace.workspace import CONTROL, LARGEST_FILE, Workspace, WorkspaceError
+from pipeline.base.errors import StorageError
+from pipeline.base.files import read_bytes, sha256
+
+Checksums = Mapping[str, str]
+"""Path -> sha256 of the content. Paths inside the workspace are relative to it, others are absolute."""
+ABSENT, UNREADABLE = "", "unreadable"
+"""There was no file; there was one that cannot be read safely (a link, over 2 MiB), and that nothing vouches for."""
+_SUFFIXES = (".sh", ".py", ".js", ".rb", ".pl", ".ts", ".mjs")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/dev", "/proc", "/sys")
+_HERE = re.compile(
+    r"\$(?:\{(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\}|(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\b)"
+)
+_NO_PATH = re.compile(r"[*?\[\]{}$~\0]|://")
+_INTERPRETERS = frozenset(
+    {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "Rscript", "source", "."}
+)
+_GOES_BEFORE = _INTERPRETERS | {
+    "if", "then", "elif", "else", "while", "until", "do", "!", "time", "exec", "env", "nice", "nohup", "timeout",
+}  # fmt: skip
+"""Words after which there still comes what is run."""
+_MEANT = {"make": ("GNUmakefile", "makefile", "Makefile")}
+"""Files that a command takes without being told."""
+_CACHE = "__pycache__"
+_TOOLS = frozenset(
+    {
+        "bandit", "black", "compileall", "coverage", "doctest", "flake8", "isort", "mypy", "nox", "pre_commit", "py_compile",
+        "pylint", "pyright", "pytest", "ruff", "tox", "unittest",
+    }
+)  # fmt: skip
+_BREAKS = re.compile(r"[;&|()\n]+")
+_DEEPEST = 3
+
+
+def hash_scripts(hook: Hook, workspace: str) -> dict[str, str]:
+    """The files that the command of a hook names, as they are now. Folders and mere words are none."""
+    found: dict[str, str] = {}
+    for path, is_script, word, _ in _walk_paths(hook, workspace):
+        digest = UNREADABLE if _leads_elsewhere(word, path, workspace) else _file_digest(path, workspace)
+        if digest or (is_script and not os.path.isabs(path)):
+            found[path] = digest
+    return found
+
+
+def paths_run_by(hook: Hook, workspace: str) -> tuple[str, ...]:
+    """The paths in the workspace that a hook runs, and does not only look at."""
+    return tuple(path for path, _, _, runs in _walk_paths(hook, workspace) if runs and not os.path.isabs(path))
+
+
+def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
+    """The paths in the workspace that the command of a hook names as scripts, spelled as `scripts_in` does.
+
+    What stands there, if anything, plays no part in it.
+    """
+    named = (path for path, is_script, _, _ in _walk_paths(hook, workspace) if is_script and not os.path.isabs(path))
+    return tuple(dict.fromkeys(named))
+
+
+def is_tool_module(path: str) -> bool:
+    """Whether a file of the workspace would be taken for a tool that `python -m` means, which is no work of an agent."""
+    return path.split("/")[0].removesuffix(".py") in _TOOLS
+
+
+def hash_control_files(workspace: str) -> dict[str, str]:
+    """All that lies in the folder of the user's hooks, as it is now: what stands beside a script may decide instead of it.
+
+    Caches of Python are left out: `forget_caches` takes them away before a hook could use one.
+    """
+    root, found = os.path.join(workspace, CONTROL), dict[str, str]()
+    if os.path.islink(root):
+        return {CONTROL: UNREADABLE}
+    if not os.path.exists(root):
+        return {}
+    for folder, folders, names in os.walk(root, onerror=lambda error: found.update({CONTROL: UNREADABLE})):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name != _CACHE]
+        for name in sorted([*names, *links]):
+            path = os.path.relpath(os.path.join(folder, name), workspace)
+            found[path] = _content_digest(os.path.join(folder, name), workspace)
+    return found
+
+
+def remove_caches(workspace: str) -> None:
+    """Removes what Python keeps of scripts in the folder of hooks: a cache is run instead of what it was made of."""
+    root = os.path.join(workspace, CONTROL)
+    for folder, folders, _ in os.walk(root) if not os.path.islink(root) else ():
+        if _CACHE in folders:
+            shutil.rmtree(os.path.join(folder, _CACHE), ignore_errors=True)
+            folders.remove(_CACHE)
+
+
+def _content_digest(path: str, workspace: str) -> str:
+    """The digest of a file whatever its size, or of where a link leads; a link into the workspace is nothing to rely on."""
+    if os.path.islink(path):
+        inside = os.path.realpath(path).startswith(os.path.realpath(workspace) + os.sep)
+        return UNREADABLE if inside else sha256(f"link to {os.readlink(path)}".encode("utf-8", "surrogateescape"))
+    try:
+        return sha256(read_bytes(path))
+    except StorageError:
+        return UNREADABLE
+
+
+def find_changed(pins: Checksums, workspace: str) -> tuple[str, ...]:
+    """The pinned files that are not, or cannot be shown to be, what they were."""
+    return tuple(
+        sorted(path for path, was in pins.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
+    )
+
+
+def item_digest(item: Mapping[str, Any]) -> str:
+    """The sha256 of a hook as it is written, whatever the order of its keys."""
+    return sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode("ascii"))
+
+
+def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bool]]:
+    """The paths that a command names, as they are pinned: whether as a script, as it is written, and whether it is run."""
+    if hook.kind != COMMAND:
+        return
+    args = hook.params.get("args")
+    command = shlex.join(map(str, args)) if args else str(hook.params.get("command", ""))
+    for word, runs in _parse_paths(command, ".", _DEEPEST):
+        path = _locate_word(word, workspace)
+        if path:
+            yield path, runs is not None and (runs or path.endswith(_SUFFIXES)), word, bool(runs)
+
+
+def _leads_elsewhere(word: str, path: str, workspace: str) -> bool:
+    """A word like `ci/../run.sh` leads elsewhere than it reads: `ci` is a link, and what it is in is another folder."""
+    folders = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
+    return ".." in word.split("/") and len(set(map(os.path.realpath, folders))) > 1
+
+
+def _parse_paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool | None]]:
+    """The words of a command that may be paths, each with whether it is what is run; None for a guess. `cd` is followed."""
+    begins, written, follows_cd, before = True, False, False, ""
+    for word in _shell_words(command):
+        if _BREAKS.fullmatch(word):
+            begins, written, follows_cd, before = True, False, False, ""
+        elif word.strip("<>&|0123456789") == "" and ">" in word:
+            written = True
+        elif written:
+            written = False  # what is written there is no part of the exam
+        elif re.search(r"[\s;&|()<>]", word) and levels:
+            yield from _parse_paths(word, folder, levels - 1)
+            begins = False
+        elif follows_cd:
+            folder, follows_cd = os.path.join(folder, _HERE.sub(".", word)), False
+        elif begins and word == "cd":
+            follows_cd, begins = True, False
+        else:
+            is_setting = re.match(r"[A-Za-z_]\w*=", word)
+            named = word.partition("=")[2] if is_setting or word.startswith("-") else word
+            if named:
+                yield _join_word(folder, named), begins and not is_setting and _is_named(named, before)
+            for path in _module_paths(word) if before == "-m" else _MEANT.get(word, ()) if begins else ():
+                yield _join_word(folder, path), True if is_tool_module(path) else None
+            before = word
+            begins = begins and (bool(is_setting) or word in _GOES_BEFORE or word.startswith("-"))
+
+
+def _is_named(word: str, before: str) -> bool:
+    """Whether what is run is a file that the word names, and no command that the shell looks for."""
+    return "/" in word or (before in _INTERPRETERS and word not in _GOES_BEFORE)
+
+
+def _module_paths(name: str) -> tuple[str, ...]:
+    """The files that `python -m` may mean."""
+    path = name.replace(".", "/")
+    return (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
+
+
+def _shell_words(command: str) -> list[str]:
+    """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return command.replace('"', " ").replace("'", " ").split()
+
+
+def _join_word(folder: str, word: str) -> str:
+    """A word as a path from the workspace."""
+    if _HERE.match(word):
+        return _HERE.sub(".", word, count=1)
+    return word if os.path.isabs(word) else os.path.join(folder, word)
+
+
+def _locate_word(word: str, workspace: str) -> str:
+    """A path as it is pinned; empty for what cannot be known or is of the system."""
+    if _NO_PATH.search(word):
+        return ""
+    root = os.path.realpath(workspace)
+    path = os.path.normpath(os.path.join(root, word))
+    for inside in (root, os.path.abspath(workspace)):
+        if path == inside:
+            return ""
+        if path.startswith(inside + "/"):
+            return path[len(inside) + 1 :]
+    return "" if any(path == folder or path.startswith(folder + "/") for folder in _SYSTEM) else path
+
+
+def _file_digest(path: str, workspace: str) -> str:
+    if os.path.isabs(path):
+        try:
+            return sha256(read_bytes(path, limit=LARGEST_FILE))
+        except StorageError:
+            return ABSENT
+    root = os.path.realpath(workspace)
+    where = os.path.join(root, path)
+    if not os.path.lexists(where) or (os.path.isdir(where) and not os.path.islink(where)):
+        return ABSENT
+    try:
+        return sha256(Workspace(root).read_bytes(path))
+    except WorkspaceError:
+        return UNREADABLE

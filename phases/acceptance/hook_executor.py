@@ -1,0 +1,291 @@
+"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, told as events."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from phases.acceptance.commands.command_hooks import HookPlace, run_command
+from phases.acceptance.commands.hook_process import ProcessOutcome
+from phases.acceptance.commands.hook_protocol import read_verdict
+from phases.acceptance.commands.sanitize import strip_control
+from phases.acceptance.configuration.checksums import remove_caches
+from phases.acceptance.hook import (
+    ACCEPT_GATE,
+    BEFORE_TOOL,
+    BLOCK,
+    BUILTIN,
+    COMMAND,
+    DOWNGRADED,
+    FAIL_CLOSED,
+    FAILED,
+    HTTP,
+    NO_VERDICT,
+    PASS,
+    POINTS,
+    STOP,
+    Hook,
+    HookResult,
+    downgrade_block,
+)
+from phases.acceptance.hook_events import HookEvents
+from phases.acceptance.http_hooks import send_observation
+from phases.acceptance.payload import RunFacts, payload_bytes, variables_for
+from phases.acceptance.protected_files import ProtectedFiles
+from phases.workspace.command_runner import CommandRunner
+from pipeline.base.files import make_directory
+
+_LARGEST_LOG = 64 * 2**20
+TAMPERED = "files that decide about acceptance were changed during the run"
+
+
+class Occasion(NamedTuple):
+    """What a hook is run for."""
+
+    point: str
+    body: Callable[[Hook], Mapping[str, Any]]
+    """What one hook is given."""
+    tool: str = ""
+    call: str = ""
+    attempt: int = 0
+
+
+class HookContext(NamedTuple):
+    """What hooks run with that is not of the run."""
+
+    folder: str
+    """`hooks` in the task folder: logs lie there."""
+    environment: Mapping[str, str]
+    secret_names: Sequence[str]
+    clean: Callable[[str], str] = lambda text: text
+    """Takes out of a text what may be in no file."""
+    write_transcript: Callable[[], None] = lambda: None
+    """Brings the file up to date that hooks are pointed to."""
+
+
+class HookExecutor:
+    """Runs hooks of one task. Not while a run is only walked again."""
+
+    def __init__(self, run: RunFacts, outside: HookContext, events: HookEvents, commands: CommandRunner) -> None:
+        self._run, self._outside, self._events, self._commands = run, outside, events, commands
+        self.protected: ProtectedFiles | None = None
+        """What must be as it was before a hook is run."""
+        self.doing: Callable[[str], None] = lambda what: None
+        """Told what is being done; it need not stay on the screen."""
+
+    def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
+        """What came of one hook. `own` is what a hook of this program does."""
+        started = time.monotonic()
+        who = _hook_fields(hook, occasion)
+        self._events.emit("hook_started", **who)
+        if occasion.point == ACCEPT_GATE:
+            self.doing(f"asks {hook.key} …")
+        result = own() if own else self._unfit(hook, occasion) or self._tried(hook, occasion)
+        if not own and occasion.point == ACCEPT_GATE and result.status == FAILED and not self._unfit(hook, occasion):
+            result = self._tried(hook, occasion)
+        result = _apply_policy(hook, occasion.point, result)
+        result = downgrade_block(result, occasion.point)._replace(seconds=round(time.monotonic() - started, 3))
+        self._tell(hook, occasion, result)
+        return result
+
+    def blocked(self, hook: Hook, occasion: Occasion, reason: str) -> None:
+        """Says so in the event log."""
+        tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
+        self._events.emit("hook_blocked", **_hook_fields(hook, occasion), **tool, reason=reason, enforced=True)
+
+    def log_of(self, hook: Hook, attempt: int) -> str:
+        """Where the whole output of a hook at the gate goes, as a path in the task."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
+        return f"{os.path.basename(self._outside.folder)}/{name}"
+
+    def _unfit(self, hook: Hook, occasion: Occasion) -> HookResult | None:
+        """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
+        if hook.kind != COMMAND or self.protected is None:
+            return None
+        remove_caches(self._run.cwd)
+        if odd := self.protected.changed_for(hook):
+            self._events.emit("hook_tampered", files=odd, **_hook_fields(hook, occasion))
+            status = STOP if occasion.point == BEFORE_TOOL else FAILED
+            return HookResult(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,))
+        if missing := self.protected.missing_for(hook):
+            return HookResult(
+                FAILED, f"its script {', '.join(missing)} is not there; write it, then: pipeline hooks trust"
+            )
+        return None
+
+    def _tried(self, hook: Hook, occasion: Occasion) -> HookResult:
+        body = occasion.body(hook)
+        if hook.kind == BUILTIN:
+            return run_builtin(hook, self._run.cwd, occasion.tool)
+        self._outside.write_transcript()
+        if hook.kind == HTTP:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return send_observation(hook, self._run, body, now)
+        if hook.sandbox:
+            return self._boxed(hook)
+        log = ""
+        if occasion.point == ACCEPT_GATE:
+            make_directory(self._outside.folder)
+            log = os.path.join(os.path.dirname(self._outside.folder), self.log_of(hook, occasion.attempt))
+        place = HookPlace(
+            self._run.cwd,
+            log,
+            self._outside.environment,
+            tuple(self._outside.secret_names),
+            variables_for(hook, self._run),
+        )
+        began = _log_size(log)
+        result = run_command(hook, payload_bytes(body), place)
+        return result._replace(notes=(*result.notes, *self._clean_log(log, began)))
+
+    def _clean_log(self, path: str, began: int) -> tuple[str, ...]:
+        """A hook may print what it finds in the workspace, and a key may have got there. Looks at what was added alone."""
+        try:
+            added = _read_tail(path, began)
+            text = added.decode("utf-8", "surrogateescape")
+            if (clean := self._outside.clean(text)) != text:
+                with open(path, "r+b") as file:
+                    file.truncate(began)
+                    file.seek(began)
+                    file.write(clean.encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            return (f"its log could not be looked through: {error.strerror}",)
+        return ()
+
+    def _boxed(self, hook: Hook) -> HookResult:
+        """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
+        finished = self._commands.run(hook.command, math.ceil(hook.seconds))
+        timed_out = bool(finished.limit and finished.limit.startswith("time"))
+        fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
+        ran = ProcessOutcome(
+            finished.exit_code, None, timed_out, fault, finished.output.encode("utf-8", "replace"), b"", 0.0
+        )
+        return read_verdict(ran, hook, POINTS[hook.point])
+
+    def _tell(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
+        who = _hook_fields(hook, occasion)
+        told = {
+            **who,
+            "status": result.status,
+            "message": result.message or result.reason,
+            "exit_code": result.exit_code,
+            "duration_ms": int(result.seconds * 1000),
+        }
+        if result.status == FAILED or any(note.startswith("hook_failed") for note in result.notes):
+            self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
+        else:
+            self._events.emit("hook_finished", **told)
+        for note in result.notes:
+            if note.startswith(DOWNGRADED):
+                self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
+        if result.status == BLOCK:
+            self.blocked(hook, occasion, result.reason)
+
+
+def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:
+    """The hooks of a point, in their order; at the points of tools, those that are meant for that tool."""
+    return [
+        hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, tool or ""))
+    ]
+
+
+def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
+    """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
+        return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT))
+    return result
+
+
+def _hook_fields(hook: Hook, occasion: Occasion) -> dict[str, Any]:
+    return {
+        "hook_id": hook.id,
+        "source": hook.source,
+        "point": occasion.point,
+        "kind": hook.kind,
+        "mode": "observe" if hook.kind == HTTP else "sync",
+        "attempt": occasion.attempt,
+    }
+
+
+def _log_size(path: str) -> int:
+    """Of a log, which goes on; one that has grown too large begins anew."""
+    size = os.path.getsize(path) if path and os.path.isfile(path) else 0
+    if size > _LARGEST_LOG:
+        os.unlink(path)
+        return 0
+    return size
+
+
+def _read_tail(path: str, began: int) -> bytes:
+    if not path or not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as file:
+        file.seek(began)
+        return file.read()
+
+
+REQUIRE_FILE, WARN_ON_TOOL, ADD_NOTE = "require_file_exists", "warn_on_tool_call", "add_context_note"
+_LONGEST = 2048
+
+
+def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookResult:
+    """What the hook says. `tool_name`: the tool that is called, at the points where one is."""
+    handler = hook.params.get("handler")
+    if handler == REQUIRE_FILE:
+        return _require_file(hook, workspace_root)
+    if handler == WARN_ON_TOOL:
+        return _warn_on_tool(hook.params, tool_name)
+    if handler == ADD_NOTE:
+        return HookResult(PASS, context=_clean_text(hook.params.get("note") or hook.params.get("message")))
+    return HookResult(FAILED, f"hook {hook.key}: there is no builtin {_clean_text(handler)!r}")
+
+
+def file_fault(root: str, path: str) -> str | None:
+    """Why this is no file of the folder, or None (acceptance chain, section 12).
+
+    Links are followed on both sides before they are compared, those of the folders above a missing file among them, so
+    nothing is told of what lies outside. Only what is there now is looked at, and nothing is opened.
+    """
+    try:
+        inside = os.path.realpath(root)
+        real = os.path.realpath(os.path.join(inside, path))
+        if os.path.commonpath((inside, real)) != inside:
+            return "leads out of the workspace"
+        mode = os.stat(real, follow_symlinks=False).st_mode
+    except OSError:
+        return "is not there"
+    except ValueError:  # a NUL, or half a surrogate pair
+        return "is no path"
+    if stat.S_ISDIR(mode):
+        return "is a directory"
+    return None if stat.S_ISREG(mode) else "is no regular file"
+
+
+def _require_file(hook: Hook, root: str) -> HookResult:
+    path = str(hook.params.get("path", ""))
+    fault = file_fault(root, path) if path else "is no path"
+    if fault is None:
+        return HookResult(PASS)
+    told = f"the required file {_clean_text(path)} {fault}"
+    message = _clean_text(hook.params.get("message"))
+    status = BLOCK if hook.point == ACCEPT_GATE else FAILED
+    return HookResult(status, f"{message} ({told})" if message else told)
+
+
+def _warn_on_tool(params: Mapping[str, Any], tool_name: str) -> HookResult:
+    names = [params.get("tool_name"), *(params.get("tool_names") or ())]
+    if not tool_name or tool_name.casefold() not in {str(name).casefold() for name in names if name}:
+        return HookResult(PASS)
+    return HookResult(
+        PASS, message=_clean_text(params.get("message")) or f"the tool {_clean_text(tool_name)} is called"
+    )
+
+
+def _clean_text(value: object) -> str:
+    return strip_control(str(value or ""), _LONGEST).strip()

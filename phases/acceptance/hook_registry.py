@@ -1,0 +1,95 @@
+"""Which hooks this start of a run has: the internal one, the user's, and those of the workspace that the user trusts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from phases.acceptance.configuration.checksums import ABSENT, hash_scripts, script_paths_of
+from phases.acceptance.configuration.parse_hooks import parse_hooks
+from phases.acceptance.configuration.repo_hooks import (
+    HOOKS_FILE,
+    MODIFIED,
+    NO_HOOKS,
+    TRUSTED,
+    RepoHooks,
+    discover_repo_hooks,
+)
+from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BUILTIN, INTERNAL, STRICT, USER, Hook
+from phases.acceptance.stop_reasons import CONFIG_INVALID
+from pipeline.base.errors import Incomplete
+
+CODE = Hook("code", INTERNAL, ACCEPT_GATE, BUILTIN, exit_policy=STRICT, when=ALWAYS)
+"""The one that ships: planned files, imports, the plan's checks, the entry script."""
+STORE = "trusted-workspaces.json"
+MOST_CONTINUES = 3
+Check = Callable[[Any], str | None]
+
+
+class HookSetting(NamedTuple):
+    """What the user says of hooks. Nothing of it can be said by a task or a workspace."""
+
+    own: Mapping[str, Any] = {}
+    """`{"hooks": …}` of the settings file, checked against its schema."""
+    own_folder: str = ""
+    """The folder of the settings file, and of the store of trusted workspaces."""
+    parse: Callable[[bytes], Mapping[str, Any]] = lambda data: {}
+    """A hooks.yaml, checked. Raises PipelineError."""
+    check_store: Check = lambda value: None
+    """Why a value is no store of trusted workspaces, or None."""
+    environment: Mapping[str, str] = {}
+    trust_now: bool = False
+    most_continues: int = MOST_CONTINUES
+
+
+class HookRegistry(NamedTuple):
+    """The hooks of one start of a run."""
+
+    hooks: tuple[Hook, ...]
+    """In the order in which they run."""
+    repo: RepoHooks
+    named: Mapping[str, str]
+    """Scripts that the user's own hooks name: path -> sha256 as they are now, empty for one that is not there."""
+    trusted: Mapping[str, str]
+    """What the user says that scripts and the hooks file of the workspace must be."""
+    unverified_reason: str
+    """Why nothing can be verified, or empty."""
+
+
+def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:
+    """What there is at the start. `trust_now`: the user vouches for what stands there.
+
+    Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
+    """
+    options = setting.own.get("hooks", {})
+    on = options.get("user_hooks_enabled") is not False
+    where = os.path.join(setting.own_folder, "config.yaml")
+    own = parse_hooks(setting.own["hooks"], USER, where) if setting.own and on else ()
+    store = os.path.join(setting.own_folder, STORE) if setting.own_folder else ""
+    repo = discover_repo_hooks(workspace, store, setting.parse, setting.check_store, trust_now=trust_now)
+    trusted = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
+    if repo.state == NO_HOOKS and repo.beside is not None:
+        trusted[HOOKS_FILE] = ABSENT
+    if options.get("enabled") is False:
+        repo = repo._replace(state=NO_HOOKS, hooks=(), pins={})
+    _refuse_untrusted(repo, stops=options.get("on_untrusted") == "stop")
+    named = {path: ABSENT for hook in own for path in script_paths_of(hook, workspace)}
+    for hook in own:
+        named.update(hash_scripts(hook, workspace))
+    told = f"trusted hooks of the workspace are not as they were trusted ({repo.reason})"
+    return HookRegistry((CODE, *own, *repo.hooks), repo, named, trusted, told if repo.state == MODIFIED else "")
+
+
+def _refuse_untrusted(repo: RepoHooks, *, stops: bool) -> None:
+    if repo.state == "invalid" and repo.was_trusted:
+        raise Incomplete(
+            f"the trusted hooks of the workspace cannot be used: {repo.reason}; mend the file, then: pipeline hooks trust",
+            stop_reason=CONFIG_INVALID,
+        )
+    if stops and repo.state in ("untrusted", "modified", "invalid"):
+        raise Incomplete(
+            f"the hooks of the workspace are not trusted as they are ({repo.reason}), and on_untrusted is stop: look at them "
+            "with: pipeline hooks list, then: pipeline hooks trust",
+            stop_reason=CONFIG_INVALID,
+        )

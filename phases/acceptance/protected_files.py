@@ -1,0 +1,163 @@
+"""The exam: which files decide about acceptance, and what each must be. What was taken down first counts, in this journal and in
+those that it follows on; only the user can put something else in its place, by vouching for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from phases.acceptance.configuration.checksums import (
+    ABSENT,
+    UNREADABLE,
+    find_changed,
+    hash_control_files,
+    hash_scripts,
+    is_tool_module,
+    paths_run_by,
+    script_paths_of,
+)
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
+from phases.acceptance.hook import REPO, Hook
+from phases.acceptance.hook_registry import HookRegistry
+from phases.acceptance.stop_reasons import CONFIG_INVALID
+from phases.llm.journal import read_journal
+from phases.workspace.backup_tree import latest_aside
+from phases.workspace.workspace import CONTROL
+from pipeline.base.errors import Incomplete
+from pipeline.base.jsonl import repair_tail
+
+BASE, CHECKSUMS = "base", "pins"
+"""Kinds of journal rows: what stood at the start, and files that came to be part of the exam since."""
+
+
+class ChecksumHistory(NamedTuple):
+    """What the journals say."""
+
+    checksums: Mapping[str, str]
+    """What was taken down of files of the workspace: path -> sha256."""
+    files: Mapping[str, str] | None
+    """The workspace when this journal began; None while it begins."""
+    first: bool
+    """No agent worked in this workspace before this journal."""
+
+
+class ProtectedFiles(NamedTuple):
+    """The exam of one start of a run."""
+
+    checksums: Mapping[str, str]
+    """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
+    added: Mapping[str, str]
+    """Those of the workspace that no journal has taken down yet."""
+    companions: Mapping[str, str] | None
+    """What lies in the folder of hooks beside those; None where no hook rests on that folder."""
+    root: str
+
+    def changed(self) -> list[str]:
+        """The files that are not what they must be."""
+        return sorted({*find_changed(self.checksums, self.root), *self._unexpected_files()})
+
+    def _unexpected_files(self) -> list[str]:
+        """What is other in the folder of hooks: a file beside a script may decide instead of it."""
+        if self.companions is None:
+            return []
+        now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
+        odd = (path for path in {*now, *self.companions} if now.get(path, ABSENT) != self.companions.get(path, ABSENT))
+        return [*odd, *(path for path in now if now[path] == UNREADABLE and self.companions.get(path) == UNREADABLE)]
+
+    def changed_for(self, hook: Hook) -> list[str]:
+        """The same, of the files that one hook rests on."""
+        named = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
+        mine = {*named, *((HOOKS_FILE,) if hook.source == REPO else ())}
+        pins = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
+        strangers = self._unexpected_files() if any(map(_is_control, mine)) or CONTROL in hook.command else []
+        return sorted({*find_changed(pins, self.root), *strangers})
+
+    def missing_for(self, hook: Hook) -> list[str]:
+        """Scripts of a hook in the user's folder of the workspace that are not there. The agent must not supply them."""
+        named = (path for path in script_paths_of(hook, self.root) if _is_control(path))
+        return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
+
+
+def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> ChecksumHistory:
+    """What the header of a journal and its rows have taken down. What came first counts."""
+    pins, files = dict(begun.get("pins", {})), None
+    for row in rows:
+        if row["kind"] in (BASE, CHECKSUMS):
+            pins = {**row["result"]["pins"], **pins}
+        if row["kind"] == BASE:
+            files = row["result"]["manifest"]["files"]
+    return ChecksumHistory(pins, files, bool(begun.get("first")))
+
+
+def read_checksums(journal: str) -> Mapping[str, str]:
+    """What a journal on the disk has taken down, or the last that was set aside: another beginning makes none of it another."""
+    journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
+    repair_tail(journal)
+    rows = read_journal(journal)
+    return read_history(rows[0].get("begun", {}), rows[1:]).checksums if rows else {}
+
+
+def build_protected_files(
+    registry: HookRegistry, past: ChecksumHistory, planned: Collection[str], root: str
+) -> ProtectedFiles:
+    """The exam as it is now. `planned` files are the agent's to write, whatever hook of the user looks at them.
+
+    Raises Incomplete where a trusted hook of the workspace runs one of them.
+    """
+    must: dict[str, str] = {}
+    for path, now in registry.named.items():
+        if os.path.isabs(path):  # for this start alone: the user may mend it in a pause, and the agent cannot reach it
+            must[path] = now
+        elif path not in planned:
+            known = registry.trusted.get(path, past.checksums.get(path, _first_checksum(path, now, past)))
+            must.update({path: known} if known is not None else {})
+    _refuse_planned(registry, planned, root)
+    for path, now in registry.repo.pins.items():
+        if path == HOOKS_FILE or path not in planned:
+            must[path] = registry.trusted.get(path, past.checksums.get(path, now))
+    if HOOKS_FILE in past.checksums and HOOKS_FILE not in registry.trusted:
+        must = {**past.checksums, **must}  # what the file named cannot be told any more: all of it stays
+    in_force = any(map(_is_control, must)) or any(CONTROL in hook.command for hook in registry.hooks)
+    beside = _companion_files(must, registry, past, root) if in_force else None
+    unseen = {path: digest for path, digest in {**must, **(beside or {})}.items() if path not in past.checksums}
+    return ProtectedFiles(
+        must, {path: digest for path, digest in unseen.items() if not os.path.isabs(path)}, beside, root
+    )
+
+
+def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
+    """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
+    for hook in registry.repo.hooks:
+        if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
+            raise Incomplete(
+                f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
+                "run in the sandbox (sandbox: true), then trust it anew",
+                stop_reason=CONFIG_INVALID,
+            )
+
+
+def _companion_files(
+    must: Mapping[str, str], registry: HookRegistry, past: ChecksumHistory, root: str
+) -> dict[str, str]:
+    """What must lie in the folder of hooks beside the scripts: what the user vouches for, else what was there first."""
+    repo = registry.repo
+    if repo.beside is not None and repo.state in (TRUSTED, NO_HOOKS):
+        return {path: digest for path, digest in repo.beside.items() if path not in must}
+    first = hash_control_files(root) if past.files is None and past.first else past.files or {}
+    known = {**first, **past.checksums}
+    return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}
+
+
+def _first_checksum(path: str, now: str, past: ChecksumHistory) -> str | None:
+    """What a file must be that is named for the first time: as before the agent worked. None where it may be the agent's."""
+    if past.files is not None:
+        now = past.files.get(path, ABSENT)
+    if not past.first:
+        now = ABSENT
+    return now if now or _is_control(path) or is_tool_module(path) else None
+
+
+def _is_control(path: str) -> bool:
+    return path.split("/")[0] == CONTROL

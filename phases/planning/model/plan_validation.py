@@ -1,0 +1,308 @@
+"""What of a model's reply is a plan: its bytes by the one plan parser, or the words that say why it is none."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from pipeline.base.errors import ContractError, FormatError, PipelineError
+from pipeline.base.formats import parse_json
+
+PLAN = "initial_plan.txt"
+_FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+
+
+class PlanContracts(Protocol):
+    """The contracts, as far as a plan needs them."""
+
+    def parse(self, name: str, data: bytes, *, writer: str) -> Any: ...
+
+    def schema(self, name: str) -> dict[str, Any]: ...
+
+    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None: ...
+
+
+class NoPlan(PipelineError):
+    """A reply that is no plan; its text goes back to the model."""
+
+
+def plan_in_reply(text: str, contracts: PlanContracts, writer: str) -> dict[str, Any]:
+    """The plan that a reply is: one JSON object or YAML document, bare or in the one fenced block of the reply.
+
+    What stands around that block is read past: models greet. Raises NoPlan.
+    """
+    bare = _strip_fence(text).strip("\ufeff \n\r\t")
+    try:
+        if not bare.startswith("{"):
+            return dict(contracts.parse(PLAN, (bare + "\n").encode("utf-8"), writer=writer))
+        plan = parse_json(bare.encode("utf-8"))
+    except (ContractError, UnicodeError) as error:
+        raise NoPlan(str(error)) from error
+    except FormatError as error:
+        place = f", line {error.line}, column {error.column}" if error.line else ""
+        raise NoPlan(f"the plan{place}: {error}") from error
+    # JSON is read as JSON: YAML has other ideas of \ud83d\ude00 and of 1e-3.
+    if breach := contracts.breach(contracts.schema(PLAN), plan):
+        raise NoPlan(f"the plan {breach}")
+    return dict(plan)
+
+
+def rows_in_reply(text: str, contracts: PlanContracts) -> list[dict[str, Any]]:
+    """The requirements in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
+    try:
+        value = parse_json(_strip_fence(text).strip("\ufeff \n\r\t").encode("utf-8"))
+    except (FormatError, UnicodeError) as error:
+        raise NoPlan(str(error)) from error
+    rows: Any = value.get("requirements") if isinstance(value, dict) else value
+    if breach := contracts.breach(contracts.schema(PLAN)["properties"]["requirements"], rows):
+        raise NoPlan(f"the requirements {breach}")
+    return list(rows)
+
+
+def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: PlanContracts) -> bool:
+    """Whether a plan is what came of these replies: the last whole one, with rows that were mended after it."""
+    mended: list[dict[str, Any]] = []
+    for text in reversed(texts):
+        try:
+            whole = plan_in_reply(text, contracts, "the model")
+        except NoPlan:
+            with suppress(NoPlan):
+                mended += rows_in_reply(text, contracts)
+            continue
+        if {**whole, "requirements": None, "todos": None} != {**plan, "requirements": None, "todos": None}:
+            return False
+        said = [*whole["requirements"], *mended]
+        return len(plan["requirements"]) == len(whole["requirements"]) and all(
+            row in said or (not row["source"]["quote"] and _without_source(row) in map(_without_source, said))
+            for row in plan["requirements"]
+        )
+    return False
+
+
+def _without_source(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without the quote that may have been taken from it."""
+    taken = {"section": None, "page": 0, "quote": ""}
+    return {**row, "source": taken, "status": "missing" if row["status"] == "missing" else "inferred"}
+
+
+def _strip_fence(text: str) -> str:
+    """What stands in the one fenced block; the whole text where there is none. Raises NoPlan for more than one."""
+    fences = list(_FENCE.finditer(text))
+    if not fences:
+        return text
+    if len(fences) != 2:
+        raise NoPlan(f"the reply has {len(fences)} lines that open or close a fenced block; reply with the plan alone")
+    return text[fences[0].end() : fences[1].start()]
+
+
+_FEWEST_LETTERS = 10
+REVIEW = "review"
+"""The section that a requirement cites which a person asked for."""
+
+
+def problems_of(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None) -> list[str]:
+    """Every fault, each as a line for the model. Citations that stand so in the present plan are not looked at again."""
+    return [*_requirement_faults(plan, cited, present), *_file_faults(plan), *_order_faults(plan), *_other_faults(plan)]
+
+
+def misquotes_of(
+    plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None = None
+) -> dict[str, str]:
+    """Requirement id -> why its source cannot stand."""
+    kept = {row["id"]: row for row in present["requirements"]} if present else {}
+    faults = ((row["id"], cited.fault(row)) for row in plan["requirements"] if row != kept.get(row["id"]))
+    return {name: fault for name, fault in faults if fault}
+
+
+def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
+    """The requirement with nothing in it that says the paper states it."""
+    source = row["source"]
+    page = source["page"] if cited.has_page(source["page"]) else 0
+    section = None if source["section"] == REVIEW else source["section"]
+    status = "missing" if row["status"] == "missing" else "inferred"
+    return {**row, "source": {**source, "section": section, "page": page, "quote": ""}, "status": status}
+
+
+class QuoteIndex:
+    """What may be cited: the pages of the paper, and what people asked for."""
+
+    def __init__(self, pages: Sequence[tuple[int, str]], requests: Iterable[str] = ()) -> None:
+        self._numbers = [number for number, _ in pages]
+        self._starts: list[int] = []
+        parts, length = [], 0
+        for _, text in pages:
+            self._starts.append(length)
+            parts.append(_letters_of(text))
+            length += len(parts[-1])
+        self._text = "".join(parts)
+        self._requests = _letters_of("\n".join(requests))
+
+    def has_page(self, page: int) -> bool:
+        """Whether the paper has a page of this number."""
+        return page in self._numbers
+
+    def fault(self, row: Mapping[str, Any]) -> str | None:
+        """Why the source of a requirement cannot stand, or None. Letters and digits count; marks and spaces do not."""
+        source, quote = row["source"], _letters_of(row["source"]["quote"])
+        if source["section"] == REVIEW and source["page"] == 0:
+            return None if quote in self._requests else "nobody asked for what it quotes"
+        if not quote and row["status"] != "stated":
+            return None if source["page"] in (0, *self._numbers) else self._no_page(source["page"])
+        if source["page"] not in self._numbers:
+            return self._no_page(source["page"])
+        if len(quote.encode("utf-8")) < min(_FEWEST_LETTERS, len(self._text.encode("utf-8"))):
+            return "the quote is too short to find its place by: quote a few whole words of the paper"
+        pages = self._pages_of(quote)
+        if not pages:
+            return (
+                f"the quote {source['quote'][:120]!r} is not in the paper; quote it word for word, without leaving out"
+            )
+        if source["page"] not in pages:
+            return f"the quote stands on page {min(pages)}, not on page {source['page']}"
+        return None
+
+    def _pages_of(self, quote: str) -> set[int]:
+        """Every page that the quote stands on, in whole or in part."""
+        found, at = set(), self._text.find(quote)
+        while at >= 0:
+            first, last = (bisect_right(self._starts, place) - 1 for place in (at, at + len(quote) - 1))
+            found |= set(self._numbers[first : last + 1])
+            at = self._text.find(quote, at + len(quote))
+        return found
+
+    def _no_page(self, page: int) -> str:
+        return f"there is no page {page}; the pages are {min(self._numbers)} to {max(self._numbers)}"
+
+
+def _requirement_faults(plan: Mapping[str, Any], cited: QuoteIndex, present: Mapping[str, Any] | None) -> Iterator[str]:
+    known = Counter(row["id"] for row in plan["requirements"])
+    yield from (f"requirements: the id {name} stands {count} times" for name, count in known.items() if count > 1)
+    yield from (f"{name}: {fault}" for name, fault in misquotes_of(plan, cited, present).items())
+    for row in plan["file_structure"]:
+        yield from (f"{row['path']}: implements {name}, which is no requirement" for name in row.get("implements", ())
+                    if name not in known)  # fmt: skip
+    for row in plan["implementation_components"]:
+        yield from (f"the component {row['name']!r} names {name}, which is no requirement" for name in row["requirements"]
+                    if name not in known)  # fmt: skip
+
+
+def _file_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    planned = Counter(row["path"] for row in plan["file_structure"])
+    yield from (f"file_structure: {path} is planned {count} times" for path, count in planned.items() if count > 1)
+    for path in planned:
+        parts = path.split("/")
+        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        yield from (
+            f"file_structure: {folder} is a file and the folder of {path}" for folder in folders if folder in planned
+        )
+    for row in plan["file_structure"]:
+        yield from (f"{row['path']}: depends_on {path}, which is not planned" for path in row.get("depends_on", ())
+                    if path not in planned)  # fmt: skip
+    if circle := _find_cycle({row["path"]: row.get("depends_on", ()) for row in plan["file_structure"]}):
+        yield f"file_structure: depends_on goes round in a circle: {' -> '.join(circle)}"
+
+
+def _order_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    order = plan["implementation_strategy"]
+    needs = {row["path"]: row.get("depends_on", ()) for row in plan["file_structure"]}
+    counted, place = Counter(order), {path: index for index, path in enumerate(order)}
+    yield from (f"implementation_strategy: {path} stands {count} times" for path, count in counted.items() if count > 1)
+    yield from (f"implementation_strategy: {path} is not planned" for path in counted if path not in needs)
+    yield from (f"implementation_strategy: {path} is planned and missing here" for path in needs if path not in counted)
+    for path, index in place.items():
+        yield from (f"implementation_strategy: {path} comes before {other}, which it depends on"
+                    for other in needs.get(path, ()) if place.get(other, -1) > index)  # fmt: skip
+
+
+def _other_faults(plan: Mapping[str, Any]) -> Iterator[str]:
+    commands = plan["validation_approach"]["verify_commands"]
+    if not any(command.strip() for command in commands):
+        yield "validation_approach: verify_commands is empty; nothing would show that the code works"
+
+
+def _find_cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """One circle, its first name again at its end; nothing where there is none."""
+    done: set[str] = set()
+    for start in needs:
+        path, on_path, waiting = [start], {start}, [iter(needs[start])]
+        while path:
+            following = next((name for name in waiting[-1] if name in needs and name not in done), None)
+            if following is None or path[-1] in done:
+                on_path.discard(path[-1])
+                done.add(path.pop())
+                waiting.pop()
+            elif following in on_path:
+                return [*path[path.index(following) :], following]
+            else:
+                path.append(following)
+                on_path.add(following)
+                waiting.append(iter(needs[following]))
+    return []
+
+
+def _letters_of(text: str) -> str:
+    """Letters and digits alone, in one case: how words are broken, spaced and marked makes no difference."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+_DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+_NOT_ASKED = ("todos",)
+"""A person adds them."""
+_LENGTHS = {
+    "title": 300,
+    "core_contribution": 800,
+    "text": 800,
+    "quote": 300,
+    "purpose": 400,
+    "name": 80,
+    "section": 80,
+    "python": 20,
+    "packages": 80,
+    "equations": 400,
+}
+_LENGTH = 240
+_ITEMS = {
+    "requirements": 250,
+    "file_structure": 80,
+    "implementation_strategy": 80,
+    "verify_commands": 6,
+    "packages": 40,
+}
+_COUNT = 60
+_PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,38}"
+_PATTERNS = {"^R[0-9]+$": "^R[0-9]{1,4}$"}
+_PATH = f"^{_PART}(/{_PART}){{0,4}}$"
+
+
+def restrict_schema(schema: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """A stricter schema: what fits it fits the given one, and none of its texts and lists goes on for ever."""
+    made = {key: value for key, value in schema.items() if key not in _DROPPED}
+    if "properties" in made:
+        # A property without a rule of its own (one of older plans) is not asked for.
+        kept = {
+            key: value
+            for key, value in made["properties"].items()
+            if key not in _NOT_ASKED and set(value) - set(_DROPPED)
+        }
+        made["properties"] = {key: restrict_schema(value, key) for key, value in kept.items()}
+    if "items" in made:
+        made["items"] = restrict_schema(made["items"], name)
+        made["maxItems"] = _ITEMS.get(name, _COUNT)
+    if name == "verify_commands" and "items" in made:
+        made["minItems"] = 1
+    if "pattern" in made:
+        made["pattern"] = _PATTERNS.get(made["pattern"], _PATH if "/" in made["pattern"] else made["pattern"])
+        made.pop("maxLength", None)  # the pattern has an end itself, and grammars know one or the other
+    elif "string" in _types_of(made):
+        made["maxLength"] = min(made.get("maxLength", 10**6), _LENGTHS.get(name, _LENGTH))
+    return made
+
+
+def _types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    types = schema.get("type", ())
+    return (types,) if isinstance(types, str) else tuple(types)

@@ -1,0 +1,318 @@
+"""Blocks of a marked-up paper in the dialect of paper.md, be they from HTML or from Word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urljoin
+
+from phases.readers.reading import Link
+
+HEADING, PARAGRAPH, ITEM, CAPTION, TABLE = "heading", "paragraph", "item", "caption", "table"
+CODE, EQUATION, REFERENCE = "code", "equation", "reference"
+_WHOLE_WIDTH = 2  # the depth of a section's heading: the title alone stands above it
+_DEEPEST, _LONGEST_CAPTION = 6, 600
+_REFERENCES = (
+    "references",
+    "bibliography",
+    "literature cited",
+    "works cited",
+    "literatur",
+    "literaturverzeichnis",
+    "参考文献",
+    "참고문헌",
+)
+_TOP = (*_REFERENCES, "abstract", "zusammenfassung", "摘要", "초록")
+_LABEL = re.compile(
+    r"^\W{0,3}(fig(?:ure|\.)?|tab(?:le|elle|\.)?|algorithm|algorithmus|listing|scheme|box|abb(?:ildung|\.)|图|表|그림|표)"
+    r"[ \u00a0]*((?:[A-Z]{1,2}[.\-]?)?[0-9]{1,4}(?:[.\-][0-9]{1,3}){0,3}[a-z]?|[IVX]{1,5}|[A-Z])(?![\w])[ ]*[.:|。：—–-]?[ ]*",
+    re.IGNORECASE,
+)
+_WORDS = {"fig": "Figure", "fig.": "Figure", "tab": "Table", "tab.": "Table", "abb.": "Abbildung"}
+_NUMBERED = re.compile(r"^((?:[0-9]{1,3}|[A-Z])(?:\.[0-9]{1,3})*)[.:)](?=\s)")
+_APPENDIX = re.compile(r"^appendix\s+([A-Z](?:\.[0-9]+)*)[.:]?\s+(?=\S)", re.IGNORECASE)
+_REFERENCE_NUMBER = re.compile(r"^(?:\[([0-9]{1,4})\]|\(([0-9]{1,4})\)|([0-9]{1,4})[.)](?=\s))\s*")
+_NOTE = re.compile(r"\[\^([0-9]{1,6})\]")
+_STRUCTURE = re.compile(r"(?=#|```|~~~|<!--|>|\|)")
+
+_CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), *range(0x7F, 0xA0)], " ") | dict.fromkeys(
+    [
+        0xAD,
+        0x200B,
+        0x200E,
+        0x200F,
+        0x2060,
+        0xFEFF,
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xE0000, 0xE0080),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A heading, a paragraph, a table ...: its text in Markdown, without the signs that make it what it is."""
+
+    kind: str
+    text: str
+    level: int = 0
+    """How deep a heading or the item of a list is, from 1; only the order of the levels counts."""
+    label: str = ""
+    """The mark of a list item (`-`, `3.`), or the language of code."""
+
+
+def compose_page(
+    blocks: Iterable[Block], *, title: str | None, authors: Sequence[str], notes: Mapping[int, str]
+) -> str:
+    """The page: title, authors, blocks, and each footnote at the end of the section that first points to it."""
+    rest, waiting = dict(notes), list[str]()
+    parts = [f"# {title}"] if title else []
+    parts += [escape_structure(", ".join(authors))] if authors else []
+    items: list[str] = []
+    for block in [*_set_levels(_with_references(_without_title(blocks, title))), Block(HEADING, "")]:
+        text = _render_block(block)
+        if block.kind == ITEM:
+            items.append(text)
+        else:
+            parts += ["\n".join(items)] if items else []
+            items = []
+        if block.kind == HEADING:
+            parts += waiting
+            waiting = []
+        parts += [text] if block.text and block.kind != ITEM else []
+        found = (int(number) for number in _NOTE.findall(text))
+        waiting += [f"[^{number}]: {rest.pop(number)}" for number in found if number in rest]
+    return "\n\n".join([*parts, *(f"[^{number}]: {text}" for number, text in rest.items())]) + "\n"
+
+
+def normalize_title(text: str) -> str:
+    """A title without its case, spaces and marks, for comparing."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def strip_invisible(text: str) -> str:
+    """The text without characters that are not seen: controls, soft hyphens, marks of direction, tags."""
+    return text if text.isascii() and text.isprintable() else text.translate(_CONTROL)
+
+
+def escape_prose(text: str) -> str:
+    """Words of the author in which no sign is taken for mathematics or for a comment."""
+    return strip_invisible(text).replace("$", "\\$").replace("<!--", "\\<!--")
+
+
+def escape_structure(text: str) -> str:
+    """A line of prose that cannot be taken for structure."""
+    return _STRUCTURE.sub(r"\\", text, count=1) if _STRUCTURE.match(text) else text
+
+
+def caption_block(text: str) -> Block:
+    """A caption, with what it names (`Figure 3`) in bold."""
+    match = _LABEL.match(text)
+    if not match:
+        return Block(CAPTION, text)
+    word = match.group(1).lower()
+    word = _WORDS.get(word, word[0].upper() + word[1:])
+    space = " " if word.isascii() else ""
+    return Block(CAPTION, f"**{word}{space}{match.group(2)}.** {text[match.end() :]}".strip())
+
+
+def is_caption(text: str) -> bool:
+    """Whether a paragraph begins as captions do, with `Figure 3.` or `Table 2:`, and is no longer than they are."""
+    match = _LABEL.match(text) if len(text) < _LONGEST_CAPTION and not text.startswith("**") else None
+    return match is not None and match.group().rstrip()[-1] in ".:|。："
+
+
+def equation_block(tex: str, number: str = "") -> Block:
+    """A display equation; its number is told as it is printed, without the brackets."""
+    tex = one_line(tex)
+    bare = number.strip().strip("()[] ")
+    tag = f" \\tag{{{bare}}}" if bare and "\\tag{" not in tex else ""
+    return Block(EQUATION, f"$$ {tex}{tag} $$")
+
+
+def item_blocks(blocks: Iterable[Block], lead: str, label: str) -> list[Block]:
+    """The blocks of a list item: its paragraphs on one line, behind it what cannot be on it."""
+    texts, rest = list[str](), list[Block]()
+    for block in blocks:
+        if block.kind == PARAGRAPH and not rest:
+            texts.append(block.text)
+        else:
+            rest.append(replace(block, level=block.level + 1) if block.kind == ITEM else block)
+    text = (lead + " ".join(texts)).strip()
+    return [Block(ITEM, text, 1, label), *rest] if text else rest
+
+
+def table_block(rows: Sequence[Sequence[str]]) -> Block:
+    """A pipe table whose first row is its head. A short row is filled up, unless that would be most of the table."""
+    width = max((len(row) for row in rows), default=0)
+    fill = width * len(rows) <= 4 * sum(map(len, rows)) + 200
+    lines: list[str] = []
+    for row in rows:
+        cells = [one_line(cell).replace("|", "\\|") for cell in row]
+        cells += [""] * (width - len(cells)) if fill or not lines else []
+        lines.append(f"| {' | '.join(cells)} |")
+    return Block(TABLE, "\n".join([*lines[:1], "|" + "---|" * width, *lines[1:]]))
+
+
+def code_block(text: str, language: str = "") -> Block:
+    """Lines that stand as they are."""
+    return Block(CODE, text.strip("\n"), label=language)
+
+
+def is_references(heading: str) -> bool:
+    """Whether a heading is that of the list of references."""
+    return _bare_heading(heading) in _REFERENCES
+
+
+def _bare_heading(heading: str) -> str:
+    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", heading).casefold()
+
+
+def _without_title(blocks: Iterable[Block], title: str | None) -> Iterator[Block]:
+    wanted = normalize_title(title or "")
+    for block in blocks:
+        if wanted and block.kind == HEADING and normalize_title(block.text) == wanted:
+            wanted = ""
+        elif block.text:
+            yield block
+
+
+def _with_references(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Paragraphs below the heading of the references are references; a list of them without a heading gets one."""
+    inside, level = False, 0
+    for block in blocks:
+        if block.kind == HEADING and (not inside or block.level <= level or is_references(block.text)):
+            inside, level = is_references(block.text), block.level
+        elif block.kind == REFERENCE and not inside:
+            yield Block(HEADING, "References", 1)
+            inside, level = True, 1
+        if inside and block.kind in (PARAGRAPH, ITEM, REFERENCE):
+            yield replace(block, kind=REFERENCE, text=_format_reference(block))
+        else:
+            yield block
+
+
+def _format_reference(block: Block) -> str:
+    match = _REFERENCE_NUMBER.match(block.text)
+    if match:
+        return f"[{match.group(1) or match.group(2) or match.group(3)}] {block.text[match.end() :]}"
+    number = block.label.rstrip(".")
+    return f"[{number}] {block.text}" if number.isdigit() and not block.text.startswith("[") else block.text
+
+
+def _set_levels(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Headings with their depth: a heading stands one below the nearest one above it that is of a higher level."""
+    above: list[int] = []
+    for block in blocks:
+        if block.kind != HEADING:
+            yield block
+            continue
+        depth = _WHOLE_WIDTH
+        if _bare_heading(block.text) not in _TOP:
+            while above and above[-1] >= block.level:
+                above.pop()
+            depth += len(above)
+            above.append(block.level)
+        text = _APPENDIX.sub(r"\1 ", _NUMBERED.sub(r"\1", block.text, count=1), count=1)
+        yield replace(block, level=min(depth, _DEEPEST), text=text)
+
+
+def _render_block(block: Block) -> str:
+    match block.kind:
+        case "heading":
+            return f"{'#' * block.level} {block.text}"
+        case "item":
+            return f"{'  ' * (block.level - 1)}{block.label or '-'} {block.text}"
+        case "caption":
+            return f"> {block.text}"
+        case "code":
+            longest = max(map(len, re.findall("`+", block.text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            return f"{fence}{block.label}\n{block.text}\n{fence}"
+        case "table" | "equation":
+            return block.text
+        case _:
+            return escape_structure(block.text)
+
+
+_MOST_LINKS, _LONGEST_ADDRESS, _LONGEST_RAISED = 10_000, 2000, 12
+_ORDINALS = ("st", "nd", "rd", "th")
+_WEB = re.compile(r"https?://[^/]", re.IGNORECASE)
+_QUOTED = str.maketrans({"(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
+
+
+@dataclass
+class Footnotes:
+    """Footnotes by number, counted in the order in which the page points to them."""
+
+    texts: dict[int, str] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _count: int = 0
+
+    def add(self, text: str) -> int:
+        """The number of a footnote whose text stands where its mark does."""
+        self._count += 1
+        self.texts[self._count] = text
+        return self._count
+
+    def number(self, key: str) -> int:
+        """The number of the footnote that has this name."""
+        if key not in self._numbers:
+            self._count += 1
+            self._numbers[key] = self._count
+        return self._numbers[key]
+
+    def knows(self, key: str) -> bool:
+        """Whether the page has pointed to the footnote that has this name."""
+        return key in self._numbers
+
+
+@dataclass
+class PageContext:
+    """What is collected beside the blocks, for the whole paper."""
+
+    base: str
+    dollars: bool
+    """`$...$` in the text is mathematics."""
+    links: list[Link] = field(default_factory=list)
+    notes: Footnotes = field(default_factory=Footnotes)
+
+
+def render_link(text: str, href: str, found: PageContext) -> str:
+    """A text as a link, if its address is that of another page of the web; it is told in `found` too."""
+    words = one_line(text)
+    url = _resolve_address(href, found.base) if len(found.links) < _MOST_LINKS else ""
+    if not url or not words or "](" in words:
+        return text
+    found.links.append(Link(url, 1, words))
+    before, after = text[:1].isspace(), text[-1:].isspace()
+    return f"{' ' * before}[{words}]({url}){' ' * after}"
+
+
+def render_script(text: str, sign: str) -> str:
+    """A short text above (`^`) or below (`_`) the line; a longer one, and the end of an ordinal, as it is."""
+    short = len(text) <= _LONGEST_RAISED and text not in _ORDINALS and not text.startswith("[")
+    if short and "$" not in text and any(map(str.isalnum, text)):
+        return sign + (text if len(text) == 1 else f"{{{text}}}")
+    return text
+
+
+def _resolve_address(href: str, base: str) -> str:
+    """Where an anchor leads, if that is another page of the web."""
+    href = "".join(href.split())
+    if not href or href.startswith("#") or len(href) > _LONGEST_ADDRESS:
+        return ""
+    try:
+        url = urljoin(base, href)
+    except ValueError:  # no address: brackets that are not those of an IPv6 host, for one
+        return ""
+    page, mark, _ = url.partition("#")
+    same = bool(base) and bool(mark) and page == base.partition("#")[0]
+    return url.translate(_QUOTED) if _WEB.match(url) and not same else ""

@@ -1,0 +1,109 @@
+"""Whether a kind of sandbox holds on this machine: tried out before it is trusted."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import socket
+import sys
+from functools import cache
+
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, Probe
+from phases.sandbox.bubblewrap import bubblewrap_version, find_bubblewrap
+from phases.sandbox.landlock import OLDEST_ABI, SIGNALS_ABI, landlock_abi
+from phases.sandbox.launch import launch_command
+from phases.sandbox.scratch import scratch_directory
+from phases.sandbox.seccomp import seccomp_words
+
+_SECONDS = 30
+_ATTEMPT = """
+import os, sys, socket
+word, canary, folder, port = sys.argv[1:]
+holes = []
+try:
+    open(canary).read()
+    holes.append("a file outside could be read")
+except OSError: pass
+try:
+    os.makedirs(folder, exist_ok=True)
+    open(folder + "/written", "w").close()
+    os.stat(canary)
+    holes.append("a file outside could be written")
+except OSError: pass
+try:
+    socket.create_connection(("127.0.0.1", int(port)), 5)
+    holes.append("a socket of this machine could be reached")
+except OSError: pass
+open("inside", "w").write(word)
+print(word, "; ".join(holes))
+"""
+
+
+def probe_best() -> Probe:
+    """The best kind of sandbox that holds here."""
+    tried = [probe_kind(kind) for kind in (BUBBLEWRAP, LANDLOCK)]
+    return next((found for found in tried if found.usable), Probe(False, "; ".join(found.detail for found in tried)))
+
+
+@cache
+def probe_kind(kind: str) -> Probe:
+    """Whether this kind of sandbox holds: tried once in a process."""
+    name, missing = _what_is_missing(kind)
+    if missing:
+        return Probe(False, missing)
+    try:
+        fault = _find_hole(kind)
+    except OSError as error:
+        fault = f"cannot be tried out: {error}"
+    return Probe(False, f"{name.split()[0]} {fault}") if fault else Probe(True, name, kind)
+
+
+def _what_is_missing(kind: str) -> tuple[str, str]:
+    """What the sandbox is called in full, and what it lacks, if anything."""
+    if sys.platform != "linux":
+        return "", f"{platform.system()} has no sandbox"
+    if not seccomp_words(alone=True):
+        return "", f"there is no filter of system calls for {platform.machine()}"
+    if kind == LANDLOCK:
+        if landlock_abi() < OLDEST_ABI:
+            return "", f"the kernel has {_landlock_name()}, and {OLDEST_ABI} is needed"
+        return f"Landlock {landlock_abi()} and seccomp{'' if landlock_abi() >= SIGNALS_ABI else ', no signals'}", ""
+    if not find_bubblewrap():
+        return "", "bubblewrap is not installed"
+    return f"{bubblewrap_version()}, {_landlock_name()}, seccomp", ""
+
+
+def _find_hole(kind: str) -> str | None:
+    """Tries what must not succeed, and what must: the first thing that is wrong, in words."""
+    with (
+        scratch_directory() as folder,
+        socket.create_server(("127.0.0.1", 0)) as host,
+    ):
+        inside, outside, word = os.path.join(folder, "inside"), os.path.join(folder, "outside"), secrets.token_hex(8)
+        os.mkdir(inside)
+        os.mkdir(outside)
+        canary = os.path.join(outside, "canary")
+        with open(canary, "w", encoding="utf-8") as file:
+            file.write(word[::-1])
+        attempt = os.path.join(inside, "attempt.py")
+        with open(attempt, "w", encoding="utf-8") as file:
+            file.write(_ATTEMPT)
+        port = host.getsockname()[1]
+        finished = launch_command(
+            Box(inside, kind), f"python -I -S attempt.py {word} '{canary}' '{outside}' {port}", _SECONDS
+        )
+        if os.listdir(outside) != ["canary"]:
+            return "starts, and keeps nothing in: a file outside could be written"
+        if finished.exit_code != 0 or not finished.output.startswith(word):
+            return f"does not start here: {' '.join(finished.output.split())[-300:] or finished.exit_code}"
+        holes = finished.output.removeprefix(word).strip()
+        if holes:
+            return f"starts, and keeps nothing in: {holes}"
+        if not os.path.exists(os.path.join(inside, "inside")):
+            return "starts, and the workspace cannot be written in it"
+    return None
+
+
+def _landlock_name() -> str:
+    return f"Landlock {landlock_abi()}" if landlock_abi() else "no Landlock"

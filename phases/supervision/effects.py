@@ -1,0 +1,87 @@
+"""What the kernel has to say after a step: lines for the event log, texts for the model, and whether the run must stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from phases.supervision.enums import CorrectionKind, StopReason, TimelineEvent
+from phases.supervision.workspace_snapshot import WorkspaceSnapshot
+
+TAKEOVER_PIN, RECOVERY_PIN, LADDER_PIN = PINS = ("takeover", "recovery", "failures")
+"""Names of the texts that stay before a model."""
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A text for the model. Only corrections that passed the port become one."""
+
+    kind: CorrectionKind
+    text: str
+    pin: str = ""
+    """It stays before the model under this name until it is taken back; empty: it is said once."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The run must stop here; its work is kept."""
+
+    reason: StopReason
+    detail: str
+
+
+@dataclass
+class Effects:
+    """Collects, in order. Whoever drives the kernel empties it after each step."""
+
+    entries: list[TimelineEntry] = field(default_factory=list)
+    injections: list[Injection] = field(default_factory=list)
+    unpinned: list[str] = field(default_factory=list)
+    """Names of texts that make way."""
+    stop: Stop | None = None
+    snapshot: WorkspaceSnapshot | None = None
+    """What a takeover found."""
+    triggers: list[str] = field(default_factory=list)
+    """Why a checkpoint should be written now."""
+
+    def note(self, *entries: TimelineEntry) -> None:
+        """Adds lines for the event log."""
+        self.entries.extend(entries)
+
+    def add(self, other: Effects) -> None:
+        """Takes in what another step had to say."""
+        self.entries += other.entries
+        self.injections += other.injections
+        self.unpinned += other.unpinned
+        self.stop = self.stop or other.stop
+        self.snapshot = other.snapshot or self.snapshot
+        self.triggers += other.triggers
+
+    def end(self, reason: StopReason, detail: str) -> None:
+        """Asks for a stop; the first one counts."""
+        self.stop = self.stop or Stop(reason, detail)
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """One thing that happened. Who writes it down adds the round, the mode, the phase and the clock."""
+
+    event: TimelineEvent
+    reason: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+def switch_entry(reason: str, **payload: Any) -> TimelineEntry:
+    """L1 changed, or did not for another reason than before."""
+    return TimelineEntry(TimelineEvent.SWITCH, reason, payload)
+
+
+def recovery_entry(reason: str, **payload: Any) -> TimelineEntry:
+    """A correction was made."""
+    return TimelineEntry(TimelineEvent.RECOVER, reason, payload)
+
+
+def failure_entry(reason: str, **payload: Any) -> TimelineEntry:
+    """Something did not go as it should."""
+    return TimelineEntry(TimelineEvent.FAILURE, reason, payload)

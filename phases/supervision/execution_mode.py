@@ -1,0 +1,334 @@
+"""L1: whether the next round is free or forced (section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from phases.supervision.config import ModeLimits
+from phases.supervision.effects import TimelineEntry, failure_entry, switch_entry
+from phases.supervision.enums import (
+    FAULTS,
+    DegradedTier,
+    ExecutionMode,
+    ModeSignal,
+    RiskLevel,
+    SupervisorMode,
+    SupervisorPhase,
+    ToolClass,
+)
+
+ENTER_FORCED, EXIT_FORCED, KEEP = "enter_forced", "exit_forced", "keep"
+_SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+_NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
+
+
+@dataclass(frozen=True)
+class ModeState:
+    """All that L1 remembers (section 5.1). constraints.py alone makes one with another execution_mode."""
+
+    execution_mode: ExecutionMode = ExecutionMode.FREE
+    lock_remaining: int = 0
+    entered_by: tuple[ModeSignal, ...] = ()
+    entered_by_primary: ModeSignal | None = None
+    entered_at_round: int = 0
+    task_bearing_since_entry: int = 0
+    forced_degraded_tier: DegradedTier | None = None
+    last_decision: str = ""
+    """enter_forced, exit_forced, keep, or keep with why: `denied:<why>`."""
+    pending_signals: tuple[ModeSignal, ...] = ()
+    """Submitted, and not consumed yet."""
+    recovery_pending: bool = False
+    """Sticky: set by trouble, cleared by a handback or when all debt is settled (section 5.4). It blocks the exit."""
+
+
+@dataclass(frozen=True)
+class ModeContext:
+    """What a decision is made of. No goal, no intent, no domain is among it."""
+
+    mode: SupervisorMode
+    floor: ExecutionMode
+    phase: SupervisorPhase
+    state: ModeState
+    runtime: RuntimeState
+    risk: RiskLevel | None = None
+    """As the round was classified; None: it is classified here."""
+
+
+@dataclass(frozen=True)
+class ModeDecision:
+    """What was decided, and why."""
+
+    kind: str
+    """ENTER_FORCED, EXIT_FORCED or KEEP."""
+    reasons: tuple[ModeSignal, ...] = ()
+    """Of an entry: without doubles, the strongest first."""
+    denied: str = ""
+    """Of forced mode that is kept: strict_floor, takeover_floor, mode_lock, min_dwell or exit_conditions."""
+    fail_safe: bool = False
+    """The engine itself failed."""
+
+    @property
+    def human(self) -> str:
+        """`forced because a + b`."""
+        return f"forced because {' + '.join(self.reasons)}" if self.reasons else ""
+
+
+def submit_signals(state: ModeState, *signals: ModeSignal) -> ModeState:
+    """The state with these signals, for the next evaluation. recovery_pending is no reason to enter: it sticks."""
+    queued = tuple(dict.fromkeys((*state.pending_signals, *(one for one in signals if one not in _NO_REASONS))))
+    sticky = state.recovery_pending or ModeSignal.RECOVERY_PENDING in signals
+    return replace(state, pending_signals=queued, recovery_pending=sticky)
+
+
+def drain_signals(state: ModeState) -> ModeState:
+    """The state without submitted signals: after every evaluation, and where a run begins."""
+    return replace(state, pending_signals=())
+
+
+def evaluate_mode(context: ModeContext, config: ModeLimits) -> ModeDecision:
+    """What L1 decides before a round (section 5.3, the first row that fits). It never fails: an error of its own forces."""
+    if context.mode is SupervisorMode.OFF:
+        return ModeDecision(KEEP)
+    forced = context.state.execution_mode is ExecutionMode.FORCED
+    try:
+        return _while_forced(context, config) if forced else _while_free(context, config)
+    except FAULTS:
+        reasons = () if forced else (ModeSignal.ENGINE_FAIL_SAFE,)
+        return ModeDecision(KEEP if forced else ENTER_FORCED, reasons, fail_safe=True)
+
+
+def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
+    reasons = [*context.state.pending_signals, *_reasons_of_run(context, config)]
+    if context.floor is ExecutionMode.FORCED:
+        reasons.append(ModeSignal.EXPLICIT_IMPL)
+    if context.phase in _SUPERVISED:
+        reasons.append(ModeSignal.TAKEOVER_FLOOR)
+    ordered = _order_signals(reasons)
+    return ModeDecision(ENTER_FORCED, ordered) if ordered else ModeDecision(KEEP)
+
+
+def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSignal, ...]:
+    """Of the run itself; in adaptive a round that only looks gives no reason."""
+    derived = signals_of_run(context.runtime, config)
+    risk = context.risk or risk_level(context.runtime, config)
+    return () if context.mode is SupervisorMode.ADAPTIVE and risk is RiskLevel.L0 else derived
+
+
+def _order_signals(reasons: Iterable[ModeSignal]) -> tuple[ModeSignal, ...]:
+    given = set(reasons).difference(_NO_REASONS)
+    return tuple(signal for signal in ModeSignal if signal in given)
+
+
+def _while_forced(context: ModeContext, config: ModeLimits) -> ModeDecision:
+    denied = _why_denied(context, config)
+    return ModeDecision(KEEP, denied=denied) if denied else ModeDecision(EXIT_FORCED)
+
+
+def _why_denied(context: ModeContext, config: ModeLimits) -> str:
+    """Why forced mode must stay; empty where nothing holds it."""
+    state = context.state
+    if context.floor is ExecutionMode.FORCED:
+        return "strict_floor"
+    if context.phase in _SUPERVISED:
+        return "takeover_floor"
+    if state.lock_remaining > 0:
+        return "mode_lock"
+    if state.task_bearing_since_entry < config.forced_min_dwell_rounds:
+        return "min_dwell"
+    return "" if _may_exit(context, config) else "exit_conditions"
+
+
+def _may_exit(context: ModeContext, config: ModeLimits) -> bool:
+    runtime = context.runtime
+    return (
+        runtime.pending_step_count == 0
+        and runtime.planned_write_targets == 0
+        and runtime.stable_rounds >= config.stable_rounds_exit_threshold
+        and not (runtime.recovery_pending or context.state.recovery_pending)
+        and runtime.branch_debt == 0
+    )
+
+
+_READ_ONLY = frozenset((ToolClass.READ, ToolClass.SEARCH, ToolClass.NEUTRAL))
+_BASE = {RiskLevel.L0: 20, RiskLevel.L1: 50, RiskLevel.L2: 70}
+_MOST_OF_L0, _WHOLE = 40, 100
+
+
+@dataclass(frozen=True)
+class RuntimeState:
+    """What L1 looks at before a round: of the round before it, but for what says otherwise."""
+
+    round: int = 0
+    task_graph_active: bool = False
+    pending_step_count: int = 0
+    """Pending or running steps of the current branch."""
+    write_targets: int = 0
+    """Distinct files written in the last round."""
+    planned_write_targets: int = 0
+    """Distinct files whose writing a gate kept back in the last round."""
+    accumulated_diff_lines: int = 0
+    """Added and removed since the last passed verification."""
+    branch_switched: bool = False
+    checkpoint_resumed: bool = False
+    last_tool_success: bool = True
+    """False where tools were executed, and all of them failed."""
+    recovery_pending: bool = False
+    branch_debt: int = 0
+    stable_rounds: int = 0
+    edit_step_open: bool = False
+    """The active graph has an edit step that is pending or running."""
+    tool_classes: tuple[ToolClass, ...] = ()
+    """Of the calls of the last round, executed or not."""
+    files_changed: int = 0
+    """Distinct files changed since the last passed verification."""
+    consecutive_failures: int = 0
+    """Rounds in a row in which every executed tool failed."""
+    manifest_touched: bool = False
+    """A file that says what a project is or needs was written (pyproject.toml, requirements.txt, setup.cfg, …)."""
+    irreversible: bool = False
+    """A call of the last round would have taken work back."""
+
+
+def signals_of_run(state: RuntimeState, config: ModeLimits) -> tuple[ModeSignal, ...]:
+    """The reasons to enter forced mode that can be seen from the run itself, the strongest first (section 5.2)."""
+    holds = {
+        ModeSignal.CHECKPOINT_RESUMED: state.checkpoint_resumed,
+        ModeSignal.TASK_GRAPH_ACTIVE: state.task_graph_active,
+        ModeSignal.BRANCH_SWITCHED: state.branch_switched,
+        ModeSignal.PENDING_STEPS: state.pending_step_count >= config.pending_steps_enter_threshold,
+        ModeSignal.TOOL_FAILURE: not state.last_tool_success,
+        ModeSignal.MULTI_WRITE: state.write_targets > config.write_targets_enter_threshold,
+        ModeSignal.LARGE_DIFF: state.accumulated_diff_lines > config.diff_lines_enter_threshold,
+        ModeSignal.EXPLICIT_IMPL: state.edit_step_open,
+    }
+    return tuple(signal for signal, held in holds.items() if held)
+
+
+def risk_level(state: RuntimeState, config: ModeLimits) -> RiskLevel:
+    """L0 where nothing is under way, L2 where the run itself gives a reason for forced mode, else L1."""
+    if _only_looks(state):
+        return RiskLevel.L0
+    return RiskLevel.L2 if signals_of_run(state, config) else RiskLevel.L1
+
+
+def risk_score(state: RuntimeState, level: RiskLevel) -> float:
+    """The level as a number from 0 to 1, and what makes it worse. Counted in hundredths, so that sums are exact."""
+    score = _BASE[level]
+    score += 5 * min(4, max(0, state.files_changed - 1))
+    score += 5 * min(4, max(0, state.consecutive_failures))
+    score += 10 * state.irreversible + 10 * state.manifest_touched
+    return min(score, _MOST_OF_L0 if level is RiskLevel.L0 else _WHOLE) / _WHOLE
+
+
+def _only_looks(state: RuntimeState) -> bool:
+    open_work = (
+        state.task_graph_active
+        or state.edit_step_open
+        or state.pending_step_count > 0
+        or state.write_targets > 0
+        or state.planned_write_targets > 0
+        or state.accumulated_diff_lines > 0
+    )
+    trouble = (
+        state.branch_switched
+        or state.checkpoint_resumed
+        or not state.last_tool_success
+        or state.recovery_pending
+        or state.branch_debt > 0
+    )
+    return not open_work and not trouble and _READ_ONLY.issuperset(state.tool_classes)
+
+
+def apply_decision(
+    state: ModeState,
+    decision: ModeDecision,
+    *,
+    round: int,  # noqa: A002 - the kernel counts rounds, and a caller should read so
+    config: ModeLimits,
+) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
+    """The state after a decision, with what is to be told of it. Submitted signals are used up by it in any case."""
+    if decision.kind == ENTER_FORCED:
+        return _enter_forced(state, decision, round, config)
+    if decision.kind == EXIT_FORCED:
+        return _exit_forced(state, round)
+    return _keep_mode(state, decision)
+
+
+def count_round(state: ModeState, *, task_bearing: bool) -> ModeState:
+    """The state after a round: forced mode counts the rounds that brought the task on."""
+    if not task_bearing or state.execution_mode is ExecutionMode.FREE:
+        return state
+    return replace(state, task_bearing_since_entry=state.task_bearing_since_entry + 1)
+
+
+def clear_recovery(state: ModeState) -> ModeState:
+    """The state after a handback, or once all debt is settled: nothing of that kind blocks the exit any more."""
+    return replace(state, recovery_pending=False)
+
+
+def _enter_forced(
+    state: ModeState, decision: ModeDecision, at: int, config: ModeLimits
+) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
+    """A tier that was lowered before (a graph that could not be made) stays: entering mends no graph."""
+    primary = decision.reasons[0] if decision.reasons else None
+    entered = replace(
+        drain_signals(state),
+        execution_mode=ExecutionMode.FORCED,
+        lock_remaining=config.mode_lock_rounds,
+        entered_by=decision.reasons,
+        entered_by_primary=primary,
+        entered_at_round=at,
+        task_bearing_since_entry=0,
+        last_decision=ENTER_FORCED,
+    )
+    told = switch_entry(
+        f"free->forced: {primary}",
+        enteredBy=[reason.value for reason in decision.reasons],
+        round=at,
+        human=decision.human,
+        failSafe=decision.fail_safe,
+        degradedTier=state.forced_degraded_tier,
+    )
+    return entered, (told,)
+
+
+def _exit_forced(state: ModeState, at: int) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
+    told = switch_entry(
+        "forced->free: stable",
+        dwell=state.task_bearing_since_entry,
+        rounds=at - state.entered_at_round,
+        enteredBy=[reason.value for reason in state.entered_by],
+    )
+    return ModeState(last_decision=EXIT_FORCED), (told,)
+
+
+def _keep_mode(state: ModeState, decision: ModeDecision) -> tuple[ModeState, tuple[TimelineEntry, ...]]:
+    kept = drain_signals(state)
+    if decision.fail_safe:
+        return kept, (failure_entry("kernel_error", layer="mode_engine", failSafe=True),)
+    if not decision.denied:
+        return replace(kept, last_decision=KEEP), ()
+    why = f"denied:{decision.denied}"
+    locked = replace(kept, lock_remaining=max(0, state.lock_remaining - 1), last_decision=why)
+    return locked, () if why == state.last_decision else (switch_entry(why),)
+
+
+_ORDER = tuple(DegradedTier)
+
+
+def lower_tier(state: ModeState, tier: DegradedTier) -> ModeState:
+    """The state with this tier, or with its own where that is lower already."""
+    now = state.forced_degraded_tier
+    return state if now and _ORDER.index(now) >= _ORDER.index(tier) else replace(state, forced_degraded_tier=tier)
+
+
+def raise_tier(state: ModeState) -> ModeState:
+    """The state with a new graph: it drives again."""
+    return replace(state, forced_degraded_tier=DegradedTier.GRAPH)
+
+
+def next_tier(tier: DegradedTier | None) -> DegradedTier | None:
+    """The tier under this one; None where all are spent, and a person is needed. No tier yet is as good as graph."""
+    lower = _ORDER[_ORDER.index(tier or DegradedTier.GRAPH) + 1 :]
+    return lower[0] if lower else None

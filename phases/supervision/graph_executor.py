@@ -1,0 +1,328 @@
+"""The executor of a task graph (section 6.6): what the rest of the kernel asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from phases.supervision import graph_cursor, step_contracts
+from phases.supervision.enums import (
+    EvaluationMode,
+    GraphStatus,
+    NodeStatus,
+    NodeType,
+    OutputSignal,
+    TaskPhase,
+    ToolClass,
+)
+from phases.supervision.facts import Action, Call, CallResult, Task
+from phases.supervision.graph import OPEN, Escalation, GraphRun, StepUse, TaskGraph, mark_of
+from phases.supervision.graph_cursor import has_edit, start_step
+from phases.supervision.step_contracts import Contract, ContractCheck, Terms, class_in, contract_of, is_finished_check
+from phases.supervision.templates import build_graph, one_line
+
+
+def init_run(task: Task, *, graph_id: str, at: int) -> GraphRun:
+    """A run on the graph of the task's template, its first step started. Raises ValueError where there is none."""
+    count = len(task.planned_files)
+    run = GraphRun(open_files=count, planned_files=count)
+    return with_graph(run, build_graph(task, graph_id=graph_id, at=at), at)
+
+
+def with_graph(run: GraphRun, graph: TaskGraph, at: int) -> GraphRun:
+    """The run on another graph, with fresh counters. A run that had paused is evaluated again."""
+    graph = start_step(graph, at) if graph.active else graph
+    mode = EvaluationMode.METRICS_ONLY if run.in_takeover else EvaluationMode.FULL
+    return replace(
+        run,
+        graph=graph,
+        evaluation=mode,
+        use=StepUse(),
+        escalation=Escalation(),
+        failures={},
+        round=at,
+        mark=mark_of(graph),
+    )
+
+
+def node_context(run: GraphRun) -> str:
+    """What a model is told of its step before a round; nothing where no graph leads."""
+    graph = run.graph
+    if graph is None or not graph.active:
+        return ""
+    node = graph.current
+    lines = [
+        f"[TaskGraph] Current step: {one_line(node.title)} ({node.type})",
+        f"Progress: {graph.progress}% | Status: {node.status}",
+    ]
+    if node.suggested_tools:
+        lines.append(f"Suggested tools: {', '.join(node.suggested_tools)}")
+    if node.evidence:
+        lines.append(f"Reference files: {one_line(node.evidence)}")
+    return "\n".join([*lines, f"Next: {step_contracts.next_of(node.type)}"])
+
+
+def check_call(
+    run: GraphRun, call: Call, *, strict: bool, mending: bool = False, unchecked: bool = False
+) -> ContractCheck:
+    """What the step's contract says of a call, before it is made. Counts nothing."""
+    graph = run.graph
+    if graph is None or not graph.active:
+        return ContractCheck(step_contracts.ALLOW)
+    node = graph.current
+    contract = step_contracts.scale_contract(node, graph.intent, run.planned_files)
+    fixes = has_edit(graph)  # else there is no step to go back to
+    mending = fixes and (mending or bool(run.use.check_failed))
+    terms = Terms(strict, run.escalation.blocking, mending, fixes and unchecked)
+    return step_contracts.check_contract(node, contract, run.use, call, terms)
+
+
+def enter_takeover(run: GraphRun) -> GraphRun:
+    """The supervisor leads: the graph counts and switches, and says nothing. One that paused stays asleep."""
+    loud = run.evaluation is EvaluationMode.FULL
+    return replace(run, in_takeover=True, evaluation=EvaluationMode.METRICS_ONLY if loud else run.evaluation)
+
+
+def exit_takeover(run: GraphRun) -> GraphRun:
+    """The supervisor has handed back: the graph speaks again, unless it paused."""
+    quiet = run.evaluation is EvaluationMode.METRICS_ONLY
+    return replace(run, in_takeover=False, evaluation=EvaluationMode.FULL if quiet else run.evaluation)
+
+
+def pause_graph(run: GraphRun, at: int) -> GraphRun:
+    """The graph is kept to be shown and resumed, and follows the work no more; nor is a done one opened again."""
+    graph = run.graph
+    if graph is not None and graph.active:
+        graph = replace(graph, status=GraphStatus.PAUSED, updated_at=at)
+    return replace(run, graph=graph, evaluation=EvaluationMode.NONE)
+
+
+def is_active(run: GraphRun) -> bool:
+    """Whether a graph leads."""
+    return run.graph is not None and run.graph.active
+
+
+def has_pending_edit(run: GraphRun) -> bool:
+    """Whether an edit step is still to be done."""
+    graph = run.graph
+    if graph is None or not graph.active:
+        return False
+    return any(node.type is NodeType.EDIT and node.status in OPEN for node in graph.nodes.values())
+
+
+def pending_steps(run: GraphRun) -> int:
+    """Steps of the current branch that are pending or running: fallbacks that were not taken are none."""
+    graph = run.graph
+    if graph is None or not graph.active:
+        return 0
+    return sum(graph.nodes[step].status in OPEN for step in graph.branch.node_ids)
+
+
+_MOST_FAILURE_KEYS = 20
+_CHECKING = (NodeType.VERIFY, NodeType.FALLBACK, NodeType.SUMMARIZE)
+_READS = (ToolClass.READ, ToolClass.SEARCH)
+
+
+@dataclass(frozen=True)
+class CountedStep:
+    """What a call is counted against."""
+
+    kind: NodeType
+    contract: Contract
+    checks: bool
+    """The call says if the work is right. One that fails is how work goes, and no idle round."""
+
+
+def count_use(use: StepUse, action: Action, step: CountedStep) -> StepUse:
+    """What was done on a step, with this call."""
+    call, kind = action.call, class_in(step.contract, action.call)
+    wrote = action.ok and (kind is ToolClass.WRITE or bool(action.result.changed))
+    read = kind in _READS and action.ok
+    told, checked = step.checks, step.checks and step.kind in _CHECKING
+    settled = action.verified or (told and action.ok and not call.verify and not call.like_check)
+    return replace(
+        use,
+        calls=use.calls + 1,
+        reads=use.reads + read,
+        reads_since_write=0 if wrote else use.reads_since_write + read,
+        signals=tuple(
+            dict.fromkeys((*use.signals, *signals_of(action), *((OutputSignal.FILE_WRITTEN,) if wrote else ())))
+        ),
+        last_signature=call.signature,
+        same_calls=use.same_calls + 1 if call.signature == use.last_signature else 1,
+        round_calls=(*use.round_calls, ToolClass.WRITE if wrote else kind),
+        round_ok=use.round_ok + (action.ok or told),
+        round_checks=use.round_checks + told,
+        check_failed=_failure_reason(action.result)
+        if checked and not action.ok
+        else ""
+        if settled
+        else use.check_failed,
+    )
+
+
+def with_failure(before: Mapping[str, int], action: Action, step: CountedStep) -> dict[str, int]:
+    """Counts of failures, with this call. A check that fails while code is still being written is none."""
+    same = f"{action.call.signature} "
+    counts = {key: count for key, count in before.items() if not (action.ok and key.startswith(same))}
+    if action.result.failed and (step.kind in _CHECKING or not step.checks):
+        key = failure_key(action)
+        counts[key] = counts.pop(key, 0) + 1
+        while len(counts) > _MOST_FAILURE_KEYS:
+            del counts[next(iter(counts))]
+    return counts
+
+
+def signals_of(action: Action) -> tuple[OutputSignal, ...]:
+    """What a call brought about. A command that was only started has not been executed."""
+    result = action.result
+    if not action.ok or result.background:
+        return ()
+    match action.call.tool_class:
+        case ToolClass.READ:
+            return (OutputSignal.FILE_READ,)
+        case ToolClass.SEARCH:
+            return (OutputSignal.SEARCH_COMPLETED,)
+        case ToolClass.WRITE:
+            return (OutputSignal.FILE_WRITTEN, *((OutputSignal.FILE_CHANGED,) if result.changed else ()))
+        case ToolClass.DELEGATE:
+            return (OutputSignal.DELEGATE_DONE, OutputSignal.SEARCH_COMPLETED)
+        case ToolClass.EXEC:
+            checks = (OutputSignal.VERIFICATION_DONE,) if action.call.verify else ()
+            passed = (OutputSignal.TEST_PASSED,) if action.verified else ()
+            return (OutputSignal.COMMAND_EXECUTED, *checks, *passed)
+        case _:
+            return ()
+
+
+def failure_key(action: Action) -> str:
+    """Stands for one way in which one call fails."""
+    return f"{action.call.signature} {action.result.digest}"
+
+
+def _failure_reason(result: CallResult) -> str:
+    return " ".join((result.failures[0] if result.failures else result.error or "a check failed").split())[:200]
+
+
+_ORDER = tuple(TaskPhase)
+_AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
+
+
+def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
+    """The run after a call. One that a gate kept back counts for nothing; a neutral one belongs to no step."""
+    run = _with_command(run, action)
+    graph, call = run.graph, action.call
+    if graph is None or run.evaluation is EvaluationMode.NONE or not action.result.executed:
+        return run
+    if not (graph.active or graph.status is GraphStatus.DONE) or call.tool_class is ToolClass.NEUTRAL:
+        return run
+    at = max(run.round, graph.updated_at)
+    if call.tool_class is ToolClass.WRITE and action.ok:
+        run = _back_at_edit(replace_graph(run, _stale_checks(graph, at)), at)
+    run = _sync_call(run, action, at)
+    if run.graph is None or not run.graph.active:
+        return run
+    contract = contract_of(run.graph.current, task)
+    step = CountedStep(run.graph.current.type, contract, is_finished_check(action, task))
+    failures = with_failure(run.failures, action, step)
+    return replace(run, use=count_use(run.use, action, step), planned_files=len(task.planned_files), failures=failures)
+
+
+def sync_phase(run: GraphRun, phase: TaskPhase, at: int) -> GraphRun:
+    """The run with the task in this phase: the cursor moves forward to its first step, never backward."""
+    run = _in_phase(run, phase)
+    if run.graph is None or not run.graph.active:
+        return run
+    return replace_graph(run, _move_forward(run.graph, phase, at, leaves_edit=run.open_files == 0))
+
+
+def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
+    """The run with a graph whose cursor may be elsewhere: another step begins with fresh counters."""
+    before = run.graph
+    if before is graph:
+        return run
+    if before is not None and before.cursor.node_id == graph.cursor.node_id and before.status == graph.status:
+        return replace(run, graph=graph)
+    return replace(run, graph=graph, use=StepUse(), escalation=Escalation())
+
+
+def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
+    """A write after a check: the check is to be made again, and the edit is open for more writes."""
+    done = [
+        step
+        for step in graph.main_branch.node_ids
+        if graph.nodes[step].type is NodeType.VERIFY and graph.nodes[step].status is NodeStatus.DONE
+    ]
+    if not done:
+        return graph
+    graph, main = graph_cursor.fresh_tries(graph, *done), graph.main_branch.node_ids
+    if graph.branch.is_fallback or graph.cursor.node_index < main.index(done[0]):
+        return graph_cursor.reopen_steps(graph, *done, at=at)
+    return graph_cursor.rewind_to_edit(graph, done[0], at)
+
+
+def _with_command(run: GraphRun, action: Action) -> GraphRun:
+    """Counted with a graph and without one: what is left to do follows from it where none leads."""
+    if not action.ok or action.result.background:
+        return run
+    if action.call.tool_class is ToolClass.WRITE:
+        return replace(run, command_passed=False)
+    return replace(run, command_passed=True) if action.call.tool_class is ToolClass.EXEC else run
+
+
+def _back_at_edit(run: GraphRun, at: int) -> GraphRun:
+    """A write after the edit step, which the gate let through, is a fix: the edit is open again. A failed check is a try."""
+    graph = run.graph
+    if graph is None or not graph.active or graph.current.type not in _AFTER_EDIT or not graph_cursor.has_edit(graph):
+        return run
+    node = graph.current
+    if run.use.check_failed and node.retry_count < node.max_retries:
+        graph = graph_cursor.count_retry(graph, node.id, at, run.use.check_failed)
+    return replace_graph(run, graph_cursor.rewind_to_edit(graph, node.id, at))
+
+
+def _sync_call(run: GraphRun, action: Action, at: int) -> GraphRun:
+    phase = _phase_of(action)
+    if phase is None or run.graph is None:
+        return run
+    graph, run = run.graph, _in_phase(run, phase)
+    if not graph.active:
+        return run
+    wrote = OutputSignal.FILE_WRITTEN in run.use.signals or action.ok
+    leaves = graph.current.type is NodeType.EDIT and run.open_files == 0 and wrote
+    return replace_graph(run, _move_forward(graph, phase, at, leaves_edit=leaves))
+
+
+def _in_phase(run: GraphRun, phase: TaskPhase) -> GraphRun:
+    later = _ORDER.index(phase) > _ORDER.index(run.task_phase)
+    return replace(run, task_phase=phase) if later else run
+
+
+def _phase_of(action: Action) -> TaskPhase | None:
+    call = action.call
+    if call.tool_class is ToolClass.EXEC:
+        return TaskPhase.VERIFICATION if call.verify and not action.result.background else None
+    if not action.ok:
+        return None
+    return {
+        ToolClass.READ: TaskPhase.CONTEXT,
+        ToolClass.SEARCH: TaskPhase.CONTEXT,
+        ToolClass.DELEGATE: TaskPhase.CONTEXT,
+        ToolClass.WRITE: TaskPhase.EDITING,
+    }.get(call.tool_class)
+
+
+def _move_forward(graph: TaskGraph, phase: TaskPhase, at: int, *, leaves_edit: bool) -> TaskGraph:
+    """The graph at the first main step of a phase, the ones before it done; an edit is passed over only if it may be."""
+    want = _ORDER.index(phase)
+    if graph.branch.is_fallback or _ORDER.index(graph.current.phase) >= want:
+        return graph
+    main = graph.main_branch.node_ids
+    later = range(graph.cursor.node_index + 1, len(main))
+    target = next((index for index in later if _ORDER.index(graph.nodes[main[index]].phase) >= want), None)
+    if target is None:
+        return graph
+    over = [graph.nodes[step] for step in main[graph.cursor.node_index : target]]
+    if not leaves_edit and any(node.type is NodeType.EDIT for node in over):
+        return graph
+    return graph_cursor.pass_over(graph, target, at)

@@ -1,0 +1,275 @@
+"""L2: who leads, and when that changes (section 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import NamedTuple
+
+from phases.supervision.config import AdaptiveFree, RecoveryLimits
+from phases.supervision.effects import TimelineEntry, failure_entry
+from phases.supervision.enums import (
+    DecisionKind,
+    DeviationSignal,
+    ProgressClass,
+    SupervisorMode,
+    SupervisorPhase,
+    TimelineEvent,
+)
+from phases.supervision.facts import Round, classify_round
+
+CHECKPOINT = "checkpoint"
+_STRONG = {
+    DeviationSignal.TOOL_REPEAT_FAIL: 5.0,
+    DeviationSignal.NO_PROGRESS: 6.0,
+    DeviationSignal.USER_FORCE_TAKEOVER: -inf,
+}
+"""What ends a cooldown early: the kind of a signal, and from which value on."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What the observer saw. `value` is its number: a count, rounds, or an alignment."""
+
+    kind: DeviationSignal
+    value: float
+    round: int
+    detail: str = ""
+    """What it is about: a path, a command, `period 2`."""
+
+    @property
+    def reason(self) -> str:
+        """`<signal>:<n>`, as the event log writes it."""
+        return f"{self.kind}:{self.value:g}"
+
+
+@dataclass(frozen=True)
+class PhaseState:
+    """All that L2 remembers of its phase."""
+
+    phase: SupervisorPhase = SupervisorPhase.FREE
+    takeover_start_round: int = 0
+    stable_rounds: int = 0
+    """In a row, in takeover, without a signal."""
+    effective_rounds: int = 0
+    """Of those stable rounds, how many made meaningful progress."""
+    cooldown_remaining: int = 0
+    takeovers: int = 0
+    handoffs: int = 0
+
+
+@dataclass(frozen=True)
+class PhaseContext:
+    """What a decision is made of."""
+
+    mode: SupervisorMode
+    critical: bool
+    """Of the task's domain."""
+    risk_score: float
+    round: int
+    now: tuple[Signal, ...] = ()
+    """Of this round alone: what takeover and handoff_pending look at."""
+    live: tuple[Signal, ...] = ()
+    """Accumulated, and not too old: what free and cooldown look at."""
+    meaningful: bool = False
+    """This round made meaningful progress."""
+    exhausted: str = ""
+    """Which recovery budget is spent: rounds, tokens or retries; empty where none is."""
+    failed_round: bool = False
+    """Every call of this round failed, or was kept back."""
+    check_failed: bool = False
+    """The last check, or the completion gate, is known to have failed."""
+
+
+@dataclass(frozen=True)
+class PhaseDecision:
+    """What L2 decides, and the state that follows once it is committed."""
+
+    kind: DecisionKind
+    reason: str = ""
+    """Of a takeover: its signals, `tool_repeat_fail:3,no_progress:4`; of fail: checkpoint."""
+    signals: tuple[Signal, ...] = ()
+    rerun_recovery: bool = False
+    """Back from handoff_pending to takeover by a signal: the recovery main path is to be run again."""
+    next: PhaseState = field(default_factory=PhaseState)
+
+
+def compute_next(
+    state: PhaseState, context: PhaseContext, free: AdaptiveFree, recovery: RecoveryLimits
+) -> PhaseDecision:
+    """The table of section 7.2, in its order; nothing is changed by asking."""
+    if context.mode is not SupervisorMode.ADAPTIVE:
+        return _stay_in(state)
+    if state.phase is SupervisorPhase.TAKEOVER:
+        return _in_takeover(state, context, recovery)
+    if state.phase is SupervisorPhase.HANDOFF_PENDING:
+        return _in_handoff_pending(state, context, recovery)
+    if state.phase is SupervisorPhase.COOLDOWN:
+        return _in_cooldown(state, context, free)
+    return _in_free(state, context, free)
+
+
+def commit_phase(state: PhaseState, decision: PhaseDecision) -> PhaseState:
+    """The state that follows. In shadow mode it is never asked for, but for the virtual machine."""
+    return state if decision.kind is DecisionKind.FAIL else decision.next
+
+
+def as_shadow(decision: PhaseDecision, real: PhaseState) -> tuple[PhaseDecision, tuple[TimelineEntry, ...]]:
+    """What becomes of a decision of the virtual machine: nothing, but a line for whatever it would have done."""
+    if decision.kind is DecisionKind.CONTINUE:
+        return _stay_in(real), ()
+    said = {DecisionKind.TAKEOVER: decision.reason, DecisionKind.FAIL: f"would_fail:{decision.reason}"}
+    reason = said.get(decision.kind, f"would_{decision.kind}")
+    return _stay_in(real), (TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, reason),)
+
+
+def _stay_in(state: PhaseState) -> PhaseDecision:
+    return PhaseDecision(DecisionKind.CONTINUE, next=state)
+
+
+def _in_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
+    asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
+    risky = context.risk_score >= free.risk_threshold or asked_for
+    if not (context.critical and risky and context.live):
+        return _stay_in(state)
+    # The last of each kind says enough: the list may hold three of one.
+    latest = {signal.kind: signal for signal in context.live}
+    reason = ",".join(signal.reason for signal in latest.values())
+    begun = PhaseState(
+        phase=SupervisorPhase.TAKEOVER,
+        takeover_start_round=context.round,
+        takeovers=state.takeovers + 1,
+        handoffs=state.handoffs,
+    )
+    return PhaseDecision(DecisionKind.TAKEOVER, reason=reason, signals=context.live, next=begun)
+
+
+def _in_takeover(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
+    if context.exhausted:
+        return PhaseDecision(DecisionKind.FAIL, reason=CHECKPOINT, next=state)
+    if context.now or context.failed_round:
+        return _stay_in(replace(state, stable_rounds=0, effective_rounds=0))
+    if context.round == state.takeover_start_round:
+        return _stay_in(state)
+    counted = replace(
+        state, stable_rounds=state.stable_rounds + 1, effective_rounds=state.effective_rounds + context.meaningful
+    )
+    stable = counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1
+    if stable and not context.check_failed:
+        return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=SupervisorPhase.HANDOFF_PENDING))
+    return _stay_in(counted)
+
+
+def _in_handoff_pending(state: PhaseState, context: PhaseContext, recovery: RecoveryLimits) -> PhaseDecision:
+    if context.now or context.failed_round or context.check_failed:
+        back = replace(state, phase=SupervisorPhase.TAKEOVER, stable_rounds=0, effective_rounds=0)
+        return PhaseDecision(DecisionKind.CONTINUE, rerun_recovery=bool(context.now), next=back)
+    handed = replace(
+        state,
+        phase=SupervisorPhase.COOLDOWN,
+        cooldown_remaining=recovery.handoff_cooldown_rounds,
+        handoffs=state.handoffs + 1,
+    )
+    return PhaseDecision(DecisionKind.HANDOFF, next=handed)
+
+
+def _in_cooldown(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
+    released = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
+    if any(signal.value >= _STRONG.get(signal.kind, inf) for signal in context.live):
+        return _in_free(released, context, free)
+    left = state.cooldown_remaining - 1
+    return _stay_in(replace(state, cooldown_remaining=left) if left > 0 else released)
+
+
+ROUNDS, TOKENS, RETRIES = "rounds", "tokens", "retries"
+_RECENT_ROUNDS = 5
+_CHEAP = 0.1
+_MOST_SIGNATURES = 50
+
+
+@dataclass(frozen=True)
+class RecoveryBudget:
+    """Spent so far, in one takeover."""
+
+    rounds: int = 0
+    """Of any kind: a takeover that stands still must end too."""
+    effective_rounds: int = 0
+    """With meaningful progress."""
+    peak_token_ratio: float = 0.0
+    """By how much the requests grew since the takeover began, as a share of the model's window: what was there before
+    it is not its cost."""
+    first_token_ratio: float | None = None
+    """Of its first round."""
+    retries: Mapping[str, int] = field(default_factory=dict)
+    """Call with result -> how often it failed again in just that way; the least recent left out over a bound."""
+    extended: bool = False
+    last_progress_round: int = 0
+
+
+def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) -> RecoveryBudget:
+    """The budget after a round of the takeover."""
+    effective = progress is ProgressClass.MEANINGFUL_PROGRESS
+    first = turn.token_ratio if budget.first_token_ratio is None else budget.first_token_ratio
+    return replace(
+        budget,
+        rounds=budget.rounds + 1,
+        effective_rounds=budget.effective_rounds + effective,
+        first_token_ratio=first,
+        peak_token_ratio=max(budget.peak_token_ratio, turn.token_ratio - first),
+        retries=_count_retries(budget.retries, turn),
+        last_progress_round=turn.number if effective else budget.last_progress_round,
+    )
+
+
+class BudgetOutcome(NamedTuple):
+    """What a round of a takeover leaves of its budget."""
+
+    budget: RecoveryBudget
+    extended: bool
+    which: str
+    """Which part is spent; empty where none is."""
+
+
+def settle_round(budget: RecoveryBudget, turn: Round, recovery: RecoveryLimits) -> BudgetOutcome:
+    """The budget after a round of the takeover, extended where that is due."""
+    budget, extended = try_extension(spend_round(budget, turn, classify_round(turn)), recovery, turn.number)
+    return BudgetOutcome(budget, extended, find_exhausted(budget, recovery))
+
+
+def find_exhausted(budget: RecoveryBudget, recovery: RecoveryLimits) -> str:
+    """Which part is spent: rounds, tokens or retries; empty where none is. A part is spent when it is over its most."""
+    most = recovery.max_recovery_rounds
+    if budget.effective_rounds > most * (1 + budget.extended) or budget.rounds > most * (2 + budget.extended):
+        return ROUNDS
+    if budget.peak_token_ratio > recovery.recovery_token_ratio:
+        return TOKENS
+    return RETRIES if max(budget.retries.values(), default=0) > recovery.max_recovery_retries else ""
+
+
+def try_extension(budget: RecoveryBudget, recovery: RecoveryLimits, turn: int) -> tuple[RecoveryBudget, bool]:
+    """As many rounds again, once: where only rounds are spent, progress is recent, and few tokens were used."""
+    recent = budget.last_progress_round > 0 and turn - budget.last_progress_round < _RECENT_ROUNDS
+    longer = replace(budget, extended=True)
+    # What is extended already is no longer than it was, and so does not help.
+    helps = find_exhausted(budget, recovery) == ROUNDS and not find_exhausted(longer, recovery)
+    return (longer, True) if helps and recent and budget.peak_token_ratio < _CHEAP else (budget, False)
+
+
+def entry_of_exhausted(which: str) -> TimelineEntry:
+    """The line for a spent budget."""
+    return failure_entry(f"budget_exhausted:{which}")
+
+
+def entry_of_extension() -> TimelineEntry:
+    """The line for an extension."""
+    return failure_entry(f"budget_extended:{ROUNDS}")
+
+
+def _count_retries(before: Mapping[str, int], turn: Round) -> dict[str, int]:
+    retries = dict(before)
+    for action in turn.actions:
+        if action.result.executed and action.result.failed:
+            key = f"{action.call.signature} {action.result.digest}"
+            retries[key] = retries.pop(key, -1) + 1
+    return dict(list(retries.items())[-_MOST_SIGNATURES:])

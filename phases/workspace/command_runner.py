@@ -1,0 +1,87 @@
+"""Commands in the sandbox, each on the tree that it began with: what a kill cut off is run again on exactly that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable
+
+from phases.sandbox.box import Box, CommandResult
+from phases.sandbox.commands import run_command
+from phases.workspace.backup_tree import back_up_tree
+from phases.workspace.snapshots import Snapshot
+from phases.workspace.sync_changed import start_of_changes, sync_changed
+from pipeline.base.files import make_directory, next_aside
+
+_TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
+"""How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
+
+
+class CommandRunner:
+    """The commands of one run. `step` names what is being done, one command or several, the same before and after a kill."""
+
+    def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.box, self._snapshot, self.tell = box, snapshot, tell
+        self.step = self._begun = ""
+        self._since = 0
+
+    def run(self, command: str, seconds: int) -> CommandResult:
+        """Runs a shell command in the workspace."""
+        self.remove_bytecode()
+        self.begin()
+        finished = run_command(self.box, command, seconds=seconds)
+        return finished._replace(output=_TIMING.sub("… s", finished.output))
+
+    def remove_bytecode(self) -> None:
+        """Removes what Python keeps of modules: a copy that is older than its source is run in its stead.
+
+        An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
+        """
+        with contextlib.suppress(OSError):
+            for _, _, names, folder in os.fwalk(self.box.workspace):
+                for name in names:
+                    if name.endswith((".pyc", ".pyo")):
+                        os.unlink(name, dir_fd=folder)
+
+    def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
+        """Exit code and output, for the tool of that name."""
+        finished = self.run(command, seconds)
+        limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
+        return finished.exit_code, limit + finished.output
+
+    def take_back(self) -> None:
+        """Makes the workspace what it was when this step began: what checks leave behind is no work."""
+        if self._begun == self.step and self._snapshot.pending() == self.step:
+            self._snapshot.restore()
+
+    def sync(self) -> None:
+        """Makes durable what this step did to the workspace: only then may it be recorded. Raises StorageError."""
+        if self._begun == self.step:
+            sync_changed(self.box.workspace, self._since)
+
+    def settled(self) -> None:
+        """The step is on record: the tree that it began with is not needed any more."""
+        if self._begun:
+            self._snapshot.drop()
+            self._begun = ""
+
+    def begin(self) -> None:
+        """Sees to it that this step, where it is cut off, can be done again on just this tree."""
+        if self._begun == self.step:
+            return
+        self._since = start_of_changes()
+        if self._snapshot.pending() == self.step:
+            self._go_back()
+        else:
+            self._snapshot.take(self.step)
+        self._begun = self.step
+
+    def _go_back(self) -> None:
+        kept = next_aside(f"{self.box.workspace}.interrupted")
+        if not back_up_tree(self.box.workspace, kept):  # a hand may have changed it since, and that must not be lost
+            os.rename(self.box.workspace, kept)
+            make_directory(self.box.workspace)
+        name = os.path.basename(kept)
+        self.tell(f"a command was cut off and is run again on the tree that it began with; what it left is {name}")
+        self._snapshot.restore()

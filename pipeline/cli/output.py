@@ -1,0 +1,225 @@
+"""What is printed, and how: text from papers and models is shown escaped, so that it cannot drive the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TextIO
+
+from pipeline.base.errors import UsageError
+
+_SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
+_WIDE = 10_000
+"""Columns of what is no terminal: nothing is wrapped for programs."""
+_ROOM = 24
+"""With less room for it, the last column stands on lines of its own."""
+_COLOURS = {
+    **dict.fromkeys(("completed", "done"), "green"),
+    **dict.fromkeys(
+        ("incomplete", "warning", "paused", "cancelled", "interrupted", "stopped", "degraded", "left out", "gone"),
+        "yellow",
+    ),
+    **dict.fromkeys(("error", "failed"), "red"),
+}
+
+
+def to_printable(text: str) -> str:
+    """The text with every control, direction and invisible character written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _SPACES else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def print_text(text: str = "") -> None:
+    """Prints to stdout: the answer that was asked for."""
+    print_raw(to_printable(text))
+
+
+def print_raw(text: str) -> None:
+    """Prints to stdout what is printable, and perhaps coloured, already."""
+    sys.stdout.write(text + "\n")
+
+
+def print_advice(text: str = "") -> None:
+    """Prints to stdout words of our own that name a command to type, as this user types it."""
+    print_text(rewrite_commands(text))
+
+
+def print_json(value: object) -> None:
+    """Prints a value as JSON, for programs."""
+    import json
+
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
+
+
+def notify(text: str) -> None:
+    """Prints to stderr: what goes on meanwhile."""
+    sys.stderr.write(to_printable(rewrite_commands(text)) + "\n")
+    sys.stderr.flush()
+
+
+def print_error(text: str) -> None:
+    """Prints one line of error."""
+    line = " ".join(to_printable(rewrite_commands(text)).splitlines())
+    sys.stderr.write(f"pipeline: {line}\n")
+    sys.stderr.flush()
+
+
+def print_warning(text: str) -> None:
+    """Prints one line of warning."""
+    notify(f"warning: {' '.join(text.splitlines())}")
+
+
+def in_terminal() -> bool:
+    """Whether a person is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def can_draw(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that understands more than lines."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def paint_text(text: str, status: str = "", *, dim: bool = False, stream: TextIO | None = None) -> str:
+    """The text made printable; in a terminal that may show colours, in that of a status word, or dim."""
+    text, stream = to_printable(text), stream or sys.stdout
+    if not text or not (status in _COLOURS or dim) or os.environ.get("NO_COLOR") or not can_draw(stream):
+        return text
+    import click
+
+    return click.style(text, fg=_COLOURS.get(status), dim=dim or None)
+
+
+def width_of_terminal(stream: TextIO | None = None) -> int:
+    """The columns of the terminal that a stream is; very many where it is none."""
+    if not (stream or sys.stdout).isatty():
+        return _WIDE
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, 20)
+
+
+def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream: TextIO | None = None) -> str:
+    """The text in lines that fit the terminal, cut between words alone; lines after the first are indented."""
+    width = width_of_terminal(stream)
+    if len(text) + indent < width:
+        return " " * indent + text
+    from textwrap import fill
+
+    start = " " * (indent + len(text) - len(text.lstrip(" ")))
+    rest = start if hanging is None else " " * hanging
+    return fill(
+        text.strip(),
+        width - 1,
+        initial_indent=start,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def print_pairs(rows: list[tuple[str, str]], *, dim: bool = False) -> None:
+    """Prints what is named on the left and explained on the right; below where a terminal is too narrow."""
+    shown = [(rewrite_commands(left), rewrite_commands(right)) for left, right in rows]
+    column = max((len(left) for left, _ in shown), default=0) + 4
+    stacked = width_of_terminal() < column + _ROOM
+    for left, right in shown:
+        name = "  " + paint_text(left, dim=dim)
+        if stacked:
+            print_raw(f"{name}\n{wrap_text(to_printable(right), indent=6)}")
+        else:
+            print_raw(
+                name
+                + " " * (column - 2 - len(left))
+                + wrap_text(to_printable(right), indent=column, hanging=column).strip()
+            )
+
+
+def print_table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> None:
+    """Prints rows in columns; the last one takes what room it needs, in lines of its own where a terminal is narrow."""
+    shown = [header, *(tuple(to_printable(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(header) - 1)]
+    before, width = sum(widths) + 2 * len(widths), width_of_terminal()
+    for row in shown:
+        cells = [paint_text(cell, cell) + " " * (size - len(cell)) for cell, size in zip(row, widths, strict=False)]
+        if width >= before + _ROOM:
+            print_raw("  ".join([*cells, wrap_text(row[-1], indent=before, hanging=before).strip()]).rstrip())
+            continue
+        below = "" if row is header else row[-1]
+        rows_of_cells = [cells] if before <= width else [cells[:1], ["  ", *cells[1:]]]
+        lines = ["  ".join(each).rstrip() for each in rows_of_cells] + [wrap_text(below, indent=4).rstrip()]
+        print_raw("\n".join(line for line in lines if line))
+
+
+_NAME = "pipeline"
+
+
+def program_name() -> str:
+    """`pipeline` where the shell finds this one under that name, else its path, or `python -m pipeline`; ready to paste."""
+    called = sys.argv[0] if os.path.basename(sys.argv[0]) == _NAME and os.access(sys.argv[0], os.X_OK) else ""
+    found, beside = _find_on_path(_NAME), os.path.join(os.path.dirname(sys.executable), _NAME)
+    if found and os.path.realpath(found) in (os.path.realpath(called or beside), os.path.realpath(beside)):
+        return _NAME
+    return _quote_short(called) if called else f"{_python_command()} -m {_NAME}"
+
+
+def rewrite_commands(text: str) -> str:
+    """The text with every `pipeline COMMAND` in it as this user types it."""
+    if f"{_NAME} " not in text or (name := program_name()) == _NAME:
+        return text
+    from pipeline.cli import COMMANDS
+
+    return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{name} ", text)
+
+
+def _python_command() -> str:
+    """The interpreter as it was typed, where that still means the one that runs."""
+    typed = sys.orig_argv[0]
+    if os.sep in typed:
+        return _quote_short(typed)
+    found = _find_on_path(typed)  # its last link stays unfollowed: the python of a venv is a link out of it
+    same = found and os.path.realpath(os.path.dirname(found)) == os.path.realpath(os.path.dirname(sys.executable))
+    return typed if same else _quote_short(sys.executable)
+
+
+def _find_on_path(name: str) -> str:
+    """What the shell finds under a name; empty for nothing. shutil.which would import shutil, which costs 2 ms."""
+    paths = (os.path.join(folder, name) for folder in os.environ.get("PATH", "").split(os.pathsep))
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+
+
+def _quote_short(path: str) -> str:
+    """The shorter one of a path in full and as seen from here, as a shell takes it."""
+    relative = os.path.relpath(path)
+    name = min(os.path.abspath(path), relative if os.sep in relative else f"./{relative}", key=len)
+    if re.fullmatch(r"[\w./+-]+", name, re.ASCII):
+        return name
+
+    from shlex import quote
+
+    return quote(name)
+
+
+def refuse_other_file(out: str, start: str) -> None:
+    """Raises UsageError where there is something else than a page that begins so."""
+    if os.path.lexists(out) and not _begins_with(out, start.encode()):
+        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+
+
+def write_page(out: str, page: str) -> None:
+    """Writes a page, and says so."""
+    from pipeline.base.files import write_durable
+
+    write_durable(os.path.abspath(out), page.encode())
+    notify(f"wrote {out}")
+
+
+def _begins_with(path: str, start: bytes) -> bool:
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as page:
+            return page.read(len(start)) == start
+    except OSError:
+        return False

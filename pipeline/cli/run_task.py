@@ -1,0 +1,259 @@
+"""Makes phases run: what the commands run, resume and step share."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.cli.assembly import (
+    command_name,
+    discover_phases,
+    open_model,
+    settings_from,
+    settings_to_store,
+)
+from pipeline.cli.output import can_draw, notify, paint_text, print_warning, to_printable, width_of_terminal, wrap_text
+from pipeline.cli.plan_review import choose_reviewer
+from pipeline.cli.seal import make_key, seal_task
+from pipeline.cli.summary import show_summary
+from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
+from pipeline.cli.user_config import config_directory, read_user_hooks
+from pipeline.engine.phase import Decision, Phase
+from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
+from pipeline.engine.runner import run_pipeline
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
+
+
+def check_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
+    """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
+    settings = with_absolute_paths(settings_from(flags))
+    read_user_hooks()  # raises for hooks that no run could use
+    named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
+    if named:
+        graph = discover_phases(settings.phases)
+        for name in named:
+            graph.find(name)
+    if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
+        for phase in ("", "plan", "implement"):
+            open_model(settings._asdict(), phase)
+    return settings
+
+
+def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
+    """Runs what is stale in a task, shows how it ended, and returns the exit code."""
+    from pipeline.base.files import make_directory
+    from pipeline.base.logs import log_event, task_log
+    from pipeline.engine.catalog import Catalog
+
+    catalog = Catalog(os.path.dirname(store.root))
+    with store.writing() as left:
+        task = store.load("task.json")
+        make_key()
+        allowed = settings_in_force(store, settings, flags)
+        if allowed.told:
+            notify(allowed.told)
+        values = _with_more_money(allowed.values, options["add_usd"])
+        refuse_outside(store, allowed)
+        refuse_own_directories(values, store.path("code_base"))
+        make_directory(store.path("logs"))
+        with task_log(store.path("logs/system.jsonl")):
+            if left:
+                print_warning(left)
+                log_event(left, level="WARNING")
+            begun = seal_task({**task, "settings": settings_to_store(values)}) if allowed.trusted else task
+            if begun != task:
+                store.write({"task.json": begun})
+            if options["redo"]:
+                store.redo(store.graph.find(options["redo"]))
+
+            def record(status: str, reason: str) -> None:
+                catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
+
+            report, passed = _run_phases(store, values, record, options)
+    return show_summary(store, report, as_json=options["as_json"], passed=passed)
+
+
+def _run_phases(
+    store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
+) -> tuple[dict[str, Any], Phase | None]:
+    """The report; and the phase that the run was to stop before, where that had its result already."""
+    gc.freeze()
+    gc.enable()
+    progress, reviewer = Progress(), choose_reviewer(store, values)
+    find = store.graph.find
+
+    def review(plan: str, digest: str) -> Decision:
+        with progress.aside():
+            options.get("before_review", lambda: None)()
+            return reviewer(plan, digest)
+
+    run = RunRequest(
+        settings=values,
+        open_model=lambda phase: open_model(values, phase),
+        review=review,
+        record=record,
+        environment=os.environ,
+        config_directory=config_directory(),
+        hooks=read_user_hooks(),
+        spent=partial(_read_spending, store.path("logs/llm.jsonl")),
+        watch=progress.show,
+        stop_at=find(values["stop_at"]) if values["stop_at"] else None,
+        until=find(values["until"]) if values["until"] else None,
+    )
+    if "only" in options:
+        run = _request_for_one_phase(store, run, options["only"])
+    try:
+        report = run_pipeline(store, run)
+    finally:
+        progress.close()
+    border = stops_before(store, run)
+    if border is None or report["status"] in ("error", "cancelled"):
+        return report, None
+    return report, None if border in [phase for phase, _ in stale_phases(store, run)] else border
+
+
+def _with_more_money(values: dict[str, Any], more: float | None) -> dict[str, Any]:
+    if more is None:
+        return values
+    if not values["max_usd"]:
+        raise UsageError("--add-usd raises the limit max_usd, and this task has none; set one with --max-usd")
+    return {**values, "max_usd": round(values["max_usd"] + more, 6)}
+
+
+def _read_spending(ledger: str) -> dict[str, Any]:
+    """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
+    if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
+        return {}
+    from phases.llm.ledger_rows import rows_by_now, sum_rows
+
+    try:
+        total = sum_rows(rows_by_now(ledger))
+    except PipelineError:
+        return {}
+    del total["seconds"]
+    return {**total, "usd": round(total["usd"], 6)}
+
+
+def _request_for_one_phase(store: TaskStore, run: RunRequest, wanted: str) -> RunRequest:
+    """The run of one phase: the one that is named, or the first that is not up to date."""
+    stale = [phase for phase, _ in stale_phases(store, run)]
+    run = run._replace(only=store.graph.find(wanted) if wanted else (stale or store.graph.phases)[0])
+    if missing := missing_input(store, run):
+        before, reason = missing
+        label = run.only.label if run.only else ""
+        raise UsageError(
+            f"phase {label} needs phase {before.label} first ({reason}): "
+            f"pipeline step {command_name(store)} {before.number}"
+        )
+    return run
+
+
+_MARKS = {
+    "done": "done",
+    "fresh": "up to date",
+    "skipped": "skipped",
+    "degraded": "left out",
+    "failed": "failed",
+    "stopped": "stopped",
+}
+_TICK = 0.2
+_HANGING = 20
+"""Where the words after a phase's number and name stand."""
+
+
+class Progress:
+    """Shows events. In a terminal the last line lives: it carries the running phases, their time, and files done."""
+
+    def __init__(self) -> None:
+        self._live = can_draw(sys.stderr)
+        self._running: dict[str, tuple[RunEvent, float]] = {}
+        self._best: dict[str, tuple[int, str]] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._aside = False
+        if self._live:
+            threading.Thread(target=self._tick, daemon=True).start()
+
+    def show(self, event: RunEvent) -> None:
+        """Takes one event of the runner, from whichever thread."""
+        label = f"{event.phase.number:<3} {event.phase.name:<13}"
+        with self._lock:
+            if event.kind == "started":
+                self._running[event.phase.number] = (event, time.monotonic())
+                self._best[event.phase.number] = (-1, "")
+            elif event.kind == "progress":
+                self._advance(event, label)
+            elif event.kind == "told":
+                self._line(f"  {label} {event.text}")
+            else:
+                self._running.pop(event.phase.number, None)
+                took = (
+                    f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
+                )
+                self._line(f"  {label} {took}", _MARKS[event.kind], event.text)
+            self._redraw()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Inside, the live line is away: somebody is asked something."""
+        with self._lock:
+            self._redraw(hidden=True)
+            self._aside = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._aside = False
+
+    def close(self) -> None:
+        """Takes the live line away."""
+        self._closed.set()
+        with self._lock:
+            self._running.clear()
+            self._redraw()
+
+    def _advance(self, event: RunEvent, label: str) -> None:
+        said = (event.done, event.text)
+        if event.phase.number not in self._running or said[0] < self._best[event.phase.number][0]:
+            return  # a late word: progress never goes backwards
+        if said == self._best[event.phase.number]:
+            return
+        self._best[event.phase.number] = said
+        self._running[event.phase.number] = (event, self._running[event.phase.number][1])
+        if not self._live and not event.text.endswith("…"):  # what is still coming is for those who watch
+            self._line(f"  {label} {event.done} of {event.total}: {event.text}")
+
+    def _line(self, text: str, mark: str = "", more: str = "") -> None:
+        ended = f"  {mark}: {more}" if more else f"  {mark}" if mark else ""
+        shown = wrap_text(to_printable(text + ended), hanging=_HANGING, stream=sys.stderr)
+        shown = shown.replace(f"  {mark}", f"  {paint_text(mark, mark, stream=sys.stderr)}", 1) if mark else shown
+        sys.stderr.write(("\r\x1b[K" if self._live else "") + shown + "\n")
+        sys.stderr.flush()
+
+    def _redraw(self, *, hidden: bool = False) -> None:
+        if not self._live or self._aside:
+            return
+        parts = []
+        for event, since in () if hidden else self._running.values():
+            counted = f" {event.done} of {event.total}: {event.text}" if event.total else ""
+            parts.append(f"{event.phase.label} {time.monotonic() - since:.0f} s{counted}")
+        sys.stderr.write(
+            "\r\x1b[K" + to_printable("  … " + " | ".join(parts))[: width_of_terminal(sys.stderr) - 1]
+            if parts
+            else "\r\x1b[K"
+        )
+        sys.stderr.flush()
+
+    def _tick(self) -> None:
+        while not self._closed.wait(_TICK):
+            with self._lock:
+                self._redraw()

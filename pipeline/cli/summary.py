@@ -1,0 +1,304 @@
+"""The last screen of a run: what was made, where, what is not done, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import re
+from shlex import quote
+from typing import Any
+
+from pipeline.base.errors import ContractError, PipelineError
+from pipeline.cli.assembly import command_name, model_for, relative_path
+from pipeline.cli.output import (
+    paint_text,
+    print_advice,
+    print_error,
+    print_json,
+    print_pairs,
+    print_raw,
+    print_text,
+    rewrite_commands,
+    width_of_terminal,
+    wrap_text,
+)
+from pipeline.cli.streams import finish_output
+from pipeline.engine.phase import Phase
+from pipeline.engine.stamps import FINISHED
+from pipeline.engine.store import TaskStore
+
+_SHOWN = 8
+_NARROW = 94
+
+
+def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, passed: Phase | None = None) -> int:
+    """Prints the report for a person, or as JSON, and returns the exit code."""
+    if as_json:
+        print_json(report)
+        return int(report["exit_code"])
+    failed = report["status"] in ("error", "cancelled") or report["exit_code"] == 1
+    if failed:
+        print_error(report["reason"])
+        _show_title(report, f"What is done is kept in {relative_path(store.root)}")
+    else:
+        _show_title(report, _to_sentence(report["reason"]))
+        if passed and report["status"] != "paused":  # whose reason says it
+            print_advice(f"Phase {passed.label} was done before, so there was nothing to stop for.")
+        print_advice()
+        print_pairs(_result_rows(store, report), dim=True)
+    for line in [
+        *_spending_lines(report),
+        *_check_lines(report),
+        *([] if failed else _unfinished_lines(store, report)),
+    ]:
+        print_advice(line)
+    print_advice("\nNext:")
+    print_pairs(next_steps(store, report, passed))
+    finish_output()  # whether anybody sees the screen says nothing about the run
+    return int(report["exit_code"])
+
+
+def _show_title(report: dict[str, Any], sentence: str) -> None:
+    print_advice()
+    first, *more = wrap_text(rewrite_commands(f"Task {report['id']}: {report['status']}. {sentence}")).split("\n")
+    name, colon, rest = first.partition(f": {report['status']}.")
+    print_raw(paint_text(name) + colon[:2] + paint_text(colon[2:-1], report["status"]) + colon[-1:] + paint_text(rest))
+    for line in more:
+        print_text(line)
+
+
+def _spending_lines(report: dict[str, Any]) -> list[str]:
+    """What models cost, where they cost anything."""
+    usage = report["usage"]
+    if not usage["tokens_in"] + usage["tokens_out"]:
+        return []
+    told = f"{usage['tokens_in']:,} tokens read, {usage['tokens_out']:,} written"
+    return ["", f"Spent: ${usage['usd']:.4f} in {usage['calls']} calls: {told}"]
+
+
+def _check_lines(report: dict[str, Any]) -> list[str]:
+    """The commands that checked the code, and how many tests each ran."""
+    from phases.acceptance.attempt_report import describe_check
+
+    checks = report.get("checks", ())
+    return ["", "Checks:", *(f"  {describe_check(check)}" for check in checks)] if checks else []
+
+
+def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, str]]:
+    root, files = relative_path(store.root), report["files"]
+    written = f"the code: {files['written']} of {files['planned']} planned files"
+    candidates = [
+        ("paper.md", "the paper as Markdown"),
+        ("outline.json", "its sections, equations, tables, references"),
+        ("initial_plan.txt", "the plan; each requirement cites its page"),
+        ("generate_code", written),
+        ("traceability.json", "which requirement is where in the code"),
+        ("code_base", _describe_repositories(store)),
+        ("report.json", "this report, for programs"),
+    ]
+    return [
+        (os.path.join(root, name), what)
+        for name, what in candidates
+        if what
+        and store.exists(name)
+        and (files["planned"] or name != "generate_code")  # a paused run has counted none
+    ]
+
+
+def _describe_repositories(store: TaskStore) -> str:
+    """How much of other people's code there is; empty where there is none."""
+    try:
+        rows = store.load("code_base.json").get("repositories", ()) if store.exists("code_base.json") else ()
+    except PipelineError:
+        return ""  # it is damaged: whoever reads it next says so
+    if not rows:
+        return ""
+    count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
+    return f"code of {count} that the paper stands on; pipeline search {command_name(store)} QUERY"
+
+
+def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
+    requirements = report["requirements"]
+    lines: list[str] = []
+    open_ones = requirements["missing"]
+    if open_ones:
+        room = min(width_of_terminal(), _NARROW) - 18
+        lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
+        lines += [
+            f"  {row['id']:<5} {row['status']:<8} {_shorten_text(row['text'], room)}" for row in open_ones[:_SHOWN]
+        ]
+        if len(open_ones) > _SHOWN:
+            lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline trace {command_name(store)}")
+    lines += [f"  not written: {path}" for path in report["files"]["missing"]]
+    if shown := report.get("reference_files"):
+        licences = ", ".join(sorted({row["licence"] or "none found" for row in shown}))
+        told = f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them."
+        lines += ["", wrap_text(told)]
+    for row in report["phases"]:
+        if row["status"] == "degraded":
+            again = f"pipeline resume {command_name(store)} --redo {row['number']}"
+            lines += [
+                wrap_text(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended:"),
+                f"    {again}",
+            ]
+    lines += _unfetched_lines(store)
+    if report["sandbox"] == "off":
+        lines += ["", "The agent's commands ran WITHOUT a sandbox, with your own rights."]
+    return lines
+
+
+def _unfetched_lines(store: TaskStore) -> list[str]:
+    """How many repositories could not be had, and what to type."""
+    try:
+        code_base = store.load("code_base.json") if store.exists("code_base.json") else {}
+    except PipelineError:
+        return []
+    if not code_base.get("refused"):
+        return []
+    from phases.references.values import count_fetched
+
+    name = command_name(store)
+    return [
+        "",
+        f"Repositories: {count_fetched(code_base)}",
+        f"  why not: pipeline show {name} repositories",
+        f"  when that is mended: pipeline resume {name} --redo 07",
+    ]
+
+
+def _shorten_text(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def _to_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+Steps = list[tuple[str, str]]
+_RESUME = re.compile(
+    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-output-tokens"
+    r"|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
+)
+"""These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
+_REJECTED = 4
+_OCR = ("no_text", "garbled_text")
+
+
+def next_steps(store: TaskStore, report: dict[str, Any], passed: Phase | None = None) -> Steps:
+    """The steps that fit the end that the report tells of; `passed` is where the run was to stop, and had been before."""
+    again = f"make phase {passed.label} again, and all that follows" if passed else ""
+    steps = [(f"pipeline resume {command_name(store)} --redo {passed.number}", again)] if passed else []
+    if report["exit_code"] == _REJECTED:
+        return steps + _after_a_rejection(command_name(store))
+    if report["status"] in ("error", "cancelled") or report["exit_code"] == 1:
+        return steps + _after_an_error(store, report)
+    if report["status"] == "paused":
+        return steps + _after_a_pause(command_name(store), report)
+    return steps + _after_the_end(store, report)
+
+
+def _after_a_rejection(name: str) -> Steps:
+    return [
+        (f"pipeline review {name} --change TEXT", "ask for another plan; TEXT says what must change"),
+        (f"pipeline review {name} --edit", "or change the plan yourself"),
+        (f"pipeline review {name} --approve", "or take the rejection back"),
+        (f"pipeline resume {name}", "then go on"),
+    ]
+
+
+def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
+    name, verdict = command_name(store), report["input_verdict"]
+    if report["status"] == "error" and all(row["status"] in ("done", "skipped") for row in report["phases"]):
+        return [  # every phase has its result, and the work itself ended so: a required todo failed, say
+            (f"pipeline show {name} acceptance", "what was refused, and why"),
+            (f"pipeline resume {name} --code-model NAME", "let another model go on with the code"),
+            (f"pipeline resume {name} --redo implement", "write the code again from the beginning"),
+        ]
+    if report["status"] == "error" and (found := _find_damaged(store)):
+        phase, document = found
+        path = relative_path(store.path(document))
+        return [
+            (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and what follows"),
+            (f"pipeline resume {name}", f"or go on, when you have mended {path}"),
+        ]
+    if verdict == "encrypted":
+        return [(f"pipeline resume {name} --password", "go on; the password is asked for")]
+    if report["status"] == "error" and verdict not in (None, "ok"):
+        return _with_another_file(store, report)
+    limit = _higher_limit(report["reason"])
+    return [(f"pipeline resume {name}{limit}", "go on, with a higher limit" if limit else "go on")]
+
+
+def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
+    """The task keeps a copy of its source, so a resume alone would read what could not be read once more."""
+    source = relative_path(str(store.load("task.json")["source"]))
+    begin = "pipeline run --fast" if report["mode"] == "fast" else "pipeline run"
+    if report["input_verdict"] in _OCR:
+        copy = quote(f"ocr-{os.path.basename(source)}")
+        return [
+            (f"ocrmypdf --force-ocr {quote(source)} {copy}", "recognize its text"),
+            (f"{begin} {copy}", "then run the copy"),
+        ]
+    return [(f"{begin} {quote(source)}", "when the source is mended")]
+
+
+def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:
+    """The first document that does not fit its schema any more, and its phase."""
+    for phase in store.graph.phases:
+        stamp = store.stamps.get(phase.number)
+        for name in phase.writes if stamp and stamp.status in FINISHED else ():
+            if not name.endswith("/") and store.exists(name):
+                try:
+                    store.load(name)
+                except ContractError:
+                    return phase, name
+    return None
+
+
+def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
+    if any(row["name"] == "plan_review" and row["status"] == "stopped" for row in report["phases"]):
+        return [
+            (f"pipeline review {name}", "read the plan"),
+            (f"pipeline review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
+            (f"pipeline resume {name}", "then go on"),
+        ]
+    limit = _higher_limit(report["reason"])
+    return [
+        (f"pipeline resume {name}{limit}", "go on, with a higher limit" if limit else "go on"),
+        (f"pipeline why {name}", "what would run, and why"),
+    ]
+
+
+def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
+    name = command_name(store)
+    steps = _of_acceptance(name, report) if report["status"] == "incomplete" else []
+    if report["requirements"]["missing"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
+        steps += [
+            ("pipeline models", "the models, and what each needs"),
+            (f"pipeline resume {name} --model PROVIDER:NAME", "let a model plan and write it"),
+        ]
+    if report.get("missing_packages"):
+        steps += [(f"pipeline resume {name} --allow-install", "install the plan's packages, and check again")]
+    steps += [(f"pipeline show {name} plan", "read the plan")]
+    if store.exists("traceability.json"):
+        steps += [(f"pipeline trace {name}", "each requirement, and its code")]
+    return [*steps, (f"pipeline resume {name}", "after you edited a document")]
+
+
+def _of_acceptance(name: str, report: dict[str, Any]) -> Steps:
+    """What helps where the work was not accepted, or where it waits for its user."""
+    story = (f"pipeline show {name} acceptance", "what was refused, and why")
+    if any(row["status"] == "stopped" for row in report["phases"]):
+        return [story, (f"pipeline resume {name}", "go on, when that is mended")]
+    if "not accepted (" not in report["reason"]:
+        return []
+    return [
+        story,
+        (f"pipeline rewind {name}", "go back to a refusal; the last one: to judge it anew, with a hook mended, say"),
+        (f"pipeline resume {name} --code-model NAME", "let another model go on with the code"),
+    ]
+
+
+def _higher_limit(reason: str) -> str:
+    """The flag, with its value, that a run which a limit paused needs to go on; empty where it needs none."""
+    found = _RESUME.findall(reason)
+    return f" {found[-1]}" if found else ""

@@ -1,0 +1,225 @@
+"""Finds the task that `pipeline run SOURCE` is about, or makes it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+from shlex import quote
+from typing import Any
+
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
+from pipeline.base.logs import utc_timestamp
+from pipeline.cli.assembly import (
+    command_name,
+    enclosing_task,
+    is_task,
+    open_task_directory,
+    relative_path,
+    settings_to_store,
+)
+from pipeline.cli.seal import seal_task
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.phase import TYPED
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
+
+_LONGEST_ID = 60
+UNFINISHED = ".unfinished-"
+_RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
+
+
+def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None, new: bool) -> TaskStore:
+    """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one."""
+    if wanted_id is not None and safe_name(wanted_id) != wanted_id:
+        raise UsageError(f"--id {wanted_id!r} is not a safe folder name; try --id {safe_name(wanted_id)}")
+    root = enclosing_task(source)
+    if root:
+        return open_task_directory(settings, root)
+    source = _canonical_source(source)
+    base, number = wanted_id or safe_name(_name_of_source(source)), 1
+    while True:
+        name = base if number == 1 else f"{base}-{number}"
+        root = os.path.join(settings.tasks_dir, name)
+        if not os.path.lexists(root) and os.path.isabs(source) and not settings.phases:
+            refuse_unusable(source, settings)
+        if not os.path.lexists(root) and _make_task(root, source, settings):
+            return open_task_directory(settings, root)
+        if is_task(root):
+            store = open_task_directory(settings, root)
+            made_from = store.load("task.json")["source"]
+            changed = made_from == source and _content_changed(store, source)
+            if made_from == source and not new and not changed:
+                return store
+            if wanted_id:
+                why = "its source has changed since" if changed else f"it was made from {made_from}"
+                raise UsageError(
+                    f"the task '{wanted_id}' is there already, and {why}; choose another --id, "
+                    f"or go on with it: pipeline resume {command_name(store)}"
+                )
+        elif wanted_id and os.path.lexists(root):
+            raise UsageError(f"{root} is there already, and is not a task; choose another --id")
+        number += 1
+
+
+def safe_name(name: str) -> str:
+    """A safe folder name of at most 60 ASCII characters."""
+    plain = re.sub(r"[^A-Za-z0-9._]+", "-", name)[:_LONGEST_ID].strip("-._")
+    reserved = plain.lower().split(".")[0] in _RESERVED  # Windows opens a device under these names
+    return f"task-{plain}" if reserved else plain or "task"
+
+
+def _content_changed(store: TaskStore, source: str) -> bool:
+    """Whether the source is another one now than when the task took it in. One that is gone has not changed."""
+    if not store.exists("input.json"):
+        return False
+    taken = store.load("input.json")
+    if taken["fetched"] or not os.path.lexists(source):
+        return False
+    try:
+        if taken["kind"] != "tex" and not os.path.isdir(source):
+            same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
+            if same:
+                return False  # the usual case, without a look at what kinds of source there are
+        from phases.readers.sources import digest_of, source_on_disk
+
+        return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
+    except PipelineError:
+        return False
+
+
+def _make_task(root: str, source: str, settings: Settings) -> bool:
+    """Makes a task folder as one step: under its name it is there whole, or not at all. False: somebody was faster."""
+    _make_tasks_dir(settings.tasks_dir)
+    _sweep_unfinished(settings.tasks_dir)
+    unfinished = os.path.join(settings.tasks_dir, f"{UNFINISHED}{os.getpid()}")
+    try:
+        os.mkdir(unfinished)
+        store = open_task_directory(settings, unfinished)
+        store.write(_first_documents(os.path.basename(root), source, settings))
+        os.mkdir(store.path("logs"))
+        os.rename(unfinished, root)
+        sync_directory(settings.tasks_dir)
+    except OSError as error:
+        _remove_tree(unfinished)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False
+        raise storage_error("make", root, error) from error
+    Catalog(settings.tasks_dir).record(os.path.basename(root), "running", mode=settings.mode, source=source)
+    return True
+
+
+def _first_documents(task: str, source: str, settings: Settings) -> dict[str, Any]:
+    first = {
+        "version": 1,
+        "id": task,
+        "created": utc_timestamp(),
+        "source": source,
+        "settings": settings_to_store(settings._asdict()),
+    }
+    return {"task.json": seal_task(first), "plan_requests.json": {"version": 1, "requests": []}}
+
+
+def _sweep_unfinished(tasks_dir: str) -> None:
+    """Removes what a killed process did not get to name."""
+    for name in os.listdir(tasks_dir):
+        if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
+            _remove_tree(os.path.join(tasks_dir, name))
+
+
+def _remove_tree(folder: str) -> None:
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
+
+
+def _make_tasks_dir(path: str) -> None:
+    missing = []
+    folder = os.path.abspath(path)
+    while not os.path.isdir(folder):
+        if os.path.lexists(folder):
+            raise UsageError(f"--tasks-dir {path}: {folder} is not a folder")
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for folder in reversed(missing):
+        make_directory(folder)
+
+
+def _canonical_source(source: str) -> str:
+    """A source as it is written down: a path in full; an address, an arXiv id and typed words as they are."""
+    try:
+        source.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first"
+        ) from error
+    if source.startswith(TYPED):
+        return source
+    if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*://", source):
+        return _canonical_arxiv(source) or source
+    return (_canonical_arxiv(source) if not os.path.lexists(source) else None) or os.path.abspath(source)
+
+
+def _canonical_arxiv(source: str) -> str | None:
+    """An arXiv id in the one spelling that tasks know it by; None for anything else."""
+    from phases.readers.arxiv import arxiv_id
+
+    paper = arxiv_id(source)
+    return f"arXiv:{paper.spelling}" if paper else None
+
+
+def _name_of_source(source: str) -> str:
+    if source.startswith(TYPED):
+        return " ".join(source.removeprefix(TYPED).split()[:6])
+    if not os.path.lexists(source) and (paper := _canonical_arxiv(source)):
+        return paper.replace("arXiv:", "arxiv-")
+    base = os.path.basename(
+        source.partition("?")[0].partition("#")[0].rstrip("/") if "://" in source else source.rstrip("/")
+    )
+    for ending in (".tar.gz", ".tar.bz2", ".tar.xz"):
+        base = base.removesuffix(ending)
+    return base.rsplit(".", 1)[0] or base
+
+
+_MOST = 3
+
+
+def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fast") -> None:
+    """Raises UsageError for a path, in full, with nothing there, and for a folder of which nobody says which paper is meant."""
+    if not os.path.lexists(source):
+        raise UsageError(
+            f"{relative_path(source)} is not there{_similar_names(source)}{_mention_task(source, settings)}"
+        )
+    if os.path.isdir(source):
+        from phases.readers.reading import SeveralPapers
+        from phases.readers.sources import source_on_disk
+
+        try:
+            source_on_disk(source, sys.maxsize)
+        except SeveralPapers as error:
+            one = quote(os.path.join(relative_path(source), error.names[0]))
+            raise UsageError(f"{relative_path(source)} {error.detail}: pipeline {command} {one}") from error
+        except PipelineError:
+            return  # phase 01 says what is wrong, and the task remembers it
+
+
+def _similar_names(source: str) -> str:
+    """Which files there have a similar name; else which folder is not there either, or nothing."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(source)
+    try:
+        names = {entry.casefold(): entry for entry in sorted(os.listdir(folder))}
+    except OSError:
+        return f", and there is no folder {relative_path(folder)}" if not os.path.isdir(folder) else ""
+    found = [names[match] for match in get_close_matches(name.casefold(), list(names), n=_MOST, cutoff=0.7)]
+    places = [quote(relative_path(os.path.join(folder, match))) for match in found]
+    return f"; did you mean {' or '.join(places)}?" if places else "; check the name"
+
+
+def _mention_task(source: str, settings: Settings) -> str:
+    name = os.path.basename(source)
+    there = is_task(os.path.join(settings.tasks_dir, name))
+    return f" (to go on with the task {name}: pipeline resume {name})" if there else ""

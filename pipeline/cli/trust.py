@@ -1,0 +1,195 @@
+"""Whether what task.json says is the word of this user, and what holds where it is not.
+
+A task directory may come from a stranger. What its task.json names would be copied into it and shown to a model, money would
+be spent by its limits, and code would run outside of the sandbox. So the whole of it is sealed with a key that lies in the
+user's own folder. Without that seal nothing outside of the directory is read, and the stricter of its settings and his hold.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.logs import utc_timestamp
+from pipeline.cli.assembly import command_name, effective_settings
+from pipeline.cli.seal import SEAL, day_of_key, is_sealed
+from pipeline.cli.user_config import config_directory
+from pipeline.engine.catalog import NAME as CATALOG
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.phase import TYPED
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
+
+_OLD_KEY = "task-key"
+_NAMED = ("references", "mirror", "lookup")
+_OPENED = (("sandbox", "off"), ("install", "allowed"))
+_REVIEWS = ("auto", "", "ask", "file")
+"""From nobody who is asked to somebody who surely is."""
+
+
+class SettingsInForce(NamedTuple):
+    """What a run of a task goes by."""
+
+    values: dict[str, Any]
+    trusted: bool
+    """Whether task.json is the user's own word, so that it may be sealed with what holds now."""
+    told: str
+    """What the user should know of it; empty where there is nothing."""
+
+
+def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, Any]) -> SettingsInForce:
+    """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
+    task = store.load("task.json")
+    said = effective_settings(settings, task, dict(flags))
+    if is_sealed(task):
+        return SettingsInForce(said, True, "")
+    if _is_begun_here(store, settings, task):
+        kept = (
+            f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
+        )
+        return SettingsInForce(said, True, kept if day_of_key() else "")
+    values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
+    if leads_out(store.root, task["source"]):
+        values["source"] = _own_copy(store)
+    told = (
+        f"task {store.id} was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter "
+        f"of its settings and yours hold; to see what it says, and to allow that: pipeline adopt {command_name(store)}"
+    )
+    return SettingsInForce(values, False, told if values != said else "")
+
+
+def refuse_outside(store: TaskStore, allowed: SettingsInForce) -> None:
+    """Raises UsageError where a task that is not trusted would read a source outside of its directory, or has none in it."""
+    source = allowed.values["source"]
+    inside = source.startswith(TYPED) or (os.path.lexists(source) and not leads_out(store.root, source))
+    if allowed.trusted or inside:
+        return
+    raise UsageError(
+        f"task {store.id} was not begun here, and no copy of its source is in {store.path('source')}; to read "
+        f"{store.load('task.json')['source']}, allow that with: pipeline adopt {command_name(store)}"
+    )
+
+
+def leads_out(root: str, source: str) -> bool:
+    """Whether a source is anything but typed words or what lies in the task directory, links followed."""
+    real, folder = os.path.realpath(source), os.path.realpath(root)
+    return not source.startswith(TYPED) and not real.startswith(folder + os.sep)
+
+
+def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
+    """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
+    if not (values["references"] or values["mirror"]):
+        return
+    from phases.references.fetch.apart import refuse_own
+    from phases.references.fetch.values import Rules
+
+    refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
+
+
+def with_absolute_paths(settings: Settings) -> Settings:
+    """The same settings with absolute paths, for a resume from elsewhere. Raises UsageError for what is not there."""
+    return settings._replace(
+        references=_check_directory("references", settings.references),
+        mirror=_check_directory("mirror", settings.mirror),
+        lookup=_check_lookup(settings.lookup),
+    )
+
+
+def _stricter_settings(own: Mapping[str, Any], theirs: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's settings, and of the task's those that allow less. A flag that is given now is the user's word."""
+    values = dict(own)
+    for name, choose in _STRICTER.items():
+        if flags.get(name) is None:
+            values[name] = choose(own[name], theirs.get(name, own[name]))
+    return values
+
+
+def _lower_limit(own: float, theirs: float) -> float:
+    """The lower of two limits, of which 0 is none."""
+    return min(own, theirs) if own and theirs else own or theirs
+
+
+def _more_asked(own: str, theirs: str) -> str:
+    asked = own in ("ask", "file")  # which of the two is for the user to say
+    return own if asked else max(own, theirs, key=_REVIEWS.index)
+
+
+_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("max_usd", "max_tokens", "max_turns", "max_minutes"), _lower_limit),
+    "max_acceptance_continues": min,
+    "mode": lambda own, theirs: "fast" if "fast" in (own, theirs) else own,
+    "review": _more_asked,
+    "sandbox": lambda own, theirs: "required",
+    "install": lambda own, theirs: "refused",
+    "allow_own_code": lambda own, theirs: "no",
+}
+"""What is not here is the user's alone: models, supervision, folders, services."""
+
+
+def _own_copy(store: TaskStore) -> str:
+    """The source as the task took it in: its one file, or the folder of its many."""
+    folder = store.path("source")
+    names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
+    return os.path.join(folder, names[0]) if len(names) == 1 else folder
+
+
+def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]) -> bool:
+    """Whether a task of an earlier version stood in the user's own list before there was a key, or there can be none.
+
+    The day of the key bounds it: a directory that came later is newer on this disk, whatever its files say of themselves.
+    """
+    if str(task.get("seal", "")).startswith(SEAL) or not _is_opened_by_user(task):
+        return False
+    folder = os.path.abspath(settings.tasks_dir)
+    paths = (folder, os.path.join(folder, CATALOG), store.root, store.path("task.json"))
+    if os.path.dirname(store.root) != folder or not all(map(_is_own, paths)):
+        return False
+    entry = Catalog(folder).read().entries.get(store.id)
+    if entry is None or entry.source != task["source"]:
+        return False
+    day = day_of_key()
+    return day is None or (entry.at <= utc_timestamp(day) and os.stat(paths[-1]).st_ctime <= day)
+
+
+def _is_opened_by_user(task: Mapping[str, Any]) -> bool:
+    """Folders, services and open doors had a seal before, too; it was bound to a place, so only that it is there can be seen."""
+    settings = task["settings"]
+    said = any(settings.get(name) for name in _NAMED) or any(settings.get(name) == value for name, value in _OPENED)
+    return not said or ("seal" in task and os.path.exists(os.path.join(config_directory(), _OLD_KEY)))
+
+
+def _is_own(path: str) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and not status.st_mode & stat.S_IWOTH
+
+
+def _check_directory(name: str, path: str) -> str:
+    if path and not os.path.isdir(path):
+        is_file = os.path.lexists(path)
+        why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
+        raise UsageError(f"--{name} names {path}, and {why}")
+    if path and name == "references":
+        from phases.references.fetch.folders import refuse_useless
+
+        refuse_useless(path)
+    return os.path.abspath(path) if path else ""
+
+
+def _check_lookup(setting: str) -> str:
+    if not setting:
+        return ""
+    from phases.references.lookup.opening import open_lookups
+
+    parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
+    absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)
+    try:
+        open_lookups(absolute, cache="", canonical=lambda url: url)  # nothing is asked; only whether it could be
+    except PipelineError as error:
+        raise UsageError(str(error)) from error
+    return absolute
