@@ -241,6 +241,7 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
 )
 def test_to_find_the_wishes_takes_time_in_proportion_to_the_text(text: str) -> None:
     in_time(
-        "import sys\nfrom phases.planning.rules.requirement_text import requirements_of_text\nrequirements_of_text(sys.stdin.read())",
+        "import sys\nfrom phases.planning.rules.requirement_text import requirements_of_text\n"
+        "requirements_of_text(sys.stdin.read())",
         text,
     )
