@@ -11,10 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.papers import PAPER, Command, command_line, paper
+from tests.papers import NUMBERS, PAPER, Command, built_in_phases, command_line, paper
 from tests.toys import write_toys
-
-NUMBERS = ["00", "01", "02", "03", "04", "05", "05b", "06", "07", "08", "09"]
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +131,10 @@ def test_why_says_that_everything_is_up_to_date_where_it_is(done: Command) -> No
 
 def test_why_says_what_another_mode_would_run_and_why(done: Command) -> None:
     rows = done("why", "paper", "--full", "--json").json()
-    assert [row["number"] for row in rows] == ["06", "07", "08", "09"]
+    graph = built_in_phases()
+    optional = [phase for phase in graph.phases if phase.optional]
+    stale = {phase.number for first in optional for phase in (first, *graph.after(first))}
+    assert [row["number"] for row in rows] == sorted(stale)
     assert rows[0]["reason"] == "mode changed from fast to full"
 
 
@@ -239,6 +240,17 @@ def test_the_log_tells_the_story_of_the_run_and_a_damaged_line_hides_no_other(co
     told = command("logs", "paper").out
     assert "03 outline runs: never ran" in told
     assert "damaged line" in told
+
+
+def test_the_log_says_why_each_decision_was_made_where_that_is_asked_for(command: Command) -> None:
+    ended = command("run", "--fast", paper(command.folder), "--until", "intake", "--verbose")
+    assert "INFO    00 environment runs: never ran" in ended.err
+    log = command.task("paper") / "logs" / "system.jsonl"
+    why = {"seq": 99, "at": "2026-01-31T12:00:00.000Z", "level": "DEBUG", "message": "read as Markdown"}
+    log.write_bytes(log.read_bytes() + json.dumps(why).encode() + b"\n")
+    assert "read as Markdown" not in command("logs", "paper").out
+    assert "12:00:00 DEBUG   read as Markdown" in command("logs", "paper", "-v").out
+    assert command("logs", "paper", "--json").out.splitlines()[-1] == json.dumps(why)
 
 
 def test_following_the_log_of_a_task_that_nobody_works_on_ends(done: Command) -> None:
