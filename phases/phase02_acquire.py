@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from pipeline.base.errors import PhaseError
+from pipeline.base.logs import logger
 from pipeline.engine.phase import Context, Documents, Phase, require
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
+    # late: every command looks at every phase (decision 38)
     from phases.readers.kinds import LATEX
     from phases.readers.markdown import paper_document
-    from phases.readers.reader_subprocess import read_in_subprocess  # late: every command looks at every phase
+    from phases.readers.reader_subprocess import read_in_subprocess, run_worker
     from phases.readers.reading import OK, explain_verdict
 
     source = inputs["input.json"]
@@ -20,7 +23,11 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     path = os.path.join(ctx.paths.root, "source" if source["kind"] == LATEX else first)
     _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
-    reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
+    run = partial(run_worker, environment=ctx.environment)
+    reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, run=run)
+    logger.info("read by {}: {}, {} pages", reading.reader, reading.verdict, len(reading.pages))
+    for row in reading.hidden:
+        logger.debug("hidden on page {} ({}): {}", row.page, row.how, row.text)
     if reading.verdict != OK:
         raise PhaseError(
             f"{source['origin']} {explain_verdict(reading, source['origin'])}",

@@ -7,18 +7,36 @@ from dataclasses import dataclass
 
 PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
 REQUIREMENT = "requirement"
-PLAIN_PDF = "plain pdf"
-"""No kind of source: how a PDF is read that the usual engine breaks on."""
-ENDINGS = {
-    PDF: ".pdf",
-    LATEX: ".tex",
-    HTML: ".html",
-    DOCX: ".docx",
-    MARKDOWN: ".md",
-    TEXT: ".txt",
-    REQUIREMENT: ".txt",
+
+
+@dataclass(frozen=True)
+class InputKind:
+    """A kind of input that is read, and all that there is to know of it outside its reader."""
+
+    label: str
+    """What people call it, for messages; empty for one that nobody is asked to give."""
+    suffix: str
+    """Its file lies in the task as `paper` with this behind it."""
+    reader: str
+    """The function that the worker calls, InputFile -> Reading, as `module:function` within phases.readers.
+
+    It is imported in the worker alone: to know the kinds loads no reader.
+    """
+    fallback: str = ""
+    """Another such function, tried where the first one crashes."""
+
+
+KINDS = {  # to add a kind: a row here, its reader, what _text_kind or kind_of tells it by, and schemas/input.schema.json
+    PDF: InputKind("a PDF", ".pdf", "pdf.reader:read_pdf_input", fallback="pdf.reader:read_pdf_plainly"),
+    LATEX: InputKind("LaTeX source (a directory, .tex or .tar.gz)", ".tex", "latex.reader:read_latex_input"),
+    HTML: InputKind("HTML", ".html", "html.reader:read_html_input"),
+    DOCX: InputKind("a Word file (.docx)", ".docx", "docx.reader:read_docx_input"),
+    MARKDOWN: InputKind("Markdown", ".md", "text:read_markdown_input"),
+    TEXT: InputKind("plain text", ".txt", "text:read_text_input"),
+    REQUIREMENT: InputKind("", ".txt", "text:read_requirement_input"),
 }
-READ = "a PDF, LaTeX source (a folder, .tex or .tar.gz), HTML, a Word file (.docx), Markdown or plain text"
+_LABELS = [kind.label for kind in KINDS.values() if kind.label]
+READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 _JUDGED = 1 << 18
 """So many bytes tell what a text is: a source may be large, and an archive may hold many."""
 _LFS = b"version https://git-lfs"

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from shlex import quote
 
+from pipeline import __version__
 from pipeline.base.errors import PipelineError
 
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
@@ -21,6 +22,29 @@ CURES = {
     WRONG_WORD: "is encrypted, and that password is wrong; give the right one with --password, or leave it out to be asked",
     BROKEN: "cannot be read ({detail}); download it again, or give another format",
 }
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """What the reader of a kind is given: a file, or a directory of LaTeX source."""
+
+    path: str
+    address: str = ""
+    """Where it was downloaded from."""
+    password: str | None = None
+
+    def content(self) -> bytes:
+        """The bytes of the file."""
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def files(self) -> dict[str, bytes]:
+        """The files of the directory, by their paths in it."""
+        found: dict[str, bytes] = {}
+        for base, _, names in os.walk(self.path):
+            for path in (os.path.join(base, name) for name in sorted(names)):
+                found[os.path.relpath(path, self.path)] = InputFile(path).content()
+        return found
 
 
 @dataclass(frozen=True)
@@ -83,3 +107,8 @@ def explain_verdict(reading: Reading, name: str) -> str:
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
     key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict
     return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", **made)
+
+
+def installation() -> str:
+    """Which installation of the readers this is: its version, and where it lies."""
+    return f"{__version__} in {os.path.dirname(os.path.realpath(__file__))}"

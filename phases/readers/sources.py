@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phases.readers.archive import unpack
-from phases.readers.kinds import ARCHIVE, DOCX, ENDINGS, HTML, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
+from phases.readers.kinds import ARCHIVE, DOCX, HTML, KINDS, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
 from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
-from pipeline.base.errors import StorageError
+from pipeline.base.errors import FileTooLarge, StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
@@ -65,7 +65,7 @@ def source_of(content: bytes) -> Source:
     if kind.name is None:
         raise Unreadable(BROKEN, kind.reason)
     if kind.name != ARCHIVE:
-        return Source(kind.name, {f"paper{ENDINGS[kind.name]}": content})
+        return Source(kind.name, {f"paper{KINDS[kind.name].suffix}": content})
     opened = unpack(content)
     kinds = {name: kind_of(member).name for name, member in opened.files.items()}
     papers = [name for name, found in kinds.items() if found in (PDF, DOCX)]
@@ -160,9 +160,9 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
             raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
         try:
             found[name] = read_bytes(real, limit=limit - total)
+        except FileTooLarge:
+            raise
         except StorageError as error:
-            if "over the limit" in str(error):
-                raise
             left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
             continue
         total += len(found[name])

@@ -28,7 +28,7 @@ from phases.readers.markdown_blocks import (
     one_line,
     strip_invisible,
 )
-from phases.readers.reading import BROKEN, ENCRYPTED, OK, Reading, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, OK, InputFile, Reading, Unreadable
 
 READER = "docx 1"
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -56,6 +56,11 @@ def read_docx(data: bytes) -> Reading:
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), tuple(beside.hidden))
+
+
+def read_docx_input(source: InputFile) -> Reading:
+    """The reading of a Word file (InputKind.reader)."""
+    return read_docx(source.content())
 
 
 def _unpack_document(data: bytes) -> dict[str, bytes]:

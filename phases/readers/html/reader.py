@@ -10,7 +10,7 @@ from phases.readers.html.flow import Flow
 from phases.readers.html.math import math_tex
 from phases.readers.html.tree import Element, HtmlPage, parse_html, text_of, walk_elements
 from phases.readers.markdown_blocks import HEADING, Block, PageContext, compose_page, normalize_title, one_line
-from phases.readers.reading import BROKEN, OK, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, InputFile, Reading, Unreadable
 
 READER = "html 1"
 LARGEST = 16 << 20
@@ -33,6 +33,11 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
         raise Unreadable(BROKEN, "is an HTML page with hardly any text, perhaps a login page saved by mistake")
     text = compose_page(blocks, title=title, authors=authors, notes=found.notes.texts)
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), page.hidden)
+
+
+def read_html_input(source: InputFile) -> Reading:
+    """The reading of an HTML file (InputKind.reader)."""
+    return read_html(source.content(), source.address or None)
 
 
 def _decode_page(data: bytes) -> str:

@@ -29,7 +29,7 @@ from phases.readers.latex.tables import TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.text import TEXT
 from phases.readers.latex.tokens import tokenise
 from phases.readers.latex.walk import Rules, Walk, escape_structure
-from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, Hidden, InputFile, Link, Reading, Unreadable
 
 READER = "latex 1"
 _PREAMBLE = {**COUNTERS, **THEOREMS, "\\addbibresource": REFERENCES["\\addbibresource"]}
@@ -82,6 +82,11 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
     hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
     return Reading(OK, READER, (text,), title, authors, links, hidden)
+
+
+def read_latex_input(source: InputFile) -> Reading:
+    """The reading of a directory of LaTeX source (InputKind.reader)."""
+    return read_latex(source.files())
 
 
 def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:
