@@ -28,6 +28,9 @@ _XZ_MEMORY = 128 << 20
 _GZIP, _BZIP2, _XZ, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", (b"PK\x03\x04", b"PK\x05\x06")
 _BAD = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error)
 _BAD_ZIP = (*_BAD, NotImplementedError, RuntimeError, OverflowError, IndexError, KeyError)
+_BLOCK = 512
+_LONGEST_HEADER = 1 << 16
+_REGULAR, _FOLDER, _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"0\x007", b"5", b"L", b"K", b"xX", b"g"
 
 
 @dataclass(frozen=True)
@@ -187,11 +190,6 @@ def _zip_content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -
             return _read_capped(iter(lambda: stream.read(_CHUNK), b""), limit)
     except _BAD_ZIP as error:
         raise Unreadable(BROKEN, f"the zip archive is damaged ({error})") from error
-
-
-_BLOCK = 512
-_LONGEST_HEADER = 1 << 16
-_REGULAR, _FOLDER, _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"0\x007", b"5", b"L", b"K", b"xX", b"g"
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,9 @@ _HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 _TAR = (257, b"ustar")
 _REFUSED = {
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"%!PS": "PostScript",
-    b"{\\rtf": "an RTF file",
-    b"\x7fELF": "a program",
-}
+    b"7z\xbc\xaf": "a 7z archive", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"%!PS": "PostScript",
+    b"{\\rtf": "an RTF file", b"\x7fELF": "a program",
+}  # fmt: skip
 _BINARY = {
     b"Rar!": "a RAR archive",
     b"GIF8": "a picture",
@@ -79,6 +75,24 @@ _PAPER = re.compile(
     r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE
 )
 _LONGEST_REQUIREMENT = 20_000
+_LINES, _LONGEST = 400, 400
+"""So much of a text is looked at: lines, and characters of each."""
+_LEAST_WORDS = 3
+_FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_MAIL = re.compile(
+    r"(?:from|to|cc|subject|date|received|message-id|mime-version|return-path|reply-to|delivered-to):\s", re.IGNORECASE
+)
+_HEADER = re.compile(r"(?:[A-Za-z][A-Za-z0-9-]{1,40}:|[ \t])")
+_CODE = re.compile(
+    r"(?:(?:async )?def \w+\(|class \w+[(:{ ]?[^.]*[:{]$|import [\w.{*]+[\w., {}*;\"'@/-]*$|from [\w.]+ import "
+    r"|#\s?include\s?[<\"]|(?:public|private|protected|static|const|let|var|fn|func|function|package|using|namespace|struct|template|typedef)\b"
+    r"[^.]*[;{(=]?$"
+    r"|return\b.*;?$|(?:if|for|while|elif|switch|catch)\b.*[:{]$|(?:else|try|finally)\s?[:{]$|@\w+(?:\(.*\))?$"
+    r"|[}\])]+[;,]?$|(?:raise|assert|yield|await|with|except)\b.*[:)\w]$"
+    r"|[\w.\[\]\"']+(?::\s?[\w.\[\], |]+)?\s?(?:[+*/-]|<-)?=\s?[^=].*$|[\w.]+\(.*\);?$|.*[()=\[\]<>{}].*[;{]$|//|/\*|\"\"\")"
+)
+_PROSE = re.compile(r"[.!?][\"')\]]?$")
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
 
 
 @dataclass(frozen=True)
@@ -165,26 +179,6 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
     if what := why_too_short(text):
         return Kind(None, f"is {what}, too little to plan from; say in a sentence or two what is to be built")
     return Kind(REQUIREMENT)
-
-
-_LINES, _LONGEST = 400, 400
-"""So much of a text is looked at: lines, and characters of each."""
-_LEAST_WORDS = 3
-_FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
-_MAIL = re.compile(
-    r"(?:from|to|cc|subject|date|received|message-id|mime-version|return-path|reply-to|delivered-to):\s", re.IGNORECASE
-)
-_HEADER = re.compile(r"(?:[A-Za-z][A-Za-z0-9-]{1,40}:|[ \t])")
-_CODE = re.compile(
-    r"(?:(?:async )?def \w+\(|class \w+[(:{ ]?[^.]*[:{]$|import [\w.{*]+[\w., {}*;\"'@/-]*$|from [\w.]+ import "
-    r"|#\s?include\s?[<\"]|(?:public|private|protected|static|const|let|var|fn|func|function|package|using|namespace|struct|template|typedef)\b"
-    r"[^.]*[;{(=]?$"
-    r"|return\b.*;?$|(?:if|for|while|elif|switch|catch)\b.*[:{]$|(?:else|try|finally)\s?[:{]$|@\w+(?:\(.*\))?$"
-    r"|[}\])]+[;,]?$|(?:raise|assert|yield|await|with|except)\b.*[:)\w]$"
-    r"|[\w.\[\]\"']+(?::\s?[\w.\[\], |]+)?\s?(?:[+*/-]|<-)?=\s?[^=].*$|[\w.]+\(.*\);?$|.*[()=\[\]<>{}].*[;{]$|//|/\*|\"\"\")"
-)
-_PROSE = re.compile(r"[.!?][\"')\]]?$")
-_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
 
 
 def why_no_paper(text: str) -> str | None:

@@ -14,6 +14,28 @@ from pipeline.base.formats import Markdown
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
 _MOST_LINKS = 1000
 _LONGEST_ABSTRACT = 5000
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
+_TABLE = "Table|TABLE|Tab|Tabelle|表|표"
+_FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
+_CAPTION = (
+    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
+)
+_UNMARKED = r"[ \t]*$"
+_CAPITAL = r"[ \t]+(?=[^\sa-z])"
+_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
+_TAG = re.compile(r"\\tag\{([^{}]*)\}")
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
+)
+_COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
+_LONGEST = 400
+_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
+_COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
+_YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
+_ASIDE = ("|", ">", "[^")
+_SHORTEST = 40
+_FEWEST = 3
 
 
 def outline_of(paper: Markdown) -> dict[str, Any]:
@@ -125,9 +147,6 @@ def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], plac
     return list(seen.values())
 
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
-
-
 class Positions:
     """Character position -> page, section and fence. Sections are known once `know` was told of them."""
 
@@ -174,23 +193,6 @@ def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
         position += len(line) + 1
     if opened:
         yield begin, len(text)
-
-
-_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
-_TABLE = "Table|TABLE|Tab|Tabelle|表|표"
-_FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
-_CAPTION = (
-    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
-)
-_UNMARKED = r"[ \t]*$"
-_CAPITAL = r"[ \t]+(?=[^\sa-z])"
-_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
-_TAG = re.compile(r"\\tag\{([^{}]*)\}")
-_UNSEEN = re.compile(
-    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
-)
-_COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
-_LONGEST = 400
 
 
 def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[dict[str, Any]]]:
@@ -244,14 +246,6 @@ def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int],
         "start": span[0],
         "end": span[1],
     }
-
-
-_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
-_COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
-_YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
-_ASIDE = ("|", ">", "[^")
-_SHORTEST = 40
-_FEWEST = 3
 
 
 def references_of(block: str) -> list[dict[str, str]]:

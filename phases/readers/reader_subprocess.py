@@ -37,10 +37,6 @@ class WorkerResult:
     """The end of what it wrote to its standard error, printable: the traceback of a fault."""
 
 
-RunWorker = Callable[[Sequence[str], bytes, int], WorkerResult]
-"""Runs the worker with these arguments, this input and so many seconds of processor time."""
-
-
 def run_worker(
     arguments: Sequence[str], data: bytes, seconds: int, *, environment: Mapping[str, str] = MappingProxyType({})
 ) -> WorkerResult:
@@ -150,3 +146,7 @@ def _read_end(file: IO[bytes], most: int | None = None) -> bytes:
 def _printable(data: bytes) -> str:
     """Text without control characters: words of the paper may stand in it, and people read it in a terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in data.decode("utf-8", "replace"))
+
+
+RunWorker = Callable[[Sequence[str], bytes, int], WorkerResult]
+"""Runs the worker with these arguments, this input and so many seconds of processor time."""

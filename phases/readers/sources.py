@@ -29,6 +29,12 @@ _NAMES = re.compile(
     r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
     r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
+_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
+_STARTS = 1 << 16
+_MOST = 1000
+_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
+_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
+_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -195,14 +201,6 @@ def _names_included_in(content: bytes, name: str) -> Iterator[str]:
             for ending in ("", ".tex", ".bib", ".sty", ".cls"):
                 if not inner.startswith(("/", "..")) and f"{inner}{ending}".lower().endswith(LATEX_FILES):
                     yield f"{inner}{ending}"
-
-
-_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
-_STARTS = 1 << 16
-_MOST = 1000
-_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
-_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
-_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
 
 
 def papers_in_directory(folder: str) -> list[str]:

@@ -19,6 +19,28 @@ _LONGEST_CAPTION = 400
 _METHOD = ("method", "algorithm")
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
+_RULE = re.compile(r"\|[-:| ]+\|?$")
+_CELL = re.compile(r"(?<!\\)\|")
+_SETTINGS = re.compile(
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture)"
+    r" (?:settings?|choices?|values?|configurations?|details?)"
+    r"|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
+    re.IGNORECASE,
+)
+_RESULTS = re.compile(
+    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcomparison|\bcompared\b|ablation|\b(?:low|high)est\b|attain|achiev"
+    r"|variations|\btest set\b|\bErgebnis|\bVergleich|结果|准确率|比较",
+    re.IGNORECASE,
+)
+_KNOWN = re.compile(
+    r"(?:learning|dropout|batch|momentum|weight|warm|epochs|layers|hidden|heads|steps|iterations|temperature"
+    r"|optimi[sz]er|decay|size|seed"
+    r"|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
+    re.IGNORECASE,
+)
+_LONGEST_LABEL, _MOST_ROWS = 40, 60
+_LONGEST_PROSE = 6
+_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>")
 
 
 @dataclass(frozen=True)
@@ -131,30 +153,6 @@ def _demands_of_table(block: TextBlock, caption: str, section: dict[str, Any], p
     for value in settings_in(cells_of(block.text), caption[:_LONGEST_CAPTION]):
         quote = next((line for line in lines if value.quote in line), lines[0])
         yield Demand("hyperparameter", f"{value.name} = {value.value}", quote, section, page, value)
-
-
-_RULE = re.compile(r"\|[-:| ]+\|?$")
-_CELL = re.compile(r"(?<!\\)\|")
-_SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture)"
-    r" (?:settings?|choices?|values?|configurations?|details?)"
-    r"|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
-    re.IGNORECASE,
-)
-_RESULTS = re.compile(
-    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcomparison|\bcompared\b|ablation|\b(?:low|high)est\b|attain|achiev"
-    r"|variations|\btest set\b|\bErgebnis|\bVergleich|结果|准确率|比较",
-    re.IGNORECASE,
-)
-_KNOWN = re.compile(
-    r"(?:learning|dropout|batch|momentum|weight|warm|epochs|layers|hidden|heads|steps|iterations|temperature"
-    r"|optimi[sz]er|decay|size|seed"
-    r"|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
-    re.IGNORECASE,
-)
-_LONGEST_LABEL, _MOST_ROWS = 40, 60
-_LONGEST_PROSE = 6
-_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>")
 
 
 def cells_of(table: str) -> list[list[str]]:

@@ -19,20 +19,10 @@ from phases.readers.markdown_blocks import (
 )
 from phases.readers.reading import Hidden
 
-_SKIPPED = frozenset(
-    (
-        "w:del",
-        "w:moveFrom",
-        "w:rt",
-        "w:pPr",
-        "w:rPr",
-        "w:instrText",
-        "w:delText",
-        "w:sdtPr",
-        "w:sdtEndPr",
-        "m:oMathParaPr",
-    )
-)
+_SKIPPED = frozenset((
+    "w:del", "w:moveFrom", "w:rt", "w:pPr", "w:rPr", "w:instrText", "w:delText", "w:sdtPr", "w:sdtEndPr",
+    "m:oMathParaPr",
+))  # fmt: skip
 _SPACES = {"w:tab": "\t", "w:br": "\n", "w:cr": "\n", "w:ptab": "\t", "w:noBreakHyphen": "-"}
 _ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"\s]{1,2000})"')
 _SYMBOL = dict(zip("abcdefghijklmnopqrstuvwxyz", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))

@@ -35,6 +35,14 @@ _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED, _OLD_WORD = ("EncryptedPackage".encode("utf-16-le"), "WordDocument".encode("utf-16-le"))
 _MAIN, _CORE = "word/document.xml", "docProps/core.xml"
 _LONGEST_TITLE, _LONGEST_NAME = 400, 200
+_WRAPPERS = (
+    "w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "mc:AlternateContent", "mc:Choice",
+)  # fmt: skip
+_NUMBER = re.compile(r"\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)")
+_HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\{aligned\}\s*)?$)")
+_LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
+_MOST_COLUMNS = 60
+_TABLE_WORDS = ("**Table", "**Tabelle", "**表")
 
 
 def read_docx(data: bytes) -> Reading:
@@ -132,23 +140,6 @@ def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
     names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
-
-
-_WRAPPERS = (
-    "w:sdt",
-    "w:sdtContent",
-    "w:ins",
-    "w:moveTo",
-    "w:customXml",
-    "w:smartTag",
-    "mc:AlternateContent",
-    "mc:Choice",
-)
-_NUMBER = re.compile(r"\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)")
-_HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\{aligned\}\s*)?$)")
-_LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
-_MOST_COLUMNS = 60
-_TABLE_WORDS = ("**Table", "**Tabelle", "**表")
 
 
 @dataclass

@@ -19,6 +19,11 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([a-zA-Z0-
 _TOO_FEW_WORDS = 200
 _WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TITLES = ("citation_title", "dc.title", "og:title", "twitter:title")
+_AUTHORS = ("citation_author", "dc.creator", "dc.contributor", "author", "article:author", "parsely-author")
+_LONGEST_TITLE, _LONGEST_NAME, _MOST_AUTHORS = 400, 80, 500
+_NOT_A_NAME = re.compile(r"[0-9@/\\{}<>=|]|https?:|universit|institut|department|google|research\b", re.IGNORECASE)
+_NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆,;:^&\s]+")
 
 
 def read_html(data: bytes, base: str | None = None) -> Reading:
@@ -85,13 +90,6 @@ def _is_hardly_text(blocks: list[Block], title: str | None, linked: str) -> bool
 
 def _count_words(text: str) -> int:
     return len(_WORD.findall(text)) + len(_IDEOGRAPH.findall(text))
-
-
-_TITLES = ("citation_title", "dc.title", "og:title", "twitter:title")
-_AUTHORS = ("citation_author", "dc.creator", "dc.contributor", "author", "article:author", "parsely-author")
-_LONGEST_TITLE, _LONGEST_NAME, _MOST_AUTHORS = 400, 80, 500
-_NOT_A_NAME = re.compile(r"[0-9@/\\{}<>=|]|https?:|universit|institut|department|google|research\b", re.IGNORECASE)
-_NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆,;:^&\s]+")
 
 
 def title_of(page: HtmlPage) -> str | None:

@@ -46,6 +46,10 @@ KEPT = word_set(
 _NUMBER_TOO_LONG = re.compile(r"&#(?=[0-9]{8}|[xX][0-9a-fA-F]{8})")
 _DEEPEST, _MOST_OPEN, _MOST_ELEMENTS, _MOST_TAGS = 80, 150_000, 300_000, 1_500_000
 _MOST_HIDDEN, _LONGEST_HIDDEN = 200, 2000
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
+_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
+_ATTRIBUTE = re.compile(r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
+_STYLING = ("style", "hidden", "aria-hidden", "bgcolor", "color")
 
 
 @dataclass(slots=True, eq=False)
@@ -230,12 +234,6 @@ class TreeBuilder:
         if size[0] < _LONGEST_HIDDEN:
             parts.append(text[: _LONGEST_HIDDEN - size[0]])
             size[0] += len(text)
-
-
-_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
-_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
-_ATTRIBUTE = re.compile(r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
-_STYLING = ("style", "hidden", "aria-hidden", "bgcolor", "color")
 
 
 def parse_html(text: str) -> HtmlPage:

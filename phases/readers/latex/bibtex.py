@@ -16,16 +16,14 @@ _MONTHS = {
     "aug": "August", "sep": "September", "oct": "October", "nov": "November", "dec": "December",
 }  # fmt: skip
 _VENUES = (
-    "journal",
-    "journaltitle",
-    "booktitle",
-    "howpublished",
-    "publisher",
-    "school",
-    "institution",
-    "eprint",
-    "note",
-)
+    "journal", "journaltitle", "booktitle", "howpublished", "publisher", "school", "institution", "eprint", "note",
+)  # fmt: skip
+_ENTRY = re.compile(r"\\entry\{([^{}]{1,200})\}\{([a-z]{1,40})\}")
+_BIBLATEX_FIELD = re.compile(r"\\field\{([a-z]{1,40})\}(?=\{)")
+_LIST = re.compile(r"\\list\{(publisher|institution|organization)\}\{[0-9]+\}\{%?\s*(?=\{)")
+_NAMES = re.compile(r"\\name\{(author|editor)\}\{")
+_PART = re.compile(r"\b(family|given)=(?=\{)")
+_ADDRESS = re.compile(r"\\verb\{(url|doi)\}\s+\\verb ([^\n]{1,2000})\n")
 
 
 @dataclass(frozen=True)
@@ -150,14 +148,6 @@ def format_entry(entry: BibEntry) -> str:
     sentences = (people, fields.get("title", ""), place)
     ended = [f"{part}{'' if part.endswith(('.', '?', '!')) else '.'}" for part in sentences if part]
     return " ".join([*ended, link] if link else ended)
-
-
-_ENTRY = re.compile(r"\\entry\{([^{}]{1,200})\}\{([a-z]{1,40})\}")
-_BIBLATEX_FIELD = re.compile(r"\\field\{([a-z]{1,40})\}(?=\{)")
-_LIST = re.compile(r"\\list\{(publisher|institution|organization)\}\{[0-9]+\}\{%?\s*(?=\{)")
-_NAMES = re.compile(r"\\name\{(author|editor)\}\{")
-_PART = re.compile(r"\b(family|given)=(?=\{)")
-_ADDRESS = re.compile(r"\\verb\{(url|doi)\}\s+\\verb ([^\n]{1,2000})\n")
 
 
 def biblatex_entries(text: str) -> dict[str, BibEntry]:

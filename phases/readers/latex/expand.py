@@ -11,6 +11,17 @@ from phases.readers.latex.tokens import PARAGRAPH, plain_of
 
 _MATH = {"equation", "align", "gather", "multline", "eqnarray", "displaymath", "math", "alignat", "flalign"}
 _MATH_SIGNS = {"\\(": True, "\\[": True, "\\)": False, "\\]": False}
+_SILENT = ("\\expandafter", "\\noexpand", "\\protect", "\\global", "\\long", "\\outer", "\\protected", "\\relax",
+           "\\unexpanded", "\\makeatletter", "\\makeatother", "\\leavevmode", "\\ignorespaces", "\\unskip")  # fmt: skip
+_NO_CONDITIONALS = {"\\iff", "\\ifthenelse", "\\iftoggle", "\\ifbool", "\\ifblank", "\\ifdefempty", "\\ifstrempty",
+                    "\\ifstrequal", "\\ifdefstring", "\\ifnumcomp", "\\ifpackageloaded"}  # fmt: skip
+_SILENT_FILES = (".sty", ".cls", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".pstex_t", ".def", ".cfg", ".clo", ".fd")
+_LONGEST_PACKAGE = 20_000
+"""Tokens; what is longer is no paper's own file of macros."""
+_KNOWN_PACKAGES = {
+    "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
+    "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
+}  # fmt: skip
 
 
 def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
@@ -92,10 +103,6 @@ def _ignore_command(stream: Stream, lexeme: str) -> None:
     """A command that matters to TeX alone."""
 
 
-_SILENT = ("\\expandafter", "\\noexpand", "\\protect", "\\global", "\\long", "\\outer", "\\protected", "\\relax",
-           "\\unexpanded", "\\makeatletter", "\\makeatother", "\\leavevmode", "\\ignorespaces", "\\unskip")  # fmt: skip
-
-
 def _on_choice(stream: Stream, lexeme: str) -> None:
     """\\ifthenelse{test}{one}{other} with a switch, or with texts that are compared."""
     test = stream.argument()
@@ -119,13 +126,6 @@ def _on_else(stream: Stream, lexeme: str) -> None:
 
 def _on_fi(stream: Stream, lexeme: str) -> None:
     stream.open_conditionals = max(0, stream.open_conditionals - 1)
-
-
-CONDITIONALS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(("\\ifthenelse", "\\iftoggle", "\\ifbool"), _on_choice),
-    "\\else": _on_else,
-    "\\fi": _on_fi,
-}
 
 
 def _end_of_file(stream: Stream, lexeme: str) -> None:
@@ -169,27 +169,6 @@ def _on_package(stream: Stream, lexeme: str) -> None:
         tokens = stream.sources.tokens(path) if path else []
         if len(tokens) <= _LONGEST_PACKAGE and stream.fits(len(tokens)):
             _harvest_macros(stream, tokens)
-
-
-INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(("\\input", "\\include", "\\subfile", "\\subfileinclude", "\\@input"), _on_input),
-    **dict.fromkeys(("\\import", "\\subimport", "\\includefrom", "\\inputfrom", "\\subincludefrom"), _on_import),
-    **dict.fromkeys(("\\bibliography", "\\printbibliography"), _on_bibliography),
-    **dict.fromkeys(("\\usepackage", "\\RequirePackage"), _on_package),
-    "\\endinput": _end_of_file,
-}
-_COMMANDS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(_SILENT, _ignore_command),
-    **DEFINERS,
-    **CONDITIONALS,
-    **INCLUSIONS,
-    "\\begin": _on_begin,
-    "\\end": _on_end,
-    "\\csname": _on_csname,
-}
-
-_NO_CONDITIONALS = {"\\iff", "\\ifthenelse", "\\iftoggle", "\\ifbool", "\\ifblank", "\\ifdefempty", "\\ifstrempty",
-                    "\\ifstrequal", "\\ifdefstring", "\\ifnumcomp", "\\ifpackageloaded"}  # fmt: skip
 
 
 def is_conditional(lexeme: str) -> bool:
@@ -251,16 +230,6 @@ def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
     return ""
 
 
-_SILENT_FILES = (".sty", ".cls", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".pstex_t", ".def", ".cfg", ".clo", ".fd")
-_LONGEST_PACKAGE = 20_000
-"""Tokens; what is longer is no paper's own file of macros."""
-
-_KNOWN_PACKAGES = {
-    "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
-    "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
-}  # fmt: skip
-
-
 def _file_name(stream: Stream) -> str:
     """The name behind \\input, in braces or up to a blank."""
     lexeme = stream.next()
@@ -299,3 +268,26 @@ def _harvest_macros(stream: Stream, tokens: list[str]) -> None:
         if not depth and lexeme.rstrip("*") in DEFINERS:
             DEFINERS[lexeme.rstrip("*")](stream, lexeme)
     stream.frames = outer
+
+
+CONDITIONALS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(("\\ifthenelse", "\\iftoggle", "\\ifbool"), _on_choice),
+    "\\else": _on_else,
+    "\\fi": _on_fi,
+}
+INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(("\\input", "\\include", "\\subfile", "\\subfileinclude", "\\@input"), _on_input),
+    **dict.fromkeys(("\\import", "\\subimport", "\\includefrom", "\\inputfrom", "\\subincludefrom"), _on_import),
+    **dict.fromkeys(("\\bibliography", "\\printbibliography"), _on_bibliography),
+    **dict.fromkeys(("\\usepackage", "\\RequirePackage"), _on_package),
+    "\\endinput": _end_of_file,
+}
+_COMMANDS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(_SILENT, _ignore_command),
+    **DEFINERS,
+    **CONDITIONALS,
+    **INCLUSIONS,
+    "\\begin": _on_begin,
+    "\\end": _on_end,
+    "\\csname": _on_csname,
+}

@@ -11,17 +11,9 @@ Inline = Callable[[list[str]], str]
 _TITLES = ("\\icmltitle", "\\title", "\\aistatstitle", "\\Title", "\\mlsystitle", "\\jmlrtitle", "\\papertitle")
 _AUTHORS = ("\\author", "\\icmlauthor", "\\mlsysauthor", "\\Author", "\\aistatsauthor", "\\name")
 _BREAKS = {
-    "\\and",
-    "\\And",
-    "\\AND",
-    "\\quad",
-    "\\qquad",
-    "\\IEEEauthorblockN",
-    "\\hspace",
-    "\\hfill",
-    "\\enspace",
+    "\\and", "\\And", "\\AND", "\\quad", "\\qquad", "\\IEEEauthorblockN", "\\hspace", "\\hfill", "\\enspace",
     PARAGRAPH,
-}
+}  # fmt: skip
 _WITH_NOTE = {
     "\\thanks", "\\footnote", "\\inst", "\\textsuperscript", "\\footnotemark", "\\email", "\\IEEEauthorblockA", "\\texttt",
     "\\affiliation", "\\orcidID", "\\orcid", "\\orcidlink", "\\IEEEmembership", "\\authornotemark", "\\corref", "\\fnref",
@@ -33,27 +25,10 @@ _NO_NAME = re.compile(
     r"usa\b|china\b|france\b|germany|sciences?\b|engineering|deepmind|openai|division|street|www|http|author",
     re.IGNORECASE,
 )
-_PARTICLES = {
-    "de",
-    "van",
-    "der",
-    "den",
-    "von",
-    "la",
-    "di",
-    "da",
-    "del",
-    "bin",
-    "al",
-    "el",
-    "le",
-    "ter",
-    "dos",
-    "du",
-    "zu",
-    "y",
-    "and",
-}
+_PARTICLES = frozenset((
+    "de", "van", "der", "den", "von", "la", "di", "da", "del", "bin", "al", "el", "le", "ter", "dos", "du", "zu",
+    "y", "and",
+))  # fmt: skip
 _LONGEST = 400
 _MOST_AUTHORS, _MOST_TITLES = 500, 20
 

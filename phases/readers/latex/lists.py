@@ -8,15 +8,8 @@ from phases.readers.latex.walk import Act, Walk
 
 _COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
 _LISTS = (
-    "itemize",
-    "description",
-    "compactitem",
-    "inparaitem",
-    "compactdesc",
-    "list",
-    "trivlist",
-    "asparaitem",
     *_COUNTED,
+    *["itemize", "description", "compactitem", "inparaitem", "compactdesc", "list", "trivlist", "asparaitem"],
 )
 _USUAL = ("theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "assumption", "claim", "conjecture",
           "fact", "observation", "property", "problem", "hypothesis", "condition", "note", "question", "axiom")  # fmt: skip

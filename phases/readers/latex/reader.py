@@ -43,20 +43,9 @@ _ENVIRONMENTS = {
 RULES = Rules({**TEXT, **TABLES, **FLOATS, **ALGORITHMS, **MATH, **_STRUCTURE}, _ENVIRONMENTS)
 PROTECTED = frozenset((*_STRUCTURE, *_CORE, *_ENVIRONMENTS)) - {"listing", "program", "promptbox"}
 _AUTHOR_AND_YEAR = (
-    "natbib",
-    "icml",
-    "iclr",
-    "neurips",
-    "nips",
-    "acl",
-    "emnlp",
-    "naacl",
-    "colm",
-    "aistats",
-    "tmlr",
-    "apacite",
+    "natbib", "icml", "iclr", "neurips", "nips", "acl", "emnlp", "naacl", "colm", "aistats", "tmlr", "apacite",
     "jmlr",
-)
+)  # fmt: skip
 """How packages are called that cite by author and year, where no option says otherwise."""
 _MOST_HIDDEN = 200
 _FEWEST_LETTERS = 40

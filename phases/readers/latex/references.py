@@ -128,9 +128,7 @@ def reference_blocks(known: Known, labels: dict[str, Label], *, numeric: bool) -
 
 
 REFERENCES: dict[str, Act] = {
-    "\\bibitem": _on_bibitem,
-    "\\bibliography": _ask_files,
-    "\\printbibliography": _ask_files,
+    "\\bibitem": _on_bibitem, "\\bibliography": _ask_files, "\\printbibliography": _ask_files,
     "\\addbibresource": _name_file,
-}
+}  # fmt: skip
 REFERENCE_ENVIRONMENTS: dict[str, Act] = {"thebibliography": _on_bibliography}

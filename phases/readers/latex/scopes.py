@@ -12,18 +12,9 @@ _ARGUMENTS = {"minipage": 1, "multicols": 1, "adjustbox": 1, "spacing": 1, "adju
 _NO_TEXT = ("tikzpicture", "pgfpicture", "picture", "CCSXML", "icmlauthorlist", "forest", "axis", "filecontents", "tikzcd",
             "overpic", "asy", "pspicture", "animateinline", "scaletikzpicturetowidth")  # fmt: skip
 _INLINE = (
-    "small",
-    "footnotesize",
-    "scriptsize",
-    "bf",
-    "it",
-    "em",
-    "sloppypar",
-    "NoHyper",
-    "document",
-    "normalsize",
+    "small", "footnotesize", "scriptsize", "bf", "it", "em", "sloppypar", "NoHyper", "document", "normalsize",
     "large",
-)
+)  # fmt: skip
 
 
 def _on_begin(walk: Walk, lexeme: str) -> None:

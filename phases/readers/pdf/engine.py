@@ -15,6 +15,7 @@ from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
 _MARGIN = 0.08
+_SMALLEST = 2.0
 
 
 def read_document(path: str, password: str | None) -> Document:
@@ -131,9 +132,6 @@ def _links_of(page: Any) -> list[Link]:
 
 def _middle_of(piece: Any) -> BoundingBox:
     return BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
-
-
-_SMALLEST = 2.0
 
 
 def read_plainly(path: str, password: str | None) -> Document:

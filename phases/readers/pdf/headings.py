@@ -26,6 +26,13 @@ _NO_HEADING = re.compile(
 )
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 Style = tuple[str, float, bool]
+Path = tuple[int, ...]
+_ROMANS = {"I": 1, "V": 5, "X": 10}
+_FIRST_LETTER = 1000
+"""Appendices are counted in letters, behind all numbers."""
+_FEWEST_ROMANS = 3
+_WIDEST_HOLE = 2
+_MOST = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +200,6 @@ def _style_of(line: Line) -> Style:
 
 def _font_family(font: str) -> str:
     return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
-
-
-Path = tuple[int, ...]
-_ROMANS = {"I": 1, "V": 5, "X": 10}
-_FIRST_LETTER = 1000
-"""Appendices are counted in letters, behind all numbers."""
-_FEWEST_ROMANS = 3
-_WIDEST_HOLE = 2
-_MOST = 600
 
 
 def longest_run(titles: Sequence[str]) -> dict[int, int]:

@@ -12,6 +12,12 @@ from phases.readers.pdf.page import BoundingBox
 from phases.readers.reading import Hidden
 
 _MOST_PIECES = 20_000
+_TINIEST = 1.0
+_WHITE = 250
+_SCAN = 0.5
+"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
+MOST_HIDDEN = 200
+_LONGEST_HIDDEN = 300
 
 
 @contextmanager
@@ -117,14 +123,6 @@ class PageScan:
             if place.x0 <= end <= place.x1 and place.y0 - 1 <= middle <= place.y1 + 1:
                 return pdfium.font_of(text)
         return None
-
-
-_TINIEST = 1.0
-_WHITE = 250
-_SCAN = 0.5
-"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
-MOST_HIDDEN = 200
-_LONGEST_HIDDEN = 300
 
 
 class PageObjects:
