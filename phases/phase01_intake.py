@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from phases.readers.intake import Download
     from phases.readers.sources import Source
 
-_FOLDER = "source/"
+_DIRECTORY = "source/"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.readers.sources import digest_of  # late: every command looks at every phase
+    from phases.readers.sources import digest_of  # late: every command looks at every phase (decision 38)
 
     origin = str(ctx.settings["source"])
     source, fetched = _take(origin, ctx)
-    files = {_FOLDER + name: content for name, content in source.files.items()}
+    # decision 5: the source is copied, so that a task resumes elsewhere, and after the download is deleted
+    files = {_DIRECTORY + name: content for name, content in source.files.items()}
     for refusal in source.refused:
         log_event(f"left out: {refusal}", level="DEBUG")
     # log_event, which needs no library: loguru is imported in phase 02, while the reader's worker starts
@@ -40,11 +41,13 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
+    # late, as above
     from phases.readers.intake import IntakeLimits, load_source
     from phases.readers.kinds import REQUIREMENT
     from phases.readers.reading import BROKEN, Unreadable
     from phases.readers.sources import Source
 
+    # decision 37: what was typed is a source like any other
     if origin.startswith(TYPED):
         return Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}), None
     limits = IntakeLimits(
@@ -75,7 +78,7 @@ PHASE = Phase(
     number="01",
     name="intake",
     reads=(),
-    writes=("input.json", _FOLDER),
+    writes=("input.json", _DIRECTORY),
     settings=("source", "max_source_mb", "arxiv", "private_addresses", "download_seconds"),
     run=run,
     version=2,

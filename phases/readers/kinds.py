@@ -1,4 +1,4 @@
-"""What a file is, by its content and never by its name."""
+"""The kinds of input that are read, and which of them a file is: by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class InputKind:
     """A kind of input that is read, and all that there is to know of it outside its reader."""
 
     label: str
-    """What people call it, for messages; empty for one that nobody is asked to give."""
+    """Its name in messages; empty for a kind that messages do not ask for."""
     suffix: str
     """Its file lies in the task as `paper` with this behind it."""
     reader: str
@@ -26,7 +26,8 @@ class InputKind:
     """Another such function, tried where the first one crashes."""
 
 
-KINDS = {  # to add a kind: a row here, its reader, what _text_kind or kind_of tells it by, and schemas/input.schema.json
+# To add a kind: a row here, its reader, how kind_of recognizes it, and its name in schemas/input.schema.json.
+KINDS = {
     PDF: InputKind("a PDF", ".pdf", "pdf.reader:read_pdf_input", fallback="pdf.reader:read_pdf_plainly"),
     LATEX: InputKind("LaTeX source (a directory, .tex or .tar.gz)", ".tex", "latex.reader:read_latex_input"),
     HTML: InputKind("HTML", ".html", "html.reader:read_html_input"),
@@ -38,7 +39,7 @@ KINDS = {  # to add a kind: a row here, its reader, what _text_kind or kind_of t
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 _JUDGED = 1 << 18
-"""So many bytes tell what a text is: a source may be large, and an archive may hold many."""
+"""Bytes of a text that are looked at: a source may be large, and an archive may hold many."""
 _LFS = b"version https://git-lfs"
 _BOM = b"\xef\xbb\xbf"
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b")
@@ -130,7 +131,7 @@ def kind_of(content: bytes) -> Kind:
 
 
 def _is_pdf(start: bytes) -> bool:
-    """A PDF may begin behind some bytes of rubbish, but a text that speaks of PDFs is none."""
+    """A PDF may begin behind a few other bytes, but a text that mentions PDFs is none."""
     before, mark, after = start.partition(b"%PDF-")
     strange = any(byte < 9 or byte > 126 for byte in before + after[:200])
     return bool(mark) and (strange or not before.removeprefix(_BOM).strip())
@@ -182,7 +183,7 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
 
 
 def why_no_paper(text: str) -> str | None:
-    """What a text is that nobody can plan from, in words; None for a paper or a requirement."""
+    """What a text is if it is neither a paper nor a requirement ("a mail"); None where it may be one."""
     start = text.lstrip("\ufeff").lstrip()
     lines = [line[:_LONGEST] for line in text.splitlines()[:_LINES] if line.strip()]
     if start.startswith(("<?xml", "<svg")):

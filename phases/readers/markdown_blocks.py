@@ -1,4 +1,4 @@
-"""Blocks of a marked-up paper in the dialect of paper.md, be they from HTML or from Word."""
+"""Blocks of a paper, from HTML or from Word, and how they are rendered in the Markdown of paper.md (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def is_caption(text: str) -> bool:
 
 
 def equation_block(tex: str, number: str = "") -> Block:
-    """A display equation; its number is told as it is printed, without the brackets."""
+    """A display equation; `number` is as it is printed, with or without brackets."""
     tex = one_line(tex)
     bare = number.strip().strip("()[] ")
     tag = f" \\tag{{{bare}}}" if bare and "\\tag{" not in tex else ""
@@ -277,7 +277,7 @@ class PageContext:
 
 
 def render_link(text: str, href: str, found: PageContext) -> str:
-    """A text as a link, if its address is that of another page of the web; it is told in `found` too."""
+    """A text as a link, if its address is that of another page of the web; the link is added to `found` too."""
     words = one_line(text)
     url = _resolve_address(href, found.base) if len(found.links) < _MOST_LINKS else ""
     if not url or not words or "](" in words:

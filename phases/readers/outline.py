@@ -43,6 +43,7 @@ def outline_of(paper: Markdown) -> dict[str, Any]:
 
     A section's span is its own text, from its heading to the next heading: sections never overlap.
     """
+    # decision 14: nested spans would make every reader of outline.json subtract the subsections
     text, body_start, title = paper.text, paper.body_start, paper.front["title"]
     places = Positions(text, body_start)
     sections = _build_sections(text, body_start, places, title)
@@ -132,7 +133,7 @@ def _find_abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
 
 
 def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], places: Positions) -> list[dict[str, Any]]:
-    """What the reader knows as links, and the addresses that are written out; a line's end may have cut one short."""
+    """The links that the reader found, and the addresses in the text, but for those that the end of a line cut short."""
     seen: dict[str, dict[str, Any]] = {}
     for row in known[:_MOST_LINKS]:
         seen.setdefault(row["url"], dict(row))
@@ -148,7 +149,7 @@ def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], plac
 
 
 class Positions:
-    """Character position -> page, section and fence. Sections are known once `know` was told of them."""
+    """Finds the page, the section and the fenced block of a character position; sections once `know` has them."""
 
     def __init__(self, text: str, body_start: int) -> None:
         marks = list(PAGE_MARK.finditer(text, body_start))
@@ -160,7 +161,7 @@ class Positions:
         self._section_ids: list[str] = []
 
     def know(self, sections: list[dict[str, Any]]) -> None:
-        """Takes in the sections of outline.json, in their order."""
+        """Sets the sections of outline.json, in their order."""
         self._section_starts = [section["start"] for section in sections]
         self._section_ids = [section["id"] for section in sections]
 

@@ -1,4 +1,4 @@
-"""What a reader makes of a paper, and the verdict on its text, before anything is paid for."""
+"""The values of reading: what a reader is given and gives back, its verdict on the text, and its one error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Text that a reader of the page does not see. It is told, and never mixed into the flow."""
+    """Text that is not seen on the page. It is reported, and never mixed into the text."""
 
     text: str
     page: int
@@ -68,7 +68,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Reading:
-    """A paper as Markdown in the dialect that docs/architecture.md describes, a text a page, and what is known beside it."""
+    """A paper as Markdown, a text for each page, with title, links and hidden text. docs/architecture.md describes the Markdown."""
 
     verdict: str
     reader: str
@@ -91,7 +91,7 @@ class Unreadable(PipelineError):
 
 
 class SeveralPapers(Unreadable):
-    """A folder of papers, of which a task takes one. `names` are their paths in it."""
+    """A directory with several papers: a task takes one. `names` are their paths in it."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(BROKEN, f"holds several papers ({_join_names(names)}); name one of them")

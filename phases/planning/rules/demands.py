@@ -171,7 +171,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     """What a table of settings sets, each named after its row and column. What is no such table sets nothing."""
     if not rows or _RESULTS.search(caption):
         return
-    told = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
+    is_named = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
     if 2 * sum(map(_is_setting, rows[0][1:])) > len(rows[0][1:]):
         rows = [
             list(column) for column in zip(*_pad_rows(rows), strict=True)
@@ -179,7 +179,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     head = rows[0]
     body = rows if number_of(head[-1]) is not None else rows[1:]
     known = sum(_is_setting(row[0]) and any(_number_in_cell(cell) is not None for cell in row[1:]) for row in body)
-    if not known or (not told and 2 * known <= len(body)):
+    if not known or (not is_named and 2 * known <= len(body)):
         return
     for row in body:
         label = _MARKS.sub("", row[0]).strip()

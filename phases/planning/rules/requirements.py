@@ -42,6 +42,7 @@ def requirements_of(
         or _in_sections(text, outline, read_sections(sections), kinds, loosely=True)
         or _in_sections(text, outline, [headless], kinds, loosely=True)
     )
+    # decision 135: whole sentences in the order of the paper, because people read them
     rows = [_build_requirement(f"R{number}", one) for number, one in enumerate(found, 1)]
     return rows or [_missing_requirement(outline)]
 
@@ -65,6 +66,7 @@ def _in_sections(
     found = [
         *(algorithms_of(text, outline, sections) or algorithms_of(text, outline, leading)),
         *(equations_of(outline, sections) or equations_of(outline, leading)),
+        # so many statements are read by a person; of values, which are short, all
         *_most_telling([one for one in said if not one.value], kinds),
         *[one for one in said if one.value][:_MOST_VALUES],
     ]

@@ -177,6 +177,7 @@ def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
     if re.search(r"(?<![0-9.,])0[0-9]", stated):
         return False  # the end of 20, 000
+    # decision 135: a wrong constant costs more than a missing one
     share = _SHARES.search(name) and "%" not in stated
     return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (
         name.endswith("factor") and numbers == [1]

@@ -41,7 +41,7 @@ class DocumentContext:
     hidden: list[Hidden] = field(default_factory=list)
 
     def hide(self, text: str, how: str) -> None:
-        """Tells hidden text, joined to what stands right before it."""
+        """Adds hidden text, joined to what stands right before it."""
         if self.hidden and self.hidden[-1].how == how and len(self.hidden[-1].text) + len(text) < _LONGEST_HIDDEN:
             self.hidden[-1] = Hidden(self.hidden[-1].text + text, 1, how)
         elif text.strip() and len(self.hidden) < _MOST_HIDDEN:

@@ -49,8 +49,8 @@ def _decode_page(data: bytes) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    told = _CHARSET.search(data[:4096])
-    names = [told.group(1).decode("ascii")] if told else []
+    declared = _CHARSET.search(data[:4096])
+    names = [declared.group(1).decode("ascii")] if declared else []
     for name in (*names, "utf-8"):
         try:
             if codecs.lookup(name).name not in ("utf-16", "utf-16-le", "utf-16-be", "utf-7", "idna", "punycode"):
@@ -99,12 +99,12 @@ def title_of(page: HtmlPage) -> str | None:
     if own is not None and "ltx_title_document" in own.classes:
         return _words_of(own) or None
     metas = dict(reversed(page.metas))
-    told = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
+    named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
     shown = [_words_of(one) for one in ([own] if own is not None else headings)]
     for text in shown:  # the heading is the title without the name of the site behind it
-        if text and (normalize_title(text) in normalize_title(told) or not told):
+        if text and (normalize_title(text) in normalize_title(named) or not named):
             return text[:_LONGEST_TITLE]
-    return told[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None
+    return named[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None
 
 
 def authors_of(page: HtmlPage) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def surname_of(person: str) -> str:
 
 
 def _strip_braces(field: str) -> str:
-    """A name field; in braces as a whole it is one name, which nobody splits."""
+    """A name field; in braces as a whole it is one name and is not split."""
     if field.startswith("{") and field.endswith("}") and " and " in field:
         return field[1:-1].replace(" and ", " & ")
     return field

@@ -151,8 +151,8 @@ def _on_bibliography(stream: Stream, lexeme: str) -> None:
 
 
 def _on_import(stream: Stream, lexeme: str) -> None:
-    folder = plain_of(stream.argument())
-    _read_file(stream, folder, plain_of(stream.argument()))
+    directory = plain_of(stream.argument())
+    _read_file(stream, directory, plain_of(stream.argument()))
 
 
 def _on_input(stream: Stream, lexeme: str) -> None:
@@ -160,7 +160,7 @@ def _on_input(stream: Stream, lexeme: str) -> None:
 
 
 def _on_package(stream: Stream, lexeme: str) -> None:
-    """Keeps the command for whoever wants to know the packages, and learns the macros of one that came along."""
+    """Keeps the command, from which the packages are known later, and reads the macros of a package that comes with the paper."""
     option = stream.option() or []
     names = plain_of(stream.argument()) or " "
     stream.out += [lexeme, "[", *option, "]", "{", names, "}"]
@@ -191,7 +191,7 @@ def on_conditional(stream: Stream, lexeme: str) -> None:
 
 
 def _is_same(stream: Stream, one: str, other: str) -> bool:
-    """Whether two commands mean the same, as far as is known; what nobody defined is \\relax."""
+    """Whether two commands mean the same, as far as is known; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
     if not first or not second:  # "is it defined?": only what the paper itself defined is
@@ -247,9 +247,9 @@ def _file_name(stream: Stream) -> str:
     return name
 
 
-def _read_file(stream: Stream, folder: str, name: str) -> None:
+def _read_file(stream: Stream, directory: str, name: str) -> None:
     name = name.strip("\"' ")
-    path = stream.sources.find(name, folder)
+    path = stream.sources.find(name, directory)
     if path is None:
         if name and not name.lower().endswith(_SILENT_FILES):
             stream.out.append(f" [file {name[:100]} is missing] ")

@@ -46,7 +46,7 @@ def title_of(tokens: list[str], inline: Inline) -> str | None:
 
 
 def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
-    """The names of the authors, as far as they can be told from their addresses."""
+    """The names of the authors, as far as they can be separated from their addresses."""
     ends = match_pairs(tokens)
     authors: dict[str, None] = {}
     for index, lexeme in enumerate(tokens):

@@ -74,7 +74,7 @@ def _new_theorem(walk: Walk, lexeme: str) -> None:
 
 
 def on_theorem(walk: Walk, name: str) -> None:
-    """A theorem or one of its kin: its name and number, in bold, begin its paragraph."""
+    """A theorem, lemma and the like: its paragraph begins with its name and number in bold."""
     title, counter = walk.known.theorems.get(name, (name.rstrip("*").capitalize(), "" if name.endswith("*") else name))
     _open_theorem(walk, name, title, counter)
 

@@ -53,6 +53,7 @@ _FEWEST_LETTERS = 40
 
 def read_latex(files: Mapping[str, bytes]) -> Reading:
     """The paper in some files, which are named as they name each other; raises Unreadable where there is none."""
+    # decision 33: our own reader, because the structure of LaTeX is exact and pandoc is not everywhere
     sources = Sources(files)
     stream = expand_sources(sources, PROTECTED)
     known = Known(code=sources.code)

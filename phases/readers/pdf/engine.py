@@ -1,4 +1,4 @@
-"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it does not tell."""
+"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it leaves out."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _SMALLEST = 2.0
 
 def read_document(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
+    # decision 30: pieces of text with place and font, not liteparse's own Markdown, which gets headings and references wrong
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
     parsed = _parse_document(path, password)
     if parsed.total_pages > MOST_PAGES:
@@ -33,7 +34,7 @@ def read_document(path: str, password: str | None) -> Document:
         pages = {page.page_num: _build_page(page, scan) for page in parsed.pages}
         pale = sorted({row.page for row in scan.hidden if row.how == "white"})
         if pale:
-            # Only asked for its colours does the engine part white words from black ones in the same line.
+            # decision 32: only asked for its colours does the engine part white words from black ones in the same line.
             coloured = _parse_document(path, password, pages=",".join(map(str, pale)))
             pages.update({page.page_num: _build_page(page, scan) for page in coloured.pages})
         links = one_each(link for page in parsed.pages for link in _links_of(page))
@@ -44,7 +45,7 @@ def read_document(path: str, password: str | None) -> Document:
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
     """What liteparse makes of all pages; of a few of them, with the colours of their words."""
-    import liteparse
+    import liteparse  # late: the plain engine goes without it
 
     # ocr_enabled=False: with the default, a scanned page makes it download a language model.
     engine = liteparse.LiteParse(
@@ -69,7 +70,7 @@ def _parse_document(path: str, password: str | None, *, pages: str | None = None
 
 def draw_page(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
     """A page as PNG, or None where there is no such page."""
-    import liteparse
+    import liteparse  # late, as above
 
     engine = liteparse.LiteParse(ocr_enabled=False, quiet=True, dpi=dots_per_inch, password=password)
     pictures = engine.screenshot(path, page_numbers=[number])
@@ -110,7 +111,7 @@ def _text_aside(page: Any, pieces: list[Any], turned: bool) -> str:
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Each address once: a link that is broken over lines is one, and the same one again tells nothing new."""
+    """Each address once: a link that is broken over lines is one, and a repeated one is left out."""
     found: dict[str, Link] = {}
     for link in links:
         first = found.setdefault(link.url, link)

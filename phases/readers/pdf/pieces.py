@@ -38,7 +38,7 @@ def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
 
 
 def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> Item:
-    """The item with what the font of its last letters tells: bold to the end or not, how the words behind a number are set."""
+    """The item with what the font of its last letters says: bold to the end or not, how the words behind a number are set."""
     if not item.bold and not _COUNTED.match(item.text):
         return item
     last = font_at(item.box)

@@ -1,4 +1,4 @@
-"""What pypdfium2 tells of a PDF: its outline, its title, fonts at a place, and text that nobody sees."""
+"""What pypdfium2 knows of a PDF: its outline, its title, the font at a place, and text that is not seen."""
 
 from __future__ import annotations
 
@@ -137,6 +137,7 @@ class PageObjects:
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
+        # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
             if kind == pdfium.TEXT:
                 self._look(item, self._box(item, matrix), len(others))
