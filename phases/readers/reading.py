@@ -68,7 +68,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Reading:
-    """A paper as Markdown, a text for each page, with title, links and hidden text. docs/architecture.md describes the Markdown."""
+    """A paper as Markdown (see docs/architecture.md), a text for each page, with its title, authors, links and hidden text."""
 
     verdict: str
     reader: str

@@ -20,12 +20,7 @@ _PARTS = ("subfigure", "subtable", "subfloat", "subcaptionblock")
 
 def _on_float(walk: Walk, name: str) -> None:
     base = name.rstrip("*")
-    for _ in range(_MEASURED.get(base, 0)):
-        while walk.option() is not None:
-            pass
-        walk.raw()
-    while walk.option() is not None:
-        pass
+    walk.skip(_MEASURED.get(base, 0))
     if walk.floats < _DEEPEST:
         _stand_apart(walk, name, _KINDS[base])
     else:
@@ -84,15 +79,13 @@ def _captions_first(blocks: list[Block]) -> list[Block]:
 
 def _on_part(walk: Walk, name: str) -> None:
     """A part of a float, with a caption that bears a letter."""
-    while walk.option() is not None:
-        pass
+    walk.skip(0)
     walk.raw()
     walk.push(name)
 
 
 def _on_caption(walk: Walk, lexeme: str) -> None:
-    while walk.option() is not None:
-        pass
+    walk.skip(0)
     _set_caption(walk, "table" if walk.grids and not walk.flow.counter else walk.flow.counter or "figure", lexeme)
 
 
@@ -148,12 +141,9 @@ def _on_subcaption(walk: Walk, lexeme: str) -> None:
 
 FLOATS: dict[str, Act] = {
     **dict.fromkeys(("\\subfigure", "\\subfloat", "\\subtable"), _part_command),
-    "\\caption": _on_caption,
+    **dict.fromkeys(("\\caption", "\\tabcaption", "\\figcaption"), _on_caption),
+    **dict.fromkeys(("\\subcaption", "\\subcaptionbox"), _on_subcaption),
     "\\captionof": _caption_of,
-    "\\tabcaption": _on_caption,
-    "\\figcaption": _on_caption,
-    "\\subcaption": _on_subcaption,
-    "\\subcaptionbox": _on_subcaption,
 }
 FLOAT_ENVIRONMENTS: dict[str, Act] = {
     **{name + star: _on_float for name in _KINDS for star in ("", "*")},

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from phases.readers.latex.counters import Anchor
 from phases.readers.latex.state import Items
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.walk import Act, Walk, one_line
 
 _COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
 _LISTS = (
     *_COUNTED,
-    *["itemize", "description", "compactitem", "inparaitem", "compactdesc", "list", "trivlist", "asparaitem"],
+    "itemize",
+    "description",
+    "compactitem",
+    "inparaitem",
+    "compactdesc",
+    "list",
+    "trivlist",
+    "asparaitem",
 )
 _USUAL = ("theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "assumption", "claim", "conjecture",
           "fact", "observation", "property", "problem", "hypothesis", "condition", "note", "question", "axiom")  # fmt: skip
@@ -21,8 +28,7 @@ def _open_list(walk: Walk, name: str) -> None:
     if name == "list":
         walk.raw()
         walk.raw()
-    if not walk.captures:
-        walk.flush()
+    walk.end_paragraph()
     walk.lists.append(Items(name.rstrip("*")))
 
     def close(_: str) -> None:
@@ -90,9 +96,7 @@ def _on_restatable(walk: Walk, name: str) -> None:
 
 
 def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
-    if not walk.captures:
-        walk.flush()
-    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    walk.push_paragraph(name)
     number = walk.known.counters.step(counter) if counter else ""
     if number:
         walk.anchor = Anchor(title.lower(), number)
@@ -104,13 +108,9 @@ def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
 
 
 def _on_proof(walk: Walk, name: str) -> None:
-    if not walk.captures:
-        walk.flush()
-    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    walk.push_paragraph(name)
     if walk.follows("["):
-        walk.capture(
-            lambda text: walk.out.append(f"**{' '.join(text.split()).rstrip('.')}.** "), plain=True, bracket=True
-        )
+        walk.capture(lambda text: walk.out.append(f"**{one_line(text).rstrip('.')}.** "), plain=True, bracket=True)
     else:
         walk.out.append("**Proof.** ")
 

@@ -12,9 +12,18 @@ _ARGUMENTS = {"minipage": 1, "multicols": 1, "adjustbox": 1, "spacing": 1, "adju
 _NO_TEXT = ("tikzpicture", "pgfpicture", "picture", "CCSXML", "icmlauthorlist", "forest", "axis", "filecontents", "tikzcd",
             "overpic", "asy", "pspicture", "animateinline", "scaletikzpicturetowidth")  # fmt: skip
 _INLINE = (
-    "small", "footnotesize", "scriptsize", "bf", "it", "em", "sloppypar", "NoHyper", "document", "normalsize",
+    "small",
+    "footnotesize",
+    "scriptsize",
+    "bf",
+    "it",
+    "em",
+    "sloppypar",
+    "NoHyper",
+    "document",
+    "normalsize",
     "large",
-)  # fmt: skip
+)
 
 
 def _on_begin(walk: Walk, lexeme: str) -> None:
@@ -29,18 +38,12 @@ def _on_begin(walk: Walk, lexeme: str) -> None:
 
 def _on_transparent(walk: Walk, name: str) -> None:
     """An environment that only sets its text elsewhere."""
-    while walk.option() is not None:
-        pass
-    for _ in range(_ARGUMENTS.get(name, 0)):
-        walk.raw()
-        while walk.option() is not None:
-            pass
+    walk.skip(_ARGUMENTS.get(name, 0))
     inline = name in _INLINE or walk.captures or walk.flow.kind == "algorithm" or walk.flow.prefix
     if inline:
         walk.push(name)
     else:
-        walk.flush()
-        walk.push(name, lambda _: None if walk.captures else walk.flush())
+        walk.push_paragraph(name)
 
 
 def _on_end(walk: Walk, lexeme: str) -> None:

@@ -16,8 +16,7 @@ _WIDEST_SPAN = 50
 
 def _on_table(walk: Walk, name: str) -> None:
     for _ in range(_ARGUMENTS[name]):
-        while walk.option() is not None:
-            pass
+        walk.skip(0)
         walk.raw()
     if walk.captures >= DEEPEST_CAPTURE:
         walk.push(name)
@@ -73,8 +72,7 @@ def _on_multicolumn(walk: Walk, lexeme: str) -> None:
 
 def _on_makecell(walk: Walk, lexeme: str) -> None:
     """\\makecell[l]{one \\\\ two}: its lines are one cell."""
-    while walk.option() is not None:
-        pass
+    walk.skip(0)
 
 
 def _on_rule(walk: Walk, lexeme: str) -> None:
@@ -82,8 +80,7 @@ def _on_rule(walk: Walk, lexeme: str) -> None:
     text = walk.tokens[walk.at] if walk.at < len(walk.tokens) else ""
     if lexeme == "\\cmidrule" and walk.option() is None and text.lstrip().startswith("(") and ")" in text:
         walk.tokens[walk.at] = text.partition(")")[2] or " "
-    while walk.option() is not None:
-        pass
+    walk.skip(0)
     if lexeme in ("\\cmidrule", "\\cline", "\\cdashline", "\\Xhline"):
         walk.raw()
     if lexeme == "\\specialrule":

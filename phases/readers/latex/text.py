@@ -193,15 +193,12 @@ def _ignore_command(walk: Walk, lexeme: str) -> None:
 
 def _keep_last(count: int, walk: Walk, lexeme: str) -> None:
     """The arguments before the text are measures and colours; the text is an ordinary group."""
-    _leave_out(count, walk, lexeme)
-    while walk.option() is not None:
-        pass
+    walk.skip(count)
 
 
 def _leave_out(count: int, walk: Walk, lexeme: str) -> None:
     for _ in range(count):
-        while walk.option() is not None:
-            pass
+        walk.skip(0)
         walk.raw()
 
 

@@ -221,6 +221,16 @@ class Walk:
         flow.blocks += flow.pending
         flow.pending.clear()
 
+    def end_paragraph(self) -> None:
+        """Ends the paragraph, unless its words are collected for an argument."""
+        if not self.captures:
+            self.flush()
+
+    def push_paragraph(self, name: str) -> None:
+        """Opens an environment that begins with a paragraph of its own and ends it."""
+        self.end_paragraph()
+        self.push(name, lambda _: self.end_paragraph())
+
     def end_section(self) -> None:
         """Ends the paragraph, and sets the notes of this section below it."""
         self.flush()
