@@ -6,26 +6,25 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from phases.readers.latex.algorithms import ALGORITHMS
-from phases.readers.latex.bibtex import bib_entries, biblatex_entries
 from phases.readers.latex.expand import expand_sources
-from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS
+from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS, TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.front import authors_of, find_packages, title_of
-from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, THEOREMS
+from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, SCOPE_ENVIRONMENTS, SCOPES, THEOREMS
 from phases.readers.latex.marks import LABELS, Label, resolve_marks, without_marks
 from phases.readers.latex.math import MATH, MATH_ENVIRONMENTS
 from phases.readers.latex.references import (
     REFERENCE_ENVIRONMENTS,
     REFERENCES,
+    bib_entries,
+    biblatex_entries,
     label_entries,
     labels_of,
     reference_blocks,
 )
-from phases.readers.latex.scopes import SCOPE_ENVIRONMENTS, SCOPES
 from phases.readers.latex.sections import COUNTERS, SECTION_ENVIRONMENTS, SECTIONS
 from phases.readers.latex.source import Sources
 from phases.readers.latex.state import Block, Known
 from phases.readers.latex.stream import Stream
-from phases.readers.latex.tables import TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.text import TEXT
 from phases.readers.latex.tokens import tokenise
 from phases.readers.latex.walk import Rules, Walk, escape_structure

@@ -6,16 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
-from phases.readers.pdf.blocks import Marks, blocks_of
+from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
 from phases.readers.pdf.engine import read_document, read_plainly
-from phases.readers.pdf.flow import in_flow
 from phases.readers.pdf.furniture import contents_of, without_furniture
-from phases.readers.pdf.headings import body_of, headings_of
+from phases.readers.pdf.headings import body_of, headings_of, title_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
 from phases.readers.pdf.tables import table_text, tables_of
-from phases.readers.pdf.title import title_of
 from phases.readers.pdf.words import Words
 from phases.readers.reading import NO_TEXT, OK, InputFile, Reading
 
