@@ -14,8 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phases.pages.preview import render_preview
 from phases.readers.markdown import paper_document
-from phases.readers.preview import draw_pages, render_preview
+from phases.readers.reader_subprocess import draw_pages
 from phases.readers.reading import OK, Hidden, Link, Reading
 from phases.readers.text import read_text
 from pipeline.base.errors import PipelineError
@@ -232,7 +233,7 @@ def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
     code = (
         "import sys\n"
         "from phases.readers.markdown import paper_document\n"
-        "from phases.readers.preview import render_preview\n"
+        "from phases.pages.preview import render_preview\n"
         "from phases.readers.reading import OK, Reading\n"
         "reading = Reading(OK, 'e 1', pages=(sys.stdin.read(),))\n"
         "render_preview(paper_document(reading, '0' * 64, 'pdf'), {})"
@@ -248,7 +249,7 @@ def test_to_show_a_paper_takes_time_in_proportion_to_it(page: str) -> None:
 
 def pictures(folder: Path, content: bytes, password: str | None = None) -> dict[int, bytes]:
     (folder / "paper.pdf").write_bytes(content)
-    return draw_pages(str(folder / "paper.pdf"), password, {})
+    return draw_pages(str(folder / "paper.pdf"), password)
 
 
 def test_each_page_of_a_pdf_has_its_picture(tmp_path: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby, pairwise
 
 from phases.readers.markdown import PAGE_MARK
-from phases.readers.reader_subprocess import run_worker
 from phases.readers.reading import Hidden
 from pipeline.base.formats import Markdown
 
@@ -39,17 +36,6 @@ _STARTS = (
 )
 _RULE = re.compile(r"\|[-:| ]+\|?\s*$")
 _CELL = re.compile(r"(?<!\\)\|")
-
-
-def draw_pages(path: str, password: str | None, environment: Mapping[str, str]) -> dict[int, bytes]:
-    """The pages of a PDF as PNG, by their numbers; those that cannot be drawn are left out."""
-    with tempfile.TemporaryDirectory() as folder:
-        run_worker("phases.readers.pdf.pictures", [path, folder], (password or "").encode(), environment)
-        found = {}
-        for name in os.listdir(folder):
-            with open(os.path.join(folder, name), "rb") as file:
-                found[int(name.removesuffix(".png"))] = file.read()
-        return found
 
 
 def render_preview(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
