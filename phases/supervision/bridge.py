@@ -12,9 +12,10 @@ from phases.supervision.enums import FAULTS, GateAction, ModeSignal, TimelineEve
 from phases.supervision.execution_mode import ModeState, is_forced, submit_signals
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
 from phases.supervision.gate import GateDecision, context_of, gate_call, refusal_text
-from phases.supervision.l2_phases import PhaseState, Signal
+from phases.supervision.l2_phases import PhaseState
 from phases.supervision.l2_step import step_l2
 from phases.supervision.round import end_round, observe_end, record_result, start_round
+from phases.supervision.signals import Signal
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.workspace_snapshot import DiskFacts
 

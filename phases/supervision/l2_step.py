@@ -9,7 +9,6 @@ from phases.supervision.effects import LADDER_PIN, Effects, TimelineEntry, failu
 from phases.supervision.enums import (
     CorrectionKind,
     DecisionKind,
-    DeviationSignal,
     ProgressClass,
     StopReason,
     SupervisorMode,
@@ -21,7 +20,6 @@ from phases.supervision.facts import Round, classify_round
 from phases.supervision.l2_phases import (
     PhaseContext,
     PhaseDecision,
-    Signal,
     commit_phase,
     compute_next,
     entry_of_extension,
@@ -31,14 +29,14 @@ from phases.supervision.messages import send_warning
 from phases.supervision.observer import Observation
 from phases.supervision.policy import is_critical
 from phases.supervision.round import runtime_of
+from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.takeover import LED, Disk, give_up, hand_back, recover_work, step_shadow, take_over
 from phases.supervision.wording import CIRCUIT_BREAKER, evidence_lines, ladder_rung
 from phases.supervision.work_ledger import check_fails
 
-_COUNTED = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL, DeviationSignal.ERROR_PLATEAU)
 _FOR_EVER = 40
-"""A signal of these kinds with such a number says that nothing gets on any more."""
+"""A signal that stops a run says with such a number that nothing gets on any more."""
 
 
 def step_l2(
@@ -58,7 +56,7 @@ def step_l2(
 
 def _stop_hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Effects) -> KernelState:
     """Where nobody takes over, in strict mode or without that layer, what goes on for ever must end here."""
-    worst = next((signal for signal in now if signal.kind in _COUNTED and signal.value >= _FOR_EVER), None)
+    worst = next((one for one in now if SIGNALS[one.kind].stops_unled and one.value >= _FOR_EVER), None)
     if worst and not setting.policy.shadow:
         out.note(failure_entry("checkpoint", why=worst.reason))
         about = f", {worst.detail}" if worst.detail else ""

@@ -36,10 +36,10 @@ from phases.supervision.gate import count_trigger
 from phases.supervision.graph import Evaluated, GraphRun
 from phases.supervision.graph_executor import has_pending_edit, is_active, pending_steps, track_call
 from phases.supervision.graph_step import count_kept_back, evaluate_graph, make_first_graph, settle_recovery
-from phases.supervision.l2_phases import Signal
 from phases.supervision.loops import GATE
 from phases.supervision.messages import send_warning
 from phases.supervision.observer import Observation, ObservedRound, observe_round
+from phases.supervision.signals import Signal
 from phases.supervision.state import Counts, KernelState, LastRound, Setting
 from phases.supervision.work_ledger import after_action, after_gate
 from phases.supervision.work_ledger import after_round as ledger_after_round
