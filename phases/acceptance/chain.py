@@ -15,7 +15,7 @@ from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, INTERNAL, PASS
 from phases.acceptance.hook_events import HookEvents
 from phases.acceptance.hook_executor import select_hooks
 from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
-from phases.acceptance.protected_files import BASE, CHECKSUMS, ProtectedFiles
+from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
@@ -45,6 +45,8 @@ class Chain:
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: LastBlock | None = None
+    added: dict[str, str] = field(default_factory=dict)
+    """Checksums of protected files that came since the work began, and that the journal does not hold yet."""
     same: int = 0
     """So many refusals in a row found the tree as the one before left it."""
 
@@ -52,17 +54,8 @@ class Chain:
         """Takes down what the workspace holds before anything is done."""
         began = not self.journal.replaying
         row = self.journal.replay_or_record(BASE, {"turn": 0}, self._base)
-        self._new = {} if began else dict(self.protected.added)
+        self.added = {} if began else dict(self.protected.added)
         self._start = manifest_from_json(row["manifest"])
-
-    def record_added_checksums(self, turn: int) -> bool:
-        """Takes down files that came to be part of the exam since; False where there are none."""
-        journal = self.journal
-        if journal.next_kind != CHECKSUMS and (journal.replaying or not self._new):
-            return False
-        journal.replay_or_record(CHECKSUMS, {"turn": turn}, lambda: {"pins": dict(self._new)})
-        self._new = {}
-        return True
 
     def judge(self, claim: CompletionRequest) -> dict[str, Any]:
         """The decision on a claim."""

@@ -24,7 +24,7 @@ from phases.acceptance.subagents import read_subagents
 from phases.acceptance.tool_hooks import ToolHooks
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Session
+from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -53,11 +53,15 @@ def build_acceptance(
     commands: CommandRunner,
     model: Model,
     missing: Sequence[str] = (),
+    doing: Callable[[str], None] = lambda what: None,
 ) -> Acceptance:
-    """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
+    """The acceptance of a run that has begun. `doing` is told which hook is asked.
+
+    Raises Incomplete where the hooks of the user keep it from starting.
+    """
     places = assignment.places
     root = os.path.realpath(places.workspace)
-    task = os.path.basename(os.path.dirname(places.workspace))
+    task = assignment.task
     clean = partial(redact_value, secrets=model.secrets)
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
@@ -78,7 +82,7 @@ def build_acceptance(
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands)
-    executor.protected = protected
+    executor.protected, executor.doing = protected, doing
     check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or _why_unverified(hooks, past))

@@ -25,7 +25,7 @@ from phases.acceptance.payload import (
 from phases.acceptance.protected_files import BASE
 from phases.acceptance.subagents import task_id_of
 from phases.acceptance.todo_list.todos import apply_change, plan_todos, summarize_todos
-from phases.agent.session import order_files
+from phases.agent.earlier_code import order_files
 from phases.workspace.manifest import Manifest, compare_manifests, manifest_from_json
 from pipeline.base.files import sha256
 

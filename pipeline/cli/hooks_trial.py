@@ -18,8 +18,7 @@ from phases.acceptance.hook_executor import HookContext, HookExecutor
 from phases.acceptance.hook_registry import HookSetting, register_hooks
 from phases.acceptance.payload import RunFacts
 from phases.acceptance.protected_files import build_protected_files, read_history
-from phases.agent.begun import untouched_files
-from phases.agent.session import order_files
+from phases.agent.earlier_code import order_files, untouched_files
 from phases.llm.journal import read_journal
 from phases.llm.providers import PROVIDERS
 from phases.sandbox.box import Box
