@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -34,12 +35,13 @@ from phases.acceptance.hook import (
     HookResult,
     downgrade_block,
 )
-from phases.acceptance.hook_events import HookEvents
 from phases.acceptance.http_hooks import send_observation
 from phases.acceptance.payload import RunFacts, payload_bytes, variables_for
 from phases.acceptance.protected_files import ProtectedFiles
 from phases.workspace.command_runner import CommandRunner
+from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory
+from pipeline.base.jsonl import append_without_sync, row_line
 
 _LARGEST_LOG = 64 * 2**20
 TAMPERED = "files that decide about acceptance were changed during the run"
@@ -289,3 +291,30 @@ def _warn_on_tool(params: Mapping[str, Any], tool_name: str) -> HookResult:
 
 def _clean_text(value: object) -> str:
     return strip_control(str(value or ""), _LONGEST).strip()
+
+
+FILE = "events.jsonl"
+_LONGEST_EVENT = 4096
+
+
+class HookEvents:
+    """The event log of one task."""
+
+    def __init__(
+        self,
+        folder: str,
+        in_place: Callable[[], None] = lambda: None,
+        clean: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        """`clean` takes out what may be in no file."""
+        self._folder, self._in_place, self._clean = folder, in_place, clean
+
+    def emit(self, event: str, **fields: Any) -> None:
+        """Adds one line. Texts are cut at 4 KiB."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        kept = self._clean(fields)
+        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in kept.items()}
+        with contextlib.suppress(StorageError, OSError):
+            self._in_place()
+            make_directory(self._folder)
+            append_without_sync(os.path.join(self._folder, FILE), row_line({"at": at, "event": event, **cut}))
