@@ -9,12 +9,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from phases.acceptance.commands.hook_protocol import HOOK_FAILED
 from phases.acceptance.hook import (
     AFTER_TOOL,
     BEFORE_TOOL,
     BLOCK,
-    NO_VERDICT,
     SESSION_END,
     SESSION_START,
     STOP,
@@ -24,7 +22,7 @@ from phases.acceptance.hook import (
     HookResult,
     is_broken,
 )
-from phases.acceptance.hook_executor import TAMPERED, HookEvents, HookExecutor, Occasion, select_hooks
+from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import (
     RunFacts,
     SessionFacts,
@@ -89,15 +87,16 @@ class ToolHooks:
         """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
         faults = []
         for hook, result in said:
-            closed = NO_VERDICT in result.notes
-            if not (closed or is_broken(hook.kind, result.status, result.notes)):
+            if not (result.closed or is_broken(hook.kind, result.status, result.fault)):
                 continue
             fault = _fault_text(hook, result)
-            faults += [] if closed else [fault]
+            faults += [] if result.closed else [fault]
             if hook.key not in self.told:
-                self.told[hook.key] = "" if closed else fault
+                self.told[hook.key] = "" if result.closed else fault
                 follows = (
-                    "the call is not done" if closed else "calls go on unwatched, and the work will not be verified"
+                    "the call is not done"
+                    if result.closed
+                    else "calls go on unwatched, and the work will not be verified"
                 )
                 test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
                 self.show(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
@@ -152,7 +151,7 @@ class ToolHooks:
 
 
 def _fault_text(hook: Hook, result: HookResult) -> str:
-    told = result.reason or "; ".join(note.partition(": ")[2] for note in result.notes if note.startswith(HOOK_FAILED))
+    told = result.reason or result.fault
     return told if hook.key in told else f"hook {hook.key}: {told}"
 
 
@@ -167,7 +166,7 @@ def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[s
     stops = [
         {
             "stopped": f"{hook.key}: {result.reason}",
-            "stop_reason": HOOK_TAMPERED if TAMPERED in result.notes else HOOK_STOPPED,
+            "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
         }
         for hook, result in said
         if result.status == STOP
