@@ -5,29 +5,27 @@ The connection goes to a loopback address by number: no name is looked up, no pr
 
 from __future__ import annotations
 
-import io
-import socket
+import math
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
-from http.client import HTTPException, HTTPResponse
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from phases.acceptance.commands.sanitize import strip_control
 from phases.acceptance.configuration.validation import METHODS, why_bad_header, why_bad_url
 from phases.acceptance.hook import FAILED, HTTP, PASS, Hook, HookResult
 from phases.acceptance.payload import RunFacts, payload_bytes
+from pipeline.base.http.addresses import Target
+from pipeline.base.http.connection import ClientOptions, open_response
 
 if TYPE_CHECKING:
     import ssl
 
-    from _typeshed import WriteableBuffer
-
 _LOCALHOST = ("127.0.0.1", "::1")
 _MOST_READ, _MOST_TOLD, _PIECE = 64 * 1024, 512, 16 * 1024
 _AS_IT_IS = "/%:@!$&'()*+,;=~"
-_TOLD = (
+_FIELDS = (
     "hook_event_name", "turn_id", "cwd", "model", "stop_hook_active", "workspace", "todo_summary", "recent_tools", "tool_name",
     "tool_use_id", "source", "reason", "detail", "agent_id", "agent_type", "state",
 )  # fmt: skip
@@ -39,25 +37,28 @@ def send_observation(
 ) -> HookResult:
     """Whether the server took it. All of it is over within `hook.seconds`; whatever goes wrong is a failed hook."""
     started = time.monotonic()
-    line = _HookDeadline(started + hook.seconds, ssl_context)
     try:
         target = _parse_target(hook.params)
-        question = _build_request(target, hook.params, _build_body(hook, run, given, at))
+        request = _build_request(target, hook.params, _build_body(hook, run, given, at))
     except _NotSent as error:
         return HookResult(FAILED, f"hook {hook.key}: {error}")
+    shown = f"{target.scheme}://{_host_of(target)}{target.path.partition('?')[0]}"[:200]  # a query may hold a secret
+    options = ClientOptions(
+        started + hook.seconds, math.inf, _resolve_loopback,
+        private=True, ssl_context=ssl_context, longest_silence=math.inf,
+    )  # fmt: skip
     try:
-        status, text = _send_request(target, question, line)
+        status, text = _send_request(target, request, options)
     except TimeoutError:
-        reason = f"hook {hook.key}: {target.shown} gave no whole answer within {hook.seconds:g} s"
+        reason = f"hook {hook.key}: {shown} gave no whole answer within {hook.seconds:g} s"
         result = HookResult(FAILED, reason, timed_out=True)
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         why = " ".join(strip_control(why, _MOST_TOLD).split())
-        result = HookResult(FAILED, f"hook {hook.key}: {target.shown} cannot be asked: {why}")
+        result = HookResult(FAILED, f"hook {hook.key}: {shown} cannot be asked: {why}")
     else:
-        said = f": {text}" if text else ""
         fault = "a redirect is not followed" if 300 <= status < 400 else "that is no success"
-        reason = f"hook {hook.key}: {target.shown} answered {status}; {fault}{said}"
+        reason = f"hook {hook.key}: {shown} answered {status}; {fault}" + (f": {text}" if text else "")
         result = HookResult(PASS) if 200 <= status < 300 else HookResult(FAILED, reason)
     return result._replace(seconds=round(time.monotonic() - started, 3))
 
@@ -66,55 +67,23 @@ class _NotSent(Exception):
     """Why it is not even tried."""
 
 
-class _Target(NamedTuple):
-    scheme: str
-    host: str
-    port: int
-    path: str
-    shown: str
-    """Where it is, without the query: there may be a secret in that."""
-
-
-class _HookDeadline(NamedTuple):
-    ends: float
-    ssl_context: ssl.SSLContext | None
-
-    def seconds_left(self) -> float:
-        """How long the next step may take; TimeoutError where the time is up."""
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the time is up")
-        return left
-
-
-class _DeadlineReader(io.RawIOBase):
-    """What comes over a connection: each read gets what is left of the time, or a byte now and then goes on for ever."""
-
-    def __init__(self, connection: socket.socket, line: _HookDeadline) -> None:
-        self._connection, self._line = connection, line
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """The bytes as a file, as the library asks a socket for it."""
-        return io.BufferedReader(self, _PIECE)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        self._connection.settimeout(self._line.seconds_left())
-        return self._connection.recv_into(buffer)
-
-
-def _parse_target(params: Mapping[str, Any]) -> _Target:
+def _parse_target(params: Mapping[str, Any]) -> Target:
     url = str(params.get("url", ""))
     if why_bad_url(url):  # whose words show the whole URL: there may be a secret in it
         raise _NotSent("its url is not http://HOST:PORT/PATH or https://… with the HOST localhost, 127.0.0.1 or [::1]")
     parts = urlsplit(url)
-    host, port = parts.hostname or "", {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
+    port = {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
     path = quote(parts.path or "/", safe=_AS_IT_IS, errors="replace")
     query = "?" + quote(parts.query, safe=_AS_IT_IS + "?", errors="replace") if parts.query else ""
-    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return _Target(parts.scheme, host, port, path + query, f"{parts.scheme}://{authority}{path}"[:200])
+    return Target(parts.scheme, parts.hostname or "", port, path + query)
+
+
+def _host_of(target: Target) -> str:
+    return f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
+
+
+def _resolve_loopback(host: str, _: int) -> tuple[str, ...]:
+    return _LOCALHOST if host == "localhost" else (host,)
 
 
 def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
@@ -129,16 +98,15 @@ def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) ->
         "triggered_at": at,
     }
     if hook.params.get("include_metadata") is True:
-        body["metadata"] = {name: given[name] for name in _TOLD if name in given}
+        body["metadata"] = {name: given[name] for name in _FIELDS if name in given}
     return payload_bytes(body)
 
 
-def _build_request(target: _Target, params: Mapping[str, Any], body: bytes) -> bytes:
+def _build_request(target: Target, params: Mapping[str, Any], body: bytes) -> bytes:
     method = str(params.get("method") or "POST").upper()
     if method not in METHODS:
         raise _NotSent(f"its method is none of {', '.join(METHODS)}")
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    headers = {"host": f"{host}:{target.port}", "content-type": "application/json", "accept-encoding": "identity"}
+    headers = {"host": _host_of(target), "content-type": "application/json", "accept-encoding": "identity"}
     for name, value in (params.get("headers") or {}).items():
         if why_bad_header(str(name), str(value)):
             raise _NotSent(f"its header {strip_control(str(name), 80)!r} cannot be sent")
@@ -148,45 +116,10 @@ def _build_request(target: _Target, params: Mapping[str, Any], body: bytes) -> b
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def _send_request(target: _Target, question: bytes, line: _HookDeadline) -> tuple[int, str]:
+def _send_request(target: Target, request: bytes, options: ClientOptions) -> tuple[int, str]:
     """The status, and where it is no success the beginning of what the server said."""
-    with _connect_any(target, line) as connection:
-        view = memoryview(question)
-        while view:
-            connection.settimeout(line.seconds_left())
-            view = view[connection.send(view) :]
-        # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
-            response.begin()
-            start, count = b"", 0
-            while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
-                start, count = (start + piece)[:_MOST_TOLD], count + len(piece)
-            return response.status, "" if response.status < 300 else strip_control(start, 2 * _MOST_TOLD).strip()
-
-
-def _connect_any(target: _Target, line: _HookDeadline) -> socket.socket:
-    failed: OSError | None = None
-    for address in _LOCALHOST if target.host == "localhost" else (target.host,):
-        try:
-            return _connect_to(address, target, line)
-        except OSError as error:
-            if failed or not isinstance(error, ConnectionRefusedError):
-                raise (failed or error) from None
-            failed = error
-    raise failed or OSError("no address")
-
-
-def _connect_to(address: str, target: _Target, line: _HookDeadline) -> socket.socket:
-    with ExitStack() as undo:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.settimeout(line.seconds_left())
-        connection.connect((address, target.port))
-        if target.scheme == "https":
-            import ssl
-
-            context = line.ssl_context or ssl.create_default_context()
-            connection.settimeout(line.seconds_left())
-            connection = context.wrap_socket(connection, server_hostname=target.host)
-        undo.pop_all()
-    return connection
+    with open_response(target, options, request) as response:
+        start, count = b"", 0
+        while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
+            start, count = (start + piece)[:_MOST_TOLD], count + len(piece)
+        return response.status, "" if response.status < 300 else strip_control(start, 2 * _MOST_TOLD).strip()

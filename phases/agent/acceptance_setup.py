@@ -9,19 +9,16 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.acceptance.chain import Chain
+from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
 from phases.acceptance.configuration.checksums import find_changed, hash_control_files
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
-from phases.acceptance.gate_hooks import GateHooks
-from phases.acceptance.hook_events import HookEvents
-from phases.acceptance.hook_executor import HookContext, HookExecutor
+from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
 from phases.acceptance.protected_files import ChecksumHistory, ProtectedFiles, build_protected_files, read_history
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
-from phases.acceptance.subagents import read_subagents
-from phases.acceptance.tool_hooks import ToolHooks
+from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
 from phases.agent.session import Session

@@ -10,8 +10,8 @@ from typing import Any
 
 from phases.acceptance.checks.traceability import trace_requirements
 from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
-from phases.acceptance.subagents import read_subagents
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
+from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
 from phases.agent.agent_state import AgentEvents, AgentState, Ending, NoEvents, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment

@@ -47,6 +47,7 @@ class ClientOptions:
     resolve: Callable[[str, int], Sequence[str]]
     private: bool = False
     ssl_context: ssl.SSLContext | None = None
+    longest_silence: float = _LONGEST_SILENCE
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -62,15 +63,17 @@ def addresses_of(host: str, port: int) -> Sequence[str]:
 
 
 @contextmanager
-def open_response(target: Target, line: ClientOptions) -> Iterator[HTTPResponse]:
-    """The answer, its body still to be read. Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
+def open_response(target: Target, line: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
+    """The answer to a request (a GET where none is given), its body still to be read.
+
+    Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
     with _connect_any(target, line) as connection:
-        connection.settimeout(line.seconds_left(_LONGEST_SILENCE))
-        connection.sendall(_QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
+        connection.settimeout(line.seconds_left(line.longest_silence))
+        connection.sendall(request or _QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
         # Of a socket, the response wants makefile() and no more.
         with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
             response.begin()
@@ -107,7 +110,7 @@ class _DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        self._connection.settimeout(self._line.seconds_left(_LONGEST_SILENCE))
+        self._connection.settimeout(self._line.seconds_left(self._line.longest_silence))
         return self._connection.recv_into(buffer)
 
 

@@ -1,4 +1,4 @@
-"""What `hooks trust` would vouch for, in words: each hook whole, each script by its digest, what changed since the last time."""
+"""What `hooks trust` would trust: each hook whole, each script by its digest, and what changed since the last time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from phases.acceptance.administration.discovery import what_runs
 from phases.acceptance.configuration.checksums import ABSENT, UNREADABLE
-from phases.acceptance.configuration.parse_hooks import parse_hooks
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_entry, hash_user_scripts
 from phases.acceptance.configuration.trust_store import read_store, write_trust
-from phases.acceptance.hook import COMMAND, USER, Hook
+from phases.acceptance.hook import COMMAND
+from phases.acceptance.hook_registry import HookSetting
 from pipeline.base.errors import UsageError
-from pipeline.cli.hooks_found import hooks_file_parser, store_checker, store_path, what_runs
-from pipeline.cli.user_config import read_user_hooks, settings_file
-from pipeline.engine.contract import Contracts
 
+REPO_FILE = HOOKS_FILE
+"""Where a workspace keeps its hooks."""
 _PREFIX = 12
 _SHOWN_APART = ("id", "point", "kind", "params", "sandbox")
 NEW, CHANGED, SAME, GONE = "new", "changed", "as trusted", "gone"
@@ -36,7 +36,7 @@ class TrustOffer(NamedTuple):
     user_scripts: Mapping[str, str]
     """The same, of scripts in the workspace that the user's own hooks name."""
     beside: Mapping[str, str]
-    """The same, of what else lies in the folder of the hooks file."""
+    """The same, of what else lies in the directory of the hooks file."""
     fault: str
     """Why the store takes nothing, or empty."""
 
@@ -52,10 +52,10 @@ class TrustOffer(NamedTuple):
         return bool(self.entry["hooks_file_sha256"])
 
 
-def build_offer(contracts: Contracts, workspace: str, at: str, by: str) -> TrustOffer:
+def build_offer(setting: HookSetting, workspace: str, at: str, by: str) -> TrustOffer:
     """What there is to trust in a workspace. Raises UsageError where there is nothing, HookConfigError where it cannot be."""
-    own = _own_hooks()
-    store = read_store(store_path(), store_checker(contracts))
+    own = setting.user_hooks()
+    store = read_store(setting.store, setting.check_store)
     known = store.entry(workspace)
     there = os.path.lexists(os.path.join(workspace, HOOKS_FILE)) or hash_user_scripts(workspace, own)
     if not (there or (known and known["hooks"])):
@@ -63,25 +63,29 @@ def build_offer(contracts: Contracts, workspace: str, at: str, by: str) -> Trust
             f"there is nothing to trust: the workspace has no {HOOKS_FILE}, and no script that a hook of your own names; "
             f"write {workspace}/{HOOKS_FILE} first"
         )
-    parse = hooks_file_parser(contracts)
-    seen: list[dict[str, Any]] = [{"hooks": {}}]
+    parsed: list[Mapping[str, Any]] = [{"hooks": {}}]
 
-    def noted(data: bytes) -> dict[str, Any]:
-        seen.append(parse(data))
-        return seen[-1]
+    def parse(data: bytes) -> Mapping[str, Any]:
+        parsed.append(setting.parse(data))
+        return parsed[-1]
 
-    entry = build_trust_entry(workspace, noted, at, by, own)
+    entry = build_trust_entry(workspace, parse, at, by, own)
     before = known or {"hooks": {}, "scripts": {}, "hooks_file_sha256": ""}
     hooks, scripts, named, beside = (
         _change_marks(entry.get(of, {}), before.get(of, {})) for of in ("hooks", "scripts", "user_scripts", "beside")
     )
     if before["hooks_file_sha256"] not in ("", entry["hooks_file_sha256"]):
         scripts = {HOOKS_FILE: CHANGED if entry["hooks_file_sha256"] else GONE, **scripts}
-    items = seen[-1]["hooks"].get("items", ())
-    return TrustOffer(entry, tuple(items), hooks, scripts, named, beside, "" if store.missing else store.fault)
+    items = tuple(parsed[-1]["hooks"].get("items", ()))
+    return TrustOffer(entry, items, hooks, scripts, named, beside, "" if store.missing else store.fault)
 
 
-def offer_lines(offer: TrustOffer) -> Iterator[str]:
+def write_offer(setting: HookSetting, workspace: str, offer: TrustOffer) -> None:
+    """Trusts it. Raises TrustRefused."""
+    write_trust(setting.store, workspace, offer.entry, setting.check_store)
+
+
+def offer_lines(offer: TrustOffer, settings_file: str) -> Iterator[str]:
     """All of it, for a terminal that shows unprintable characters escaped. No line of a hook can pass for one of ours."""
     if offer.has_file and not offer.items:
         yield f"  {HOOKS_FILE} has no hooks"
@@ -90,17 +94,12 @@ def offer_lines(offer: TrustOffer) -> Iterator[str]:
         for line in what_runs(item.get("params", {})).splitlines():
             yield f"{' ' * 14}| {line}"
     yield from (f"  {GONE:<11} {name}" for name, mark in offer.hooks.items() if mark == GONE)
-    pinned = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
-    yield from _file_lines("Files that decide with them:", offer.scripts, pinned)
+    scripts = {HOOKS_FILE: offer.entry["hooks_file_sha256"], **offer.entry["scripts"]}
+    yield from _file_lines("Files that decide with them:", offer.scripts, scripts)
     theirs = offer.entry.get("user_scripts", {})
-    yield from _file_lines(f"Scripts of your own hooks ({settings_file()}):", offer.user_scripts, theirs)
+    yield from _file_lines(f"Scripts of your own hooks ({settings_file}):", offer.user_scripts, theirs)
     title = f"What else lies in {os.path.dirname(HOOKS_FILE)}/, where it may decide in place of a script:"
     yield from _file_lines(title, offer.beside, offer.entry.get("beside", {}))
-
-
-def write_offer(contracts: Contracts, workspace: str, offer: TrustOffer) -> None:
-    """Trusts it. Raises TrustRefused."""
-    write_trust(store_path(), workspace, offer.entry, store_checker(contracts))
 
 
 def offer_json(offer: TrustOffer) -> dict[str, Any]:
@@ -112,24 +111,19 @@ def offer_json(offer: TrustOffer) -> dict[str, Any]:
         "user_scripts": _file_rows(offer.user_scripts, offer.entry.get("user_scripts", {})),
         "beside": _file_rows(offer.beside, offer.entry.get("beside", {})),
         "gone": [name for name, mark in offer.hooks.items() if mark == GONE],
-    }  # fmt: skip
+    }
 
 
-def _own_hooks() -> tuple[Hook, ...]:
-    """The hooks of the user that are to run. Raises UsageError for a file that is not right."""
-    own = read_user_hooks()
-    return parse_hooks(own["hooks"], USER, settings_file()) if own else ()
-
-
-def _file_lines(title: str, marks: Mapping[str, str], pinned: Mapping[str, str]) -> Iterator[str]:
+def _file_lines(title: str, marks: Mapping[str, str], checksums: Mapping[str, str]) -> Iterator[str]:
     if marks:
         yield title
     for path, mark in marks.items():
-        yield f"  {mark:<11} {_printable_path(path)}  {_digest_text(pinned.get(path), gone=mark == GONE)}"
+        shown = path if path.isprintable() else json.dumps(path)
+        yield f"  {mark:<11} {shown}  {_digest_text(checksums.get(path), gone=mark == GONE)}"
 
 
-def _file_rows(marks: Mapping[str, str], pinned: Mapping[str, str]) -> list[dict[str, str | None]]:
-    return [{"path": path, "change": mark, "sha256": pinned.get(path)} for path, mark in marks.items()]
+def _file_rows(marks: Mapping[str, str], checksums: Mapping[str, str]) -> list[dict[str, str | None]]:
+    return [{"path": path, "change": mark, "sha256": checksums.get(path)} for path, mark in marks.items()]
 
 
 def _change_marks(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
@@ -143,13 +137,7 @@ def _item_facts(item: Mapping[str, Any]) -> Iterator[str]:
     yield f"{kind} at {item['point']}"
     if kind == COMMAND:
         yield "in the sandbox" if item.get("sandbox") else "with your own rights"
-    for name, value in item.items():
-        if name not in _SHOWN_APART:
-            yield f"{name} {json.dumps(value)}"  # ASCII, on one line
-
-
-def _printable_path(path: str) -> str:
-    return path if path.isprintable() else json.dumps(path)
+    yield from (f"{name} {json.dumps(value)}" for name, value in item.items() if name not in _SHOWN_APART)
 
 
 def _digest_text(sha256: str | None, *, gone: bool) -> str:

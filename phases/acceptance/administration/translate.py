@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from phases.acceptance.configuration.import_dialects import import_hooks
 from phases.acceptance.configuration.parse_hooks import find_problems
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
-from phases.acceptance.hook import REPO, USER
+from phases.acceptance.hook import USER
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import read_bytes
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
-from pipeline.cli.output import to_printable
-from pipeline.cli.user_config import settings_file
 
 _SETTINGS = (".claude", ".codex", ".gemini")
 """Where a project keeps such a file."""
@@ -30,40 +28,34 @@ class Translation(NamedTuple):
     """YAML; empty where nothing could be taken over."""
 
 
-def translate_file(kind: str, path: str, scope: str) -> Translation:
-    """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError."""
+def translate_file(kind: str, path: str, scope: str, printable: Callable[[str], str]) -> Translation:
+    """The hooks in a file of `claude`, `codex` or `gemini`. Raises UsageError, StorageError, HookConfigError.
+
+    `printable`: what a terminal shows of a text.
+    """
     if not os.path.lexists(path):
         raise UsageError(f"there is no file {path}; name the settings file with the hooks of {kind}")
     found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path, _project_of(path))
-    items, left = [], list(found.untranslated)
-    for item in found.items:
-        fault = _item_fault(item, scope)
-        if fault:
-            left.append(fault)
-        else:
-            items.append(item)
-    return Translation(items, left, _yaml_text({"hooks": {"items": items}}, scope) if items else "")
-
-
-def paste_place(scope: str) -> str:
-    """Where the text belongs."""
-    return HOOKS_FILE if scope == REPO else settings_file()
+    faults = [_item_fault(item, scope, printable) for item in found.items]
+    items = [item for item, fault in zip(found.items, faults, strict=True) if not fault]
+    text = _yaml_text({"hooks": {"items": items}}, scope) if items else ""
+    return Translation(items, [*found.untranslated, *filter(None, faults)], text)
 
 
 def _project_of(path: str) -> str:
     """The directory of the project that a settings file is of; none for the user's own file, which is of every project."""
-    folder = os.path.dirname(os.path.abspath(path))
-    project = os.path.dirname(folder) if os.path.basename(folder) in _SETTINGS else folder
+    directory = os.path.dirname(os.path.abspath(path))
+    project = os.path.dirname(directory) if os.path.basename(directory) in _SETTINGS else directory
     return "" if os.path.realpath(project) == os.path.realpath(os.path.expanduser("~")) else project
 
 
-def _item_fault(item: dict[str, Any], scope: str) -> str:
+def _item_fault(item: dict[str, Any], scope: str, printable: Callable[[str], str]) -> str:
     """Why an item cannot be pasted there, or nothing: what is seen must be all that there is."""
     problem = next(iter(find_problems({"items": [item]}, scope, "")), "")
     if problem:
         return f"{item['id']}: {problem.partition(': ')[2]}"
     try:
-        if parse_yaml(to_printable(_yaml_text(item, "")).encode()) == item:
+        if parse_yaml(printable(_yaml_text(item, "")).encode()) == item:
             return ""
     except (FormatError, UnicodeError):
         pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,17 +15,13 @@ from phases.acceptance.payload import (
     RecentTool,
     RunFacts,
     SessionFacts,
-    SubagentFacts,
     ToolFacts,
     ToolResponse,
+    call_input,
     session_input,
-    subagent_input,
-    tool_input,
 )
 from phases.acceptance.protected_files import BASE
-from phases.acceptance.subagents import task_id_of
 from phases.acceptance.todo_list.todos import apply_change, plan_todos, summarize_todos
-from phases.agent.earlier_code import order_files
 from phases.workspace.manifest import Manifest, compare_manifests, manifest_from_json
 from pipeline.base.files import sha256
 
@@ -33,11 +29,13 @@ Row = Mapping[str, Any]
 _TASK, _TODOS = "Task", "TodoWrite"
 
 
-def completion_facts(plan: Row | None, rows: Sequence[Row], head: Manifest) -> EndingFacts:
-    """A first claim to be done. `rows`: the whole journal; `head`: the workspace as it is."""
+def completion_facts(
+    plan: Row | None, planned: Collection[str], rows: Sequence[Row], head: Manifest, most: int
+) -> EndingFacts:
+    """A first completion request. `rows`: the whole journal; `head`: the workspace as it is; `most`: continues allowed."""
     base = next((row["result"]["manifest"] for row in reversed(rows) if row["kind"] == BASE), None)
     start = manifest_from_json(base) if base else Manifest({}, sha256(b""))
-    found = compare_manifests(start, head, planned=order_files(plan) if plan else ())
+    found = compare_manifests(start, head, planned=planned)
     last = next((row for row in reversed(rows) if row["kind"] == "reply"), None)
     return EndingFacts(
         str(last["key"]["turn"] if last else 0),
@@ -49,6 +47,7 @@ def completion_facts(plan: Row | None, rows: Sequence[Row], head: Manifest) -> E
         found.truncated,
         _todo_summary(plan, rows),
         [RecentTool(call["name"], bool(row["result"]["failed"])) for call, row in _calls_in(rows)],
+        max_continues=most,
     )
 
 
@@ -58,20 +57,12 @@ def occasion_of(hook: Hook, rows: Sequence[Row], run: RunFacts) -> Occasion | No
         session = SessionFacts("startup" if hook.point == SESSION_START else "accepted")
         return Occasion(hook.point, partial(session_input, run=run, session=session))
     for call, row in reversed(_calls_in(rows)):
-        if _watches_call(hook, call["name"], failed=row["result"]["failed"]):
-            return Occasion(hook.point, partial(_tool_body, run=run, call=call, row=row), call["name"], call["id"])
+        result, turn = row["result"], str(row["key"]["turn"])
+        if _watches_call(hook, call["name"], failed=result["failed"]):
+            answer = None if hook.point == BEFORE_TOOL else ToolResponse(result["text"], result["failed"])
+            facts = ToolFacts(turn, call["name"], call["arguments"], call["id"], answer)
+            return Occasion(hook.point, partial(call_input, run=run, call=facts), call["name"], call["id"])
     return None
-
-
-def _tool_body(hook: Hook, run: RunFacts, call: Row, row: Row) -> dict[str, Any]:
-    turn, result = row["key"]["turn"], row["result"]
-    response = ToolResponse(result["text"], result["failed"])
-    if hook.point == SUBAGENT_STOP:
-        state = "failed" if response.failed else "succeeded"
-        ended = SubagentFacts(str(turn), task_id_of(turn, call["id"]), "explore", state, response.text)
-        return subagent_input(hook, run, ended)
-    said = None if hook.point == BEFORE_TOOL else response
-    return tool_input(hook, run, ToolFacts(str(turn), call["name"], call["arguments"], call["id"], said))
 
 
 def _watches_call(hook: Hook, tool: str, *, failed: bool) -> bool:
