@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.papers import Command
+from tests.toys import write_toys
+
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(path for package in ("pipeline", "phases") for path in (ROOT / package).rglob("*.py"))
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 45
@@ -267,3 +270,15 @@ def test_what_needs_no_library_imports_none(arguments: list[str], tmp_path: Path
     modules = {line.rpartition("|")[2].strip().split(".")[0] for line in ended.stderr.splitlines() if "|" in line}
     assert "click" in modules, "the list of imports is there"
     assert modules & set(HEAVY) == set()
+
+
+@pytest.mark.parametrize("arguments", ["run p.md", "status", "list", "why p"])
+def test_what_logs_no_work_never_imports_loguru(arguments: str, tmp_path: Path) -> None:
+    toys = write_toys(tmp_path / "toys", 2)
+    (tmp_path / "p.md").write_text("# A paper\n")
+    command = Command(tmp_path, PIPELINE_PHASES=str(toys), PYTHONPROFILEIMPORTTIME="1")
+    assert command("run", "p.md").code == 0
+    ended = command(*arguments.split())
+    assert ended.code == 0, ended.err
+    assert "pipeline.base.logs" in ended.err or "pipeline.cli.status" in ended.err, "the list of imports is there"
+    assert "loguru" not in ended.err

@@ -21,13 +21,15 @@ _POLL = 0.2
 @click.command("logs")
 @task_or_newest
 @click.option("-f", "--follow", is_flag=True, help="Go on printing while the task is worked on.")
+@click.option("-v", "--verbose", is_flag=True, help="Print DEBUG lines too: why each decision was made.")
 @tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are, one JSON object each.")
-def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json: bool) -> None:
+def logs_command(task: str | None, follow: bool, verbose: bool, tasks_dir: str | None, as_json: bool) -> None:
     """Print the log of a task; without ID, of the newest.
 
     \b
     pipeline logs paper -f
+    pipeline logs paper -v
     """
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     path = store.path("logs/system.jsonl")
@@ -38,18 +40,20 @@ def logs_command(task: str | None, follow: bool, tasks_dir: str | None, as_json:
         while True:
             at_work = follow and holder_of(store.root)
             for line in file:
-                _print_line(line, as_json)
+                _print_line(line, verbose=verbose, as_json=as_json)
             sys.stdout.flush()
             if not at_work or reader_left():
                 return
             time.sleep(_POLL)
 
 
-def _print_line(line: bytes, as_json: bool) -> None:
+def _print_line(line: bytes, *, verbose: bool, as_json: bool) -> None:
     text = line.decode("utf-8", "replace").rstrip("\n")
     if not as_json:
         try:
             row = json.loads(text)
+            if row["level"] in ("DEBUG", "TRACE") and not verbose:
+                return
             text = f"{row['at'][11:19]} {row['level']:<7} {row['message']}" + (
                 f"\n{row['traceback']}" if "traceback" in row else ""
             )

@@ -106,6 +106,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--trust-hooks", "trust_hooks"), _TRUST),
     (("--max-acceptance-continues",), _line_option("N", "Let the agent mend what a check refused N times (3).")),
     (("--password",), _PASSWORD),
+    (("-v", "--verbose"), {"is_flag": True, "help": "Show the log while it is written, DEBUG lines too."}),
     (("--json", "as_json"), _JSON),
 )
 

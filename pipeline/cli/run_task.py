@@ -65,7 +65,8 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
         refuse_outside(store, allowed)
         refuse_own_directories(values, store.path("code_base"))
         make_directory(store.path("logs"))
-        with task_log(store.path("logs/system.jsonl")):
+        progress = Progress()
+        with task_log(store.path("logs/system.jsonl"), echo=progress.show_log if options["verbose"] else None):
             if left:
                 print_warning(left)
                 log_event(left, level="WARNING")
@@ -78,17 +79,21 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
             def record(status: str, reason: str) -> None:
                 catalog.record(store.id, status, mode=values["mode"], source=task["source"], reason=reason)
 
-            report, passed = _run_phases(store, values, record, options)
+            report, passed = _run_phases(store, values, record, options, progress)
     return show_summary(store, report, as_json=options["as_json"], passed=passed)
 
 
 def _run_phases(
-    store: TaskStore, values: dict[str, Any], record: Callable[[str, str], None], options: dict[str, Any]
+    store: TaskStore,
+    values: dict[str, Any],
+    record: Callable[[str, str], None],
+    options: dict[str, Any],
+    progress: Progress,
 ) -> tuple[dict[str, Any], Phase | None]:
     """The report; and the phase that the run was to stop before, where that had its result already."""
     gc.freeze()
     gc.enable()
-    progress, reviewer = Progress(), choose_reviewer(store, values)
+    reviewer = choose_reviewer(store, values)
     find = store.graph.find
 
     def review(plan: str, digest: str) -> Decision:
@@ -200,6 +205,12 @@ class Progress:
                     f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
                 )
                 self._line(f"  {label} {took}", _MARKS[event.kind], event.text)
+            self._redraw()
+
+    def show_log(self, level: str, message: str) -> None:
+        """Shows a line of the log, from whichever thread."""
+        with self._lock:
+            self._line(f"  {level:<7} {message}")
             self._redraw()
 
     @contextmanager

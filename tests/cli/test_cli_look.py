@@ -241,6 +241,17 @@ def test_the_log_tells_the_story_of_the_run_and_a_damaged_line_hides_no_other(co
     assert "damaged line" in told
 
 
+def test_the_log_says_why_each_decision_was_made_where_that_is_asked_for(command: Command) -> None:
+    ended = command("run", "--fast", paper(command.folder), "--until", "intake", "--verbose")
+    assert "INFO    00 environment runs: never ran" in ended.err
+    log = command.task("paper") / "logs" / "system.jsonl"
+    why = {"seq": 99, "at": "2026-01-31T12:00:00.000Z", "level": "DEBUG", "message": "read as Markdown"}
+    log.write_bytes(log.read_bytes() + json.dumps(why).encode() + b"\n")
+    assert "read as Markdown" not in command("logs", "paper").out
+    assert "12:00:00 DEBUG   read as Markdown" in command("logs", "paper", "-v").out
+    assert command("logs", "paper", "--json").out.splitlines()[-1] == json.dumps(why)
+
+
 def test_following_the_log_of_a_task_that_nobody_works_on_ends(done: Command) -> None:
     assert done("logs", "paper", "-f").code == 0
 
