@@ -1,4 +1,4 @@
-"""Asks again where that helps, within limits: the only place that waits for a server."""
+"""Asks again where that helps, within limits: the only place that waits for a server. tenacity holds the policy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tenacity import RetryCallState, Retrying, retry_if_result, stop_any, wait_exponential
+from tenacity.stop import stop_base
+from tenacity.wait import wait_base
+
 from phases.llm.model import EMPTY, RATE_LIMITED, TRANSIENT, UNAVAILABLE, Reply, Request
 
 MOST_TRIES = {UNAVAILABLE: 4, TRANSIENT: 4, EMPTY: 3}
@@ -17,41 +21,8 @@ LONGEST_WAIT = 60.0
 """A server that wants to be left alone for longer than this is not waited for: the caller is told, and pauses the task."""
 LONGEST_PATIENCE = 300.0
 """All waits of one question together, where a server is busy or cannot be reached."""
-_FIRST, _CAP = 1.0, 30.0
 
 Sleep = Callable[[float], None]
-
-
-class Patience:
-    """How often one question is asked again, and after what wait. Good for one question."""
-
-    def __init__(self, chance: Callable[[], float], *, answered_before: bool = False) -> None:
-        self._chance, self._answered_before = chance, answered_before
-        self._met: Counter[str] = Counter()
-        self._waited, self._begun = 0.0, time.monotonic()
-
-    def next_wait(self, reply: Reply) -> float | None:
-        """Seconds to wait before the next try; None: this reply is the last."""
-        self._met[reply.outcome] += 1
-        met = self._met[reply.outcome]
-        if met >= MOST_TRIES.get(reply.outcome, 1) and not self._is_outage(reply):
-            return None
-        grown = min(_CAP, _FIRST * 2.0 ** (met - 1))
-        # Spread, so that those who failed together do not come back together; and a server that says "at once" for
-        # ever is not hammered either.
-        wait = grown * (0.5 + self._chance() / 2) if reply.wait is None else max(reply.wait, grown / 4)
-        if wait > LONGEST_WAIT or self._waited + wait > LONGEST_PATIENCE:
-            return None
-        self._waited += wait
-        return wait
-
-    def _is_outage(self, reply: Reply) -> bool:
-        """Whether asking again is free and may help for as long as there is patience."""
-        if reply.outcome == RATE_LIMITED:
-            return True
-        # What broke off in the middle was charged for, each time; and an address that never answered may be a wrong one.
-        down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
-        return down and not reply.tokens_in and time.monotonic() - self._begun < LONGEST_PATIENCE
 
 
 def ask_patiently(
@@ -61,30 +32,71 @@ def ask_patiently(
     sleep: Sleep = time.sleep,
     chance: Callable[[], float] = random.random,
 ) -> Reply:
-    """The reply to a question, asked again as long as Patience allows. What failed tries cost is added to it."""
-    from tenacity import RetryCallState, Retrying, retry_if_result
+    """The reply to a question, asked again as long as that may help. What failed tries cost is added to it."""
+    replies: list[Reply] = []
 
-    patience = Patience(chance, answered_before=request.answered_before)
-    waits, replies = list[float | None](), list[Reply]()
-
-    def once() -> Reply:
+    def ask_once() -> Reply:
         replies.append(ask(request))
-        waits.append(patience.next_wait(replies[-1]))
         return replies[-1]
 
-    def again(reply: Reply) -> bool:
-        return waits[-1] is not None
-
-    def wait(state: RetryCallState) -> float:
-        request.on_wait(waits[-1] or 0.0, replies[-1].detail)
-        return waits[-1] or 0.0
-
-    def never(state: RetryCallState) -> bool:
-        return False
-
-    retrying: Any = Retrying(retry=retry_if_result(again), wait=wait, stop=never, sleep=sleep)
-    retrying(once)
+    policy = Retrying(
+        retry=retry_if_result(lambda reply: reply.outcome in (RATE_LIMITED, *MOST_TRIES)),
+        wait=_WaitAsTold(chance),
+        stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait()),
+        before_sleep=lambda state: request.on_wait(state.upcoming_sleep, replies[-1].detail),
+        sleep=sleep,
+        retry_error_callback=_reply_of,
+    )
+    policy(ask_once)
     return _add_costs(replies)
+
+
+class _WaitAsTold(wait_base):
+    """As long as the server's Retry-After says, else exponentially longer."""
+
+    def __init__(self, chance: Callable[[], float]) -> None:
+        self._chance, self._grow = chance, wait_exponential(multiplier=1.0, max=30.0)
+
+    def __call__(self, retry_state: RetryCallState) -> float:
+        grown, told = self._grow(retry_state), _reply_of(retry_state).wait
+        # Spread, so that those who failed together do not come back together; and a server that says "at once" for
+        # ever is not hammered either.
+        return grown * (0.5 + self._chance() / 2) if told is None else max(told, grown / 4)
+
+
+class _StopAfterTries(stop_base):
+    """Stops where a kind of failure was met as often as it may be, and asking again is not free. Good for one question."""
+
+    def __init__(self, answered_before: bool) -> None:
+        self._answered_before = answered_before
+        self._met: Counter[str] = Counter()
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        reply = _reply_of(retry_state)
+        self._met[reply.outcome] += 1
+        return reply.outcome != RATE_LIMITED and (
+            self._met[reply.outcome] >= MOST_TRIES[reply.outcome] and not self._is_outage(reply, retry_state)
+        )
+
+    def _is_outage(self, reply: Reply, state: RetryCallState) -> bool:
+        """Whether asking again is free and may help for as long as there is patience."""
+        # What broke off in the middle was charged for, each time; and an address that never answered may be a wrong one.
+        down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
+        return down and not reply.tokens_in and (state.seconds_since_start or 0.0) < LONGEST_PATIENCE
+
+
+class _StopBeforeLongWait(stop_base):
+    """Stops where the next wait would be too long, alone or with those before it."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        wait = retry_state.upcoming_sleep
+        return wait > LONGEST_WAIT or retry_state.idle_for + wait > LONGEST_PATIENCE
+
+
+def _reply_of(state: RetryCallState) -> Reply:
+    outcome: Any = state.outcome
+    reply: Reply = outcome.result()
+    return reply
 
 
 def _add_costs(replies: list[Reply]) -> Reply:
