@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from phases.references.parse.file_kinds import HEAD, language_of, why_left_out
 from phases.references.parse.source_code import parse_code
-from phases.references.parse.worker_queue import ParserPool
+from phases.references.parse.worker_queue import parse_files
 
 NAMES = {
     "python": "Python", "c": "C", "cpp": "C++", "cuda": "CUDA", "java": "Java", "javascript": "JavaScript",
@@ -163,9 +163,8 @@ def report_recall(language: str, files: list[File], show: int) -> None:
 
 def seconds_of_ours(files: list[File], count: int) -> float:
     began = time.perf_counter()
-    with ParserPool(count) as parsers:
-        for _ in parsers.parse((file.path, file.language, file.data) for file in files):
-            pass
+    for _ in parse_files(((file.path, file.language, file.data) for file in files), expected=len(files), count=count):
+        pass
     return time.perf_counter() - began
 
 

@@ -389,13 +389,13 @@ def test_a_search_where_nothing_can_be_written_makes_its_cache_elsewhere(
 def give_up(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """Files with this word are given up, as by a clock."""
 
-    def given_up(head: dict[str, object]) -> Parsed:
-        parsed = parse_answer(head)
+    def given_up(line: bytes, number: int) -> Parsed:
+        parsed = parse_answer(line, number)
         if any(word in piece.body + piece.names for piece in parsed.pieces):
             return parsed._replace(symbols=(), fault="given up: parsing it took more than 20 s")
         return parsed
 
-    monkeypatch.setattr("phases.references.parse.worker_process.parse_answer", given_up)
+    monkeypatch.setattr("phases.references.parse.worker_queue.parse_answer", given_up)
 
 
 @pytest.mark.parametrize("lost", [(), (NAME,), (NAME, "a__b.json")], ids=["nothing", "the cache", "both"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from phases.references.index.sources import FetchedRepository, SourceFile, inval
 from phases.references.index.version import file_version, index_version
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
-from phases.references.parse.worker_queue import ParserPool
+from phases.references.parse.worker_queue import parse_files
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import make_directory, sha256
 
@@ -151,16 +152,16 @@ def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence
     waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
     given_up: set[tuple[str, str]] = set()
     count = 0
-    with ParserPool(environment=work.environment) as parsers:
-        while waiting:
-            lost = _copy_known(work, folder, waiting, given_up, cache)
-            first = {(one.sha256, one.language): one for one in reversed(lost)}
-            files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
-            for batch in _batch_files(parsers.parse(files)):
+    while waiting:
+        lost = _copy_known(work, folder, waiting, given_up, cache)
+        first = {(one.sha256, one.language): one for one in reversed(lost)}
+        files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
+        with closing(parse_files(files, expected=len(first), environment=work.environment)) as parsed_files:
+            for batch in _batch_files(parsed_files):
                 given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
-                _store_batch(work, folder, batch, cache, parsers.go_on)
-            count += len(first)
-            waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
+                _store_batch(work, folder, batch, cache)
+        count += len(first)
+        waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
     with cache.writing():
         cache.remove(folder.name, set(have) - {one.path for one in sources})
     return count
@@ -214,14 +215,12 @@ def _store_batch(
     folder: FetchedRepository,
     batch: Iterable[tuple[SourceFile, Parsed]],
     cache: Cache,
-    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
     work.in_place()
     with cache.writing():
         for one, parsed in batch:
             row = FileRow(one.path, one.sha256, one.language)
             cache.replace(folder.name, row, file_version(work.made_by, parsed), parsed)
-            meanwhile()
 
 
 def _write_document(

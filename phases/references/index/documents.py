@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Self
 from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.packing import CacheUnusable
 from phases.references.index.sources import SourceFile
-from phases.references.parse.ipc import InvalidAnswer, parse_answer
+from phases.references.parse.ipc import InvalidAnswer, validate_parsed
 from phases.references.parse.model import Import, Parsed, Symbol
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, replace_file, storage_error, sync_directory, temporary_name
@@ -236,7 +236,7 @@ def parse_row(row: dict[str, Any]) -> Parsed:
     try:
         symbols = [Symbol(**one) for one in row.get("symbols", ())]
         imports = [Import(one["module"], tuple(one.get("names", ())), one["line"]) for one in row.get("imports", ())]
-        return parse_answer({"parsed": [row["lines"], symbols, imports, (), row.get("fault", "")]})
+        return validate_parsed([row["lines"], symbols, imports, (), row.get("fault", "")])
     except (InvalidAnswer, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"a row of an index is not as it is written: {error!r}"[:300]) from error
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.parse.ipc import LARGEST, parse_answer
+from phases.references.parse.ipc import LARGEST, validate_parsed
 from phases.references.parse.model import Parsed, Piece
 
 CHUNK = 64
@@ -37,7 +37,7 @@ def unpack_parsed(data: bytes) -> Parsed:
     """What was packed, without pieces. Raises Unusable."""
     try:
         lines, symbols, imports, fault = _unpack_json(data)
-        return parse_answer({"parsed": [lines, symbols, imports, (), fault]})
+        return validate_parsed([lines, symbols, imports, (), fault])
     except (ValueError, TypeError) as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
@@ -60,7 +60,7 @@ def unpack_chunk(data: bytes) -> Chunk:
         path, rows = _unpack_json(data)
         if not isinstance(path, str):
             raise ValueError("words that are none")
-        return Chunk(path, parse_answer({"parsed": [0, (), (), rows, ""]}).pieces)
+        return Chunk(path, validate_parsed([0, (), (), rows, ""]).pieces)
     except (ValueError, TypeError) as error:
         raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 

@@ -1,52 +1,58 @@
-"""What goes through the pipes between the indexer and its parsers: frames of a header in JSON followed by bytes."""
+"""What goes between the indexer and its workers: requests with a file in each, and answers, one JSON object a line."""
 
 from __future__ import annotations
 
 import json
-import struct
-from typing import Any
+from typing import Any, BinaryIO
 
 from phases.references.parse.model import KINDS, Import, Parsed, Piece, Symbol
 
-LENGTHS = struct.Struct("!II")
 LARGEST = 96 * 1024 * 1024
-"""Bytes of an answer; the pieces of the largest notebook have a third of that."""
-
+"""Bytes of all answers of one worker; those to the largest batch have two thirds of that."""
 GIVEN_UP = "given up: "
 """How a fault begins that may be the machine's: out of time or memory, ended by a signal. The next run tries it again."""
-_MOST_LINES = 2**31
+READY = b'{"ready": true}'
+_MAX_NUMBER = 2**31
 
 
 class InvalidAnswer(ValueError):
     """What came is no answer."""
 
 
-def pack_message(head: dict[str, Any], body: bytes = b"") -> bytes:
-    """One frame, ready to be written."""
-    text = json.dumps(head, separators=(",", ":")).encode()
-    return LENGTHS.pack(len(text), len(body)) + text + body
+def pack_request(language: str, data: bytes) -> bytes:
+    """One file to parse: a line that says its language and its size, then its bytes."""
+    return json.dumps({"language": language, "bytes": len(data)}).encode() + b"\n" + data
 
 
-def parse_header(text: bytes) -> dict[str, Any]:
-    """The header of a frame. Raises Nonsense."""
-    try:
-        head = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidAnswer("no JSON") from error
-    if not isinstance(head, dict):
-        raise InvalidAnswer("no JSON object")
-    return head
+def read_request(requests: BinaryIO) -> tuple[str, bytes] | None:
+    """Language and bytes of the next file; None where there are no more."""
+    line = requests.readline()
+    if not line:
+        return None
+    head = json.loads(line)
+    return head["language"], requests.read(head["bytes"])
 
 
 def pack_answer(parsed: Parsed, number: int) -> bytes:
-    """The frame that says what a file holds, and which of the files asked for it is, from 0."""
-    return pack_message({"number": number, "parsed": parsed})
+    """The line that says what a file holds, and which of the files of this worker it is, from 0."""
+    return json.dumps({"number": number, "parsed": parsed}, separators=(",", ":")).encode() + b"\n"
 
 
-def parse_answer(head: dict[str, Any]) -> Parsed:
-    """What an answer says. The parser that made it read hostile bytes: every part is checked. Raises Nonsense."""
+def parse_answer(line: bytes, number: int) -> Parsed:
+    """What the answer to this file says. Raises InvalidAnswer."""
     try:
-        lines, symbols, imports, pieces, fault = head["parsed"]
+        answer = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidAnswer("no JSON") from error
+    if not isinstance(answer, dict) or answer.get("number") != number:
+        raise InvalidAnswer("an answer to another file")
+    return validate_parsed(answer.get("parsed"))
+
+
+def validate_parsed(value: Any) -> Parsed:
+    """A parsed file as JSON gives it. Whoever wrote it has read hostile bytes: every part is checked. Raises InvalidAnswer."""
+    try:
+        lines, symbols, imports, pieces, fault = value
         return Parsed(
             _check_number(lines),
             tuple(_parse_symbol(*row) for row in symbols),
@@ -57,46 +63,30 @@ def parse_answer(head: dict[str, Any]) -> Parsed:
             tuple(_parse_piece(*row) for row in pieces),
             _check_text(fault),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise InvalidAnswer(f"not what a parser says: {error}") from error
 
 
-def _parse_symbol(name: object, kind: object, line: object, end: object, *words: object) -> Symbol:
-    parent, signature, doc = words
+def _parse_symbol(name: object, kind: object, line: object, end: object, *texts: object) -> Symbol:
     if kind not in KINDS:
         raise InvalidAnswer("an unknown kind")
-    return Symbol(
-        _check_text(name),
-        _check_text(kind),
-        _check_number(line, 1),
-        _check_number(end),
-        _check_text(parent),
-        _check_text(signature),
-        _check_text(doc),
-    )
+    parent, signature, doc = map(_check_text, texts)
+    return Symbol(_check_text(name), str(kind), _check_number(line, 1), _check_number(end), parent, signature, doc)
 
 
-def _parse_piece(kind: object, name: object, line: object, end: object, *words: object) -> Piece:
-    names, doc, body = words
-    return Piece(
-        _check_text(kind),
-        _check_text(name),
-        _check_number(line, 1),
-        _check_number(end),
-        _check_text(names),
-        _check_text(doc),
-        _check_text(body),
-    )
+def _parse_piece(kind: object, name: object, line: object, end: object, *texts: object) -> Piece:
+    names, doc, body = map(_check_text, texts)
+    return Piece(_check_text(kind), _check_text(name), _check_number(line, 1), _check_number(end), names, doc, body)
 
 
 def _check_text(value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidAnswer("a word that is none")
+        raise InvalidAnswer("a text that is none")
     # JSON can spell half a character, which no file and no database takes.
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _check_number(value: object, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= _MOST_LINES:
+    if type(value) is not int or not least <= value <= _MAX_NUMBER:
         raise InvalidAnswer("a number that is none")
     return value

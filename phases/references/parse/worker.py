@@ -1,4 +1,4 @@
-"""The process that parses strangers' files, one after the other. It may crash or be killed at any time."""
+"""The process that parses hostile files, one after the other. It may crash or be killed at any time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import warnings
 from typing import BinaryIO
 
-from phases.references.parse.ipc import GIVEN_UP, LENGTHS, pack_answer, pack_message, parse_header
+from phases.references.parse.ipc import GIVEN_UP, READY, pack_answer, read_request
 from phases.references.parse.model import Parsed
 from phases.references.parse.source_code import parse_code
 
@@ -20,38 +20,35 @@ _COLLECT_EVERY = 200
 
 
 def run_worker() -> None:
-    """Answers frames with a file in each until there are no more."""
+    """Answers the requests on standard input until there are no more."""
     seconds = int(sys.argv[1])
     _set_limits()
     warnings.simplefilter("ignore")
     gc.disable()  # trees of syntax are no cycles: collecting while one is made costs a third of the time
-    sys.stdout.buffer.write(pack_message({"ready": True}))
-    sys.stdout.buffer.flush()
     answer_requests(sys.stdin.buffer, sys.stdout.buffer, seconds)
 
 
-def answer_requests(questions: BinaryIO, answers: BinaryIO, seconds: int) -> None:
+def answer_requests(requests: BinaryIO, answers: BinaryIO, seconds: int) -> None:
     """Reads files from one stream, writes what they hold to the other."""
+    answers.write(READY + b"\n")
+    answers.flush()
     count = 0
-    while lengths := questions.read(LENGTHS.size):
-        head_size, body_size = LENGTHS.unpack(lengths)
-        head = parse_header(questions.read(head_size))
-        data = questions.read(body_size)
+    while request := read_request(requests):
         _allow_seconds(seconds)
-        answers.write(_parse_answer(str(head["language"]), data, count))
+        answers.write(build_answer(*request, count))
         answers.flush()
         count += 1
         if count % _COLLECT_EVERY == 0:
             gc.collect()
 
 
-def _parse_answer(language: str, data: bytes, number: int) -> bytes:
+def build_answer(language: str, data: bytes, number: int) -> bytes:
+    """The answer to one file."""
     try:
         return pack_answer(parse_code(language, data), number)
     except MemoryError:
-        return pack_answer(
-            Parsed(data.count(b"\n") + 1, fault=GIVEN_UP + "parsing it takes more memory than a file may"), number
-        )
+        fault = GIVEN_UP + "parsing it takes more memory than a file may"
+        return pack_answer(Parsed(data.count(b"\n") + 1, fault=fault), number)
 
 
 def _set_limits() -> None:
