@@ -1,4 +1,4 @@
-"""Lines -> blocks: headings, paragraphs, captions, tables, equations, algorithms, footnotes, lists, references; and their order."""
+"""Lines -> blocks, in order: headings, paragraphs, captions, tables, equations, algorithms, footnotes, lists, references."""
 
 from __future__ import annotations
 
