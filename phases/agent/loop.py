@@ -114,10 +114,12 @@ def _ask(run: AgentState) -> Reply:
     turns = run.conversation.turn
     run.todo_list.turn = turns + 1
     if run.most_turns and turns >= run.most_turns and not run.conversation.journal.replaying:
+        flag = f"--max-turns {2 * run.most_turns}"
         raise Paused(
             f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
-            f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
+            f"pipeline resume {run.conversation.ledger.task} {flag}",
             stop_reason="budget_rounds",
+            flag=flag,
         )
     while (
         _widened(run)

@@ -39,12 +39,12 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
             return 0
         _show_settings(store, document, settings)
         if not yes and not _is_allowed(store):
-            notify("nothing is allowed")
+            notify("nothing was allowed")
             return 1
         adopted = seal_task(document)
         if "seal" not in adopted:
             raise UsageError(
-                "no key can be kept in your settings folder, so nothing can be allowed; make it writable first"
+                "no key can be kept in your settings directory, so nothing can be allowed; make that writable first"
             )
         store.write({"task.json": adopted})
     notify(f"allowed; go on with: pipeline resume {command_name(store)}")
@@ -72,5 +72,5 @@ def _format_value(value: object) -> str:
 
 def _is_allowed(store: TaskStore) -> bool:
     if not in_terminal():
-        raise UsageError(f"nobody is here to ask; to allow this: pipeline adopt {command_name(store)} --yes")
+        raise UsageError(f"nobody is at the terminal to ask; to allow this: pipeline adopt {command_name(store)} --yes")
     return click.confirm(f"Allow task {store.id} to go by this?", err=True)

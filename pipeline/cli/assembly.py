@@ -27,7 +27,7 @@ def settings_from(flags: dict[str, Any]) -> Settings:
     try:
         os.getcwd()
     except OSError as error:
-        raise UsageError("the folder that you are in is gone; go to another one first") from error
+        raise UsageError("the current directory no longer exists; change to another one first") from error
     settings = load_settings(settings_file(), os.environ, flags)
     return settings._replace(
         model=_with_absolute_recording(settings.model),
@@ -43,7 +43,7 @@ def discover_phases(folder: str) -> Graph:
 
         return Graph(_phase_in(f"phases.{name}") for name in _module_names(os.path.dirname(phases.__file__)))
     if not os.path.isdir(folder):
-        raise UsageError(f"the setting 'phases' names {folder}, and there is no such folder")
+        raise UsageError(f"the setting 'phases' names {folder}, and there is no such directory")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     return Graph(_phase_in(name) for name in _module_names(folder))
@@ -67,7 +67,7 @@ def task_directory(settings: Settings, task: str) -> str:
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
         where = relative_path(os.path.join(settings.tasks_dir, task))
-        raise UsageError(f"task '{task}' is gone: {where} is not there; take it off the list: pipeline rm {task}")
+        raise UsageError(f"task '{task}' is gone: {where} is missing; remove it from the list: pipeline rm {task}")
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
     return found

@@ -138,13 +138,13 @@ def _refuse_other_work(store: TaskStore, journal: str) -> None:
         )
     if header.get("plan_sha256") != store.digest(_PLAN):
         raise UsageError(
-            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be gone on with; "
+            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be continued; "
             f"go on with the plan that is there: pipeline resume {name}"
         )
     if header.get("version") != phase.version:
         raise UsageError(
             f"the code of task {store.id} was written by another version of phase {phase.label} ({header.get('version')}, "
-            f"and this is {phase.version}), and cannot be gone on with; begin anew with: pipeline resume {name}"
+            f"and this is {phase.version}), and cannot be continued; start again with: pipeline resume {name}"
         )
 
 
@@ -190,7 +190,7 @@ def _show_rewind(store: TaskStore, done: Rewind, *, as_json: bool) -> None:
     print_advice(f"go on with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
         print_text(
-            "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"
+            "that ending ended the run: it is judged again; let the agent try more often with --max-acceptance-continues N"
         )
     print_text("to take this back:")
     print_text(f"  {undo}")

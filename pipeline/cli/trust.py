@@ -172,7 +172,7 @@ def _is_own(path: str) -> bool:
 def _check_directory(name: str, path: str) -> str:
     if path and not os.path.isdir(path):
         is_file = os.path.lexists(path)
-        why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
+        why = "that is not a directory; name the one that it is in" if is_file else "there is no such directory"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
         from phases.references.fetch.folders import refuse_useless

@@ -221,7 +221,7 @@ def test_a_mistyped_name_makes_no_task_and_says_what_is_there(typed: str, told: 
     for verb in (["run", "--fast"], ["read"]):
         refused = command(*verb, typed)
         assert (refused.code, len(refused.complaints)) == (2, 1), refused.err
-        assert "is not there" in refused.err
+        assert "does not exist" in refused.err
         assert told in refused.err
     assert os.listdir(command.folder / "tasks") == ["done"] or set(os.listdir(command.folder / "tasks")) == {
         "done", "tasks.jsonl", ".tasks.jsonl.lock"
