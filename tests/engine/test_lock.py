@@ -103,7 +103,7 @@ def test_a_lock_of_a_killed_process_is_taken_over_and_the_words_say_from_whom(tm
         with lock_task(str(tmp_path)) as left:
             assert left is not None
             assert left.startswith(f"took over from process {process.pid} on {socket.gethostname()} since 2")
-            assert left.endswith(", which ended without releasing it")
+            assert left.endswith(", which ended without releasing its lock")
     with lock_task(str(tmp_path)) as left:
         assert left is None
 
