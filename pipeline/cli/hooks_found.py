@@ -28,7 +28,7 @@ from phases.workspace.workspace import Workspace
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.plain_yaml import parse_yaml
 from pipeline.base.text_escaping import one_line
-from pipeline.cli.user_config import config_directory, read_user_hooks, settings_file
+from pipeline.cli.assembly import config_directory, read_user_hooks, settings_file
 from pipeline.engine.contract import Contracts, explain_breaches
 from pipeline.engine.settings import did_you_mean, user_hooks
 

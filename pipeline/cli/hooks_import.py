@@ -12,8 +12,8 @@ from phases.acceptance.hook import REPO, USER
 from pipeline.base.errors import FormatError, UsageError
 from pipeline.base.files import read_bytes
 from pipeline.base.plain_yaml import dump_yaml, parse_yaml
+from pipeline.cli.assembly import settings_file
 from pipeline.cli.output import to_printable
-from pipeline.cli.user_config import settings_file
 
 _SETTINGS = (".claude", ".codex", ".gemini")
 """Where a project keeps such a file."""

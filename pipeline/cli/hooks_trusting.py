@@ -13,8 +13,8 @@ from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, build_trust_e
 from phases.acceptance.configuration.trust_store import read_store, write_trust
 from phases.acceptance.hook import COMMAND, USER, Hook
 from pipeline.base.errors import UsageError
+from pipeline.cli.assembly import read_user_hooks, settings_file
 from pipeline.cli.hooks_found import hooks_file_parser, store_checker, store_path, what_runs
-from pipeline.cli.user_config import read_user_hooks, settings_file
 from pipeline.engine.contract import Contracts
 
 _PREFIX = 12

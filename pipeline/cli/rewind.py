@@ -9,7 +9,7 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, open_task, relative_path, settings_from
+from pipeline.cli.assembly import command_name, config_directory, open_task, relative_path, settings_from
 from pipeline.cli.output import print_advice, print_json, print_table, print_text, print_warning
 
 if TYPE_CHECKING:
@@ -159,13 +159,13 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
 
 def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
-    from pipeline.cli.seal import make_key
     from pipeline.cli.trust import settings_in_force
     from pipeline.engine.catalog import Catalog
     from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
+    from pipeline.engine.seal import make_key
 
     task = store.load("task.json")
-    make_key()
+    make_key(config_directory())
     values = settings_in_force(store, settings, {}).values
     reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
     spent = store.load("report.json")["usage"] if store.exists("report.json") else None

@@ -14,15 +14,16 @@ from pipeline.base.files import make_directory, read_bytes, sha256, storage_erro
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import (
     command_name,
+    config_directory,
     enclosing_task,
     is_task,
     open_task_directory,
     relative_path,
     settings_to_store,
 )
-from pipeline.cli.seal import seal_task
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import TYPED
+from pipeline.engine.seal import seal_task
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -119,7 +120,7 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
         "source": source,
         "settings": settings_to_store(settings._asdict()),
     }
-    return {"task.json": seal_task(first), "plan_requests.json": {"version": 1, "requests": []}}
+    return {"task.json": seal_task(first, config_directory()), "plan_requests.json": {"version": 1, "requests": []}}
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:

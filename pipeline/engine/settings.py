@@ -166,6 +166,12 @@ def user_hooks(user_file: str) -> dict[str, Any]:
     return runtime
 
 
+def read_prices(directory: str) -> dict[str, Any]:
+    """The user's own price table, prices.yaml; empty where there is none. Raises UsageError."""
+    path = os.path.join(directory, "prices.yaml")
+    return _read_user_file(path, "prices are 'MODEL: {in: …, out: …}' lines, in dollars for a million tokens")
+
+
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
     from difflib import get_close_matches
@@ -186,7 +192,7 @@ def _refuse_but_flag(name: str, given: bool, where: str) -> None:
         raise UsageError(f"{where}: {name} can only be given by the flag --{name.replace('_', '-')}, for one run")
 
 
-def _read_user_file(path: str) -> dict[str, Any]:
+def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
     from pipeline.base.plain_yaml import parse_yaml
@@ -198,7 +204,7 @@ def _read_user_file(path: str) -> dict[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise UsageError(f"{path}: settings are 'name: value' lines")
+        raise UsageError(f"{path}: {form}")
     return content
 
 
