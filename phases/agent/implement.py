@@ -209,7 +209,7 @@ def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: W
     done, total = count_written(workspace, assignment.plan)
     told = f"{done} of {total} files written; {error}"
     if isinstance(error, Paused):
-        return Paused(told, stop_reason=error.stop_reason)
+        return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
     return Incomplete(told, stop_reason=error.stop_reason, report=report)
 

@@ -55,10 +55,12 @@ def _ask(state: AgentState) -> Reply:
     state.todo_list.turn = turns + 1
     state.events.begin_turn(turns + 1)
     if state.most_turns and turns >= state.most_turns and not state.replaying:
+        flag = f"--max-turns {2 * state.most_turns}"
         raise Paused(
             f"the limit max_turns = {state.most_turns} is reached; what is written is kept; go on with: "
-            f"pipeline resume {conversation.ledger.task} --max-turns {2 * state.most_turns}",
+            f"pipeline resume {conversation.ledger.task} {flag}",
             stop_reason="budget_rounds",
+            flag=flag,
         )
     for fact in state.pending_facts():
         fact.record(conversation.journal)
