@@ -59,9 +59,11 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
     base = limits.arxiv.rstrip("/")
     try:
         source, fetched = _download_source(paper.source_url(base), limits, progress, paper.spelling)
-        if source.kind in (LATEX, PDF):  # not a page that says why there is no source
+        # arXiv may answer with a page that says why there is no source
+        if source.kind in (LATEX, PDF):
             return source, fetched
     except (DownloadError, Unreadable) as error:
+        # A busy server must not decide that the PDF is read instead of the source.
         if isinstance(error, DownloadError) and error.transient:
             raise
     return _download_source(paper.pdf_url(base), limits, progress, paper.spelling)

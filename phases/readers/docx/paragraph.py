@@ -100,8 +100,7 @@ class ParagraphReader:
         if properties:
             named = properties.value("w:rStyle")
             if named:
-                style = self._beside.styles.style(named).look
-                look = Look(*(a or b for a, b in zip(_look_flags(style), _look_flags(look), strict=True)))
+                look = look.joined(self._beside.styles.style(named).look)
             look = look_of(properties, look)
         for child in run.children:
             text = self._text(child)
@@ -175,10 +174,6 @@ class ParagraphReader:
 def plain_text(line: ParagraphReader) -> str:
     """A paragraph on one line."""
     return one_line(line.text)
-
-
-def _look_flags(look: Look) -> tuple[bool, bool, bool, bool]:
-    return look.vanished, look.white, look.tiny, look.shaded
 
 
 def _text_boxes(node: XmlNode) -> list[XmlNode]:

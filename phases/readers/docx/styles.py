@@ -19,7 +19,8 @@ _ROLES = {
     "toc heading": SKIPPED, "header": SKIPPED, "footer": SKIPPED, "subtitle": BODY, "date": BODY, "abstract": BODY,
 }  # fmt: skip
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|제목)[ _]*([1-9])$")
-_ENDINGS = (  # the styles of templates: "MDPI_1.2_title", "paper title"
+# the styles of templates: "MDPI_1.2_title", "paper title"
+_ENDINGS = (
     (re.compile(r"(?:^|[ _])(?:paper ?)?title$"), TITLE),
     (re.compile(r"(?:^|[ _])author(?:s|names?| names?)?$"), AUTHOR),
     (re.compile(r"(?:^|[ _])references?$"), REFERENCE),
@@ -63,6 +64,7 @@ class Styles:
     def _resolved(self, key: str) -> Style:
         chain: list[XmlNode] = []
         role, level = None, 0
+        # a chain of styles may be a circle
         while key in self._nodes and len(chain) < _LONGEST_CHAIN:
             node = self._nodes[key]
             chain.append(node)

@@ -44,7 +44,7 @@ _LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
 
 
 class Flow:
-    """The blocks so far, and the paragraph that is being filled."""
+    """Turns the elements of a page into blocks: those so far, and the paragraph that is being filled."""
 
     def __init__(self, found: PageContext) -> None:
         self.blocks: list[Block] = []

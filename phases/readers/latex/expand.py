@@ -194,7 +194,8 @@ def _is_same(stream: Stream, one: str, other: str) -> bool:
     """Whether two commands mean the same, as far as is known; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
-    if not first or not second:  # "is it defined?": only what the paper itself defined is
+    # "is it defined?": only what the paper itself defined is
+    if not first or not second:
         return not (one in stream.macros or other in stream.macros)
     return first == second
 

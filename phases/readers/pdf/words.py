@@ -58,6 +58,7 @@ class Words:
 
 def _is_continuation(before: str, after: str) -> bool:
     """Whether an address goes on in the next line: it was cut at a slash or a hyphen, or goes on with one."""
-    if before.endswith("."):  # behind a full stop the address goes on only if what follows cannot be a sentence
+    # behind a full stop an address goes on only if what follows cannot begin a sentence
+    if before.endswith("."):
         return bool(re.match(r"[a-z0-9][^\s]*[/.]\S", after))
     return before.endswith(("/", "-", "_", "=", "&", "?", ":")) or after.startswith(("/", "_", "-", "?"))
