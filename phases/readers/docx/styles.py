@@ -58,10 +58,10 @@ class Styles:
         """The style of that id; the default one for none."""
         key = identity or self._default
         if key not in self._known:
-            self._known[key] = self._resolved(key)
+            self._known[key] = self._resolve_style(key)
         return self._known[key]
 
-    def _resolved(self, key: str) -> Style:
+    def _resolve_style(self, key: str) -> Style:
         chain: list[XmlNode] = []
         role, level = None, 0
         # a chain of styles may be a circle

@@ -28,7 +28,7 @@ class Look:
             return "invisible"
         return "white" if self.white and not self.shaded else "tiny" if self.tiny else ""
 
-    def joined(self, other: Look) -> Look:
+    def combine(self, other: Look) -> Look:
         """What either of them is."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return Look(*(one or another for one, another in pairs))

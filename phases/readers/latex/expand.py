@@ -67,7 +67,7 @@ def _expand_macro(stream: Stream, macro: Macro, lexeme: str) -> None:
         given = stream.argument() if default is None else stream.option()
         arguments.append(given if given is not None else list(default or ()))
     if stream.fits(sum(map(len, arguments)) + len(macro.body)):
-        body = macro.filled(arguments)
+        body = macro.fill(arguments)
         stream.work -= len(body)
         stream.push(body)
 

@@ -29,10 +29,10 @@ class Words:
         """The lines as one line of text."""
         text = ""
         for line in lines:
-            text = self._joined(text, line.strip()) if text else line.strip()
+            text = self._join_words(text, line.strip()) if text else line.strip()
         return text
 
-    def _joined(self, before: str, after: str) -> str:
+    def _join_words(self, before: str, after: str) -> str:
         if not after:
             return before
         last, first = _LAST.search(before[-60:]), _FIRST.match(after)
