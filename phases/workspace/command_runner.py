@@ -11,7 +11,7 @@ from phases.sandbox.box import Box, CommandResult
 from phases.sandbox.commands import run_command
 from phases.workspace.backup_tree import back_up_tree
 from phases.workspace.snapshots import Snapshot
-from phases.workspace.sync_changed import start_of_changes, sync_changed
+from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.files import make_directory, next_aside
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")

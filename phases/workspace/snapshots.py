@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from phases.workspace.sync_changed import start_of_changes, sync_changed
 from phases.workspace.tree import (
     FILE,
     FOLDER,
@@ -21,6 +20,8 @@ from phases.workspace.tree import (
     remove_tree,
     restore_entry,
     restore_mode,
+    start_of_changes,
+    sync_changed,
 )
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, replace_file, sha256, storage_error, write_durable
