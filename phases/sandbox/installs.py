@@ -16,6 +16,7 @@ from phases.sandbox.box import BUBBLEWRAP, OFF, Box, Limits
 from phases.sandbox.launch import launch_command
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
+from pipeline.base.logs import logger
 
 SECONDS = 1800
 MOST_PACKAGES = 100
@@ -73,6 +74,7 @@ def install_wheels(
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
     record = os.path.join(folder, "installed.json")
     if (known := _read_record(record, digest)) is not None and os.path.exists(f"{environment_in(folder)}/bin/python"):
+        logger.debug("{} packages are there already: what is asked for did not change", len(known))
         return InstallResult(True, known, "")
     home = os.path.dirname(environment_in(folder))
     _remove_leftovers(folder, home, record)
@@ -80,6 +82,7 @@ def install_wheels(
     variables = {**_pip_variables(environment), "TMPDIR": os.path.join(home, "tmp")}
     finished = launch_command(box, _install_script(asked), seconds, variables=variables, network=kind == BUBBLEWRAP)
     shutil.rmtree(os.path.join(home, "tmp"), ignore_errors=True)
+    logger.debug("pip in {} for {} packages: exit code {}", kind, len(asked), finished.exit_code)
     if finished.exit_code != 0:
         return InstallResult(False, (), finished.output)
     found = _list_distributions(environment_in(folder))

@@ -8,6 +8,7 @@ import stat
 
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, sync_directory, sync_tree
+from pipeline.base.safe_tree import walk_tree
 
 _DEEPEST = 64
 
@@ -67,18 +68,11 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def _is_too_deep(root: str) -> bool:
-    """Whether folders are nested beyond what can be copied; a command can make them without end."""
-    folders = [(root, 0)]
-    while folders:
-        folder, depth = folders.pop()
-        if depth > _DEEPEST:
-            return True
-        try:
-            with os.scandir(folder) as entries:
-                folders += [(entry.path, depth + 1) for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except OSError:
-            return True
-    return False
+    """Whether directories are nested beyond what can be copied; a command can make them without end."""
+    try:
+        return any(found.is_directory() and not found.is_entered for found in walk_tree(root, deepest=_DEEPEST))
+    except OSError:
+        return True
 
 
 def _names_to_skip(folder: str, names: list[str]) -> list[str]:

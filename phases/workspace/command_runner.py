@@ -13,6 +13,7 @@ from phases.workspace.backup_tree import back_up_tree
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.files import make_directory, next_aside
+from pipeline.base.logs import logger
 
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 """How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
@@ -75,8 +76,8 @@ class CommandRunner:
         self._since = start_of_changes()
         if self._snapshot.pending() == self.step:
             self._go_back()
-        else:
-            self._snapshot.take(self.step)
+        elif not self._snapshot.take(self.step):
+            logger.debug("no copy of the workspace before {}: it is too large, or cannot be read", self.step)
         self.begun = self.step
 
     def _go_back(self) -> None:
