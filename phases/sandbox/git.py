@@ -16,6 +16,7 @@ from phases.sandbox.probe import probe_best
 from pipeline.base.logs import logger
 from pipeline.base.text_escaping import one_line
 
+# decision 101
 OLDEST_FOR_THE_NETWORK = (2, 37)
 """From here on git connects to the address that it is told, and not to what a name means by now."""
 _MEMORY = 3 * 2**30
@@ -47,7 +48,8 @@ _SETTINGS = (
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
     ("transfer.bundleURI", "false"),
-    ("transfer.fsckObjects", "false"),  # odd names are left out one by one, by who reads the list
+    # Odd names are left out one by one, by who reads the list: one of them must not cost the whole repository.
+    ("transfer.fsckObjects", "false"),
 )
 
 

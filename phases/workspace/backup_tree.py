@@ -24,7 +24,8 @@ def back_up_tree(workspace: str, target: str) -> bool:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         shutil.copytree(workspace, unfinished, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
-        sync_tree(unfinished)  # what it is a copy of may be changed next
+        # Durable before it gets its name: what it is a copy of may be changed next.
+        sync_tree(unfinished)
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_directory(os.path.dirname(workspace))

@@ -58,6 +58,7 @@ class Changes(NamedTuple):
     """How many more changed."""
 
 
+# decision 73: git is never asked, because it runs what the configuration of a hostile repository says
 class ManifestReader:
     """The files that this process has read: one that certainly did not change since is not read again."""
 
@@ -195,6 +196,7 @@ class _TreeScan:
         """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
         descriptor = open_regular(found.name, found.directory)
         try:
+            # In this order: a file that changes after the look has another ctime than the one that is remembered.
             looked_at, status = time.time_ns(), os.fstat(descriptor)
             signs = _stat_signs(status)
             if status.st_size > self._left:

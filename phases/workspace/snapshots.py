@@ -57,6 +57,7 @@ class Snapshot:
                 found = {entry.path: self._copied(root, entry, known.get(entry.path)) for entry in entries}
         except SnapshotError:
             return False
+        # The index before the mark: a mark counts only with the digest of the index that it was set on.
         if found != known or not self._digest:
             self._write_index(found)
         self._write_mark({"version": _VERSION, "name": name, "index_sha256": self._digest})
@@ -86,6 +87,7 @@ class Snapshot:
             for path in sorted(wanted):
                 if path not in now or not wanted[path].unchanged(now[path]):
                     restore_entry(root, wanted[path], contents.get(wanted[path].copy, b""))
+            # Last and from the inside out: a directory may be closed to us once it has its rights.
             for path in sorted(folders, reverse=True):
                 restore_mode(root, wanted[path])
         sync_changed(self._root, began)

@@ -26,6 +26,7 @@ _UNSETTLED_NS = 100_000_000
 more without a sign of it."""
 _COARSE_NS = 20_000_000
 """Two steps of the coarsest clock that a kernel stamps files by."""
+# decision 127
 _MOST_SYNCED = 64
 """More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that others use."""
 _KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
@@ -144,7 +145,8 @@ def remove_tree(root: int, path: str) -> None:
                         os.unlink(child, dir_fd=inner)
                         continue
                     moved, number = f".removed-{os.getpid()}-{number}", number + 1
-                    os.close(_open_up(child, inner))  # a folder is moved only by who may write in it
+                    # Opened up first, because a directory is moved only by who may write in it.
+                    os.close(_open_up(child, inner))
                     os.rename(child, moved, src_dir_fd=inner, dst_dir_fd=root)
                     pending.append((moved, root))
             finally:
@@ -161,7 +163,7 @@ def sync_changed(path: str, since: int) -> None:
     """Makes durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
     try:
         with open_directory(path) as root:
-            descriptors = _changed_since(root, since)
+            descriptors = _open_changed(root, since)
             for number, descriptor in enumerate(descriptors):
                 if number == _MOST_SYNCED:
                     raise SnapshotError("more than is synced one by one")
@@ -172,7 +174,7 @@ def sync_changed(path: str, since: int) -> None:
         raise storage_error("sync", path, error) from error
 
 
-def _changed_since(root: int, since: int) -> Iterator[int]:
+def _open_changed(root: int, since: int) -> Iterator[int]:
     """Open files that changed, then open directories, the inner ones first. No content is looked at."""
     directories = [""] if os.fstat(root).st_ctime_ns >= since else []
     for found in walk_tree(root, deepest=DEEPEST):
@@ -247,6 +249,7 @@ def _replace_content(directory: int, name: str, entry: TreeEntry, content: bytes
     temporary = f".{entry.inode}.restored"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=directory)
+    # A copy is nobody's to be run as somebody else.
     mode = entry.mode & ~(stat.S_ISUID | stat.S_ISGID)
     write_new(temporary, content, directory, mode=mode, mtime_ns=entry.mtime_ns)
     replace_file(temporary, name, folder=directory)

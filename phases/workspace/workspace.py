@@ -33,6 +33,7 @@ DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a
 _TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Nothing in them is work."""
 _KEPT_BITS, _OWN_BITS = 0o755, 0o600
+# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path.
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EACCES,
@@ -92,6 +93,7 @@ class Workspace:
         with self._directory(parts[:-1], make=True) as directory:
             temporary = f".{parts[-1]}.tmp"
             try:
+                # What an interrupted write left; O_EXCL would refuse the new one for ever.
                 _refuse_twin(parts[-1], directory)
                 _remove_quietly(temporary, directory)
                 write_new(temporary, data, directory, mode=_mode_to_keep(parts[-1], directory), sync=True)

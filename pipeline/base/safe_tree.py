@@ -16,7 +16,8 @@ from typing import NamedTuple
 from pipeline.base.files import write_all
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a pipe would be waited for
+# Without O_NONBLOCK a pipe that was put there would be waited for, for ever.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_MODE = 0o644
 DEEPEST = 60
@@ -157,6 +158,7 @@ def write_new(
 def _walk_directory(
     directory: int, prefix: str, deepest: int, enters: Callable[[str], bool], opener: Opener
 ) -> Iterator[WalkedEntry]:
+    # Listed whole before the first is told: who asks may remove entries, and the kernel promises nothing for that.
     with os.scandir(directory) as entries:
         found = sorted(entries, key=attrgetter("name"))
     for entry in found:
