@@ -36,6 +36,10 @@ class SupervisorPhase(StrEnum):
         return cls.HANDOFF_PENDING if value == "handoff" else None  # as it was called once
 
 
+LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+"""The phases in which the supervisor leads."""
+
+
 class TaskIntent(StrEnum):
     """What a task asks for."""
 

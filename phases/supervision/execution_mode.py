@@ -9,6 +9,7 @@ from phases.supervision.config import ModeLimits
 from phases.supervision.effects import TimelineEntry, failure_entry, switch_entry
 from phases.supervision.enums import (
     FAULTS,
+    LED,
     DegradedTier,
     ExecutionMode,
     ModeSignal,
@@ -19,7 +20,6 @@ from phases.supervision.enums import (
 )
 
 ENTER_FORCED, EXIT_FORCED, KEEP = "enter_forced", "exit_forced", "keep"
-_SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
 
 
@@ -107,7 +107,7 @@ def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
     reasons = [*context.state.pending_signals, *_reasons_of_run(context, config)]
     if context.floor is ExecutionMode.FORCED:
         reasons.append(ModeSignal.EXPLICIT_IMPL)
-    if context.phase in _SUPERVISED:
+    if context.phase in LED:
         reasons.append(ModeSignal.TAKEOVER_FLOOR)
     ordered = _order_signals(reasons)
     return ModeDecision(ENTER_FORCED, ordered) if ordered else ModeDecision(KEEP)
@@ -135,7 +135,7 @@ def _why_denied(context: ModeContext, config: ModeLimits) -> str:
     state = context.state
     if context.floor is ExecutionMode.FORCED:
         return "strict_floor"
-    if context.phase in _SUPERVISED:
+    if context.phase in LED:
         return "takeover_floor"
     if state.lock_remaining > 0:
         return "mode_lock"

@@ -11,6 +11,7 @@ from phases.supervision.branch_budget import BranchBudget, why_refused
 from phases.supervision.config import FIRST, BranchLimits
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
+    LED,
     DegradedTier,
     ExecutionMode,
     GateAction,
@@ -30,7 +31,6 @@ from phases.supervision.step_contracts import BLOCK, WARN, ContractCheck, Terms,
 from phases.supervision.templates import step_queue
 from phases.supervision.work_ledger import PASSED, check_fails
 
-_SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
 
 
@@ -66,7 +66,7 @@ class GateDecision:
 
 def decide_call(call: Call, context: GateContext, config: BranchLimits) -> GateDecision:
     """The first rule that fits: rollback, free mode, branch budget, detectors, degraded tier, contract of the step."""
-    if call.rollback and context.phase in _SUPERVISED:
+    if call.rollback and context.phase in LED:
         return GateDecision(GateAction.CONFIRM, "This would take work back, and a person has to say yes first.")
     if context.execution_mode is ExecutionMode.FREE:
         return GateDecision(GateAction.EXECUTE)
@@ -216,7 +216,7 @@ def _is_mending(state: KernelState) -> bool:
 
 def _goes_on(state: KernelState, setting: Setting, call: Call) -> bool:
     """Whether a takeover lets a planned file be written after its checks have passed: the plan is not done with one step."""
-    led = state.phase.phase in (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+    led = state.phase.phase in LED
     checked = state.ledger.test_summary is not None and not check_fails(state.ledger)
     return setting.rules != FIRST and led and checked and is_planned(call, setting.task.planned_files)
 

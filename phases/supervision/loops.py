@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from phases.supervision.bounded_map import put_bounded, without_keys
 from phases.supervision.config import RULES, Triggers
 from phases.supervision.enums import DeviationSignal
 from phases.supervision.facts import Action, CallResult, GateVerdict, Round
@@ -253,9 +254,8 @@ def _after_run(
     plateaus: dict[str, Plateau], command: str, failures: tuple[str, ...], signature: str
 ) -> tuple[dict[str, Plateau], bool]:
     """Fewer failures, other failures and none are progress; the same ones count where a file changed in between."""
-    others = {name: plateau for name, plateau in plateaus.items() if name != command}
     if not failures:
-        return others, False
+        return without_keys(plateaus, {command}), False
     failures = tuple(sorted(set(failures)))[:_MOST_FAILURES]
     known = plateaus.get(command)
     before = known.signatures if known else ()
@@ -265,6 +265,4 @@ def _after_run(
     else:
         count = known.count + known.written
         plateau = replace(known, count=count, written=False, lifted=False, signatures=signatures)
-    while len(others) >= _MOST_COMMANDS:
-        del others[next(iter(others))]
-    return {**others, command: plateau}, known is not None and plateau.count > known.count
+    return put_bounded(plateaus, command, plateau, _MOST_COMMANDS), known is not None and plateau.count > known.count

@@ -12,6 +12,7 @@ from phases.supervision.corrections import Correction
 from phases.supervision.effects import LADDER_PIN, PINS, RECOVERY_PIN, TAKEOVER_PIN, Effects, TimelineEntry
 from phases.supervision.effects import recovery_entry as entry_of_recovery
 from phases.supervision.enums import (
+    LED,
     CorrectionKind,
     DecisionKind,
     DegradedTier,
@@ -19,7 +20,6 @@ from phases.supervision.enums import (
     ModeSignal,
     RecoveryTier,
     StopReason,
-    SupervisorPhase,
     TaskPhase,
     TimelineEvent,
 )
@@ -44,8 +44,6 @@ from phases.supervision.state import KernelState, Setting
 from phases.supervision.wording import evidence_lines, handoff_text, takeover_text
 from phases.supervision.workspace_snapshot import DiskFacts
 
-LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
-"""Phases in which the supervisor leads."""
 Disk = Callable[[], DiskFacts]
 """What stands in the workspace now. Asked for when a takeover begins, and not else."""
 
