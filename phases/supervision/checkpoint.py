@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from phases.supervision.enums import GraphStatus, NodeStatus, SupervisorPhase
-from phases.supervision.graph import Branch, BranchRecord, Cursor, NodeRecord, TaskGraph
+from phases.supervision.graph import Branch, BranchRecord, Cursor, Node, NodeRecord, TaskGraph
 from phases.supervision.graph_cursor import MOST_BRANCH_RECORDS, trim_records
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import KernelState, Setting
@@ -46,6 +46,7 @@ def build_checkpoint(
 
 def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
     """The state that a checkpoint and task-graph.json hold; None for another version. Raises ValueError for what does not fit."""
+    # decision 51: no run goes on from this; a replay holds it against the state that it computes.
     if data.get("runtimeVersion") != VERSION:
         return None
     state = from_json(KernelState, data.get("supervisorState", {}))
@@ -94,6 +95,7 @@ def compact_graph(graph: TaskGraph) -> TaskGraph:
 
 def snapshot_graph(graph: TaskGraph) -> GraphSnapshot:
     """How a graph stands."""
+    # Titles and edges are left out: task-graph.json has them, and a checkpoint is written often.
     nodes = {step: NodeSnapshot(**_values_of(NodeSnapshot, node)) for step, node in graph.nodes.items()}
     values = _values_of(GraphSnapshot, compact_graph(graph))
     return GraphSnapshot(**{**values, "version": GRAPH_VERSION, "nodes": nodes})
@@ -108,8 +110,8 @@ def apply_snapshot(graph: TaskGraph, snapshot: GraphSnapshot) -> TaskGraph | Non
     at, index = ways.get(snapshot.cursor.branch_id, ()), snapshot.cursor.node_index
     if at[index : index + 1] != (snapshot.cursor.node_id,):
         return None
-    nodes = {step: replace(graph.nodes[step], **vars(kept)) for step, kept in snapshot.nodes.items()}
-    return replace(graph, **{**vars(snapshot), "version": graph.version, "nodes": nodes})
+    nodes = {step: Node(**{**vars(graph.nodes[step]), **vars(kept)}) for step, kept in snapshot.nodes.items()}
+    return TaskGraph(**{**vars(graph), **vars(snapshot), "nodes": nodes})
 
 
 def _values_of(kind: type, source: object) -> dict[str, Any]:

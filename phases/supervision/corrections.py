@@ -111,6 +111,7 @@ def compose_graph_hint(
 
 
 def _is_spent(state: CorrectionBudget, where: Speaker, config: CorrectionLimits) -> bool:
+    # decision 60: in strict mode each step has a hint of its own.
     if where.strict:
         return state.by_node.get(where.node_id, 0) >= config.strict_max_per_node
     return state.used >= config.free_segment_max_per_task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+# decision 63: named one by one, as a broad except would also hide what is no mistake of the kernel.
 FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a mistake in the kernel would raise: supervision may fail, the work under it must not."""
 

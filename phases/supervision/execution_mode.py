@@ -99,6 +99,7 @@ def evaluate_mode(context: ModeContext, config: ModeLimits) -> ModeDecision:
     try:
         return _while_forced(context, config) if forced else _while_free(context, config)
     except FAULTS:
+        # Axiom I8: an engine that fails forces, as a free run would go on unwatched.
         reasons = () if forced else (ModeSignal.ENGINE_FAIL_SAFE,)
         return ModeDecision(KEEP if forced else ENTER_FORCED, reasons, fail_safe=True)
 
@@ -117,6 +118,7 @@ def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSigna
     """Of the run itself; in adaptive a round that only looks gives no reason."""
     derived = signals_of_run(context.runtime, config)
     risk = context.risk or risk_level(context.runtime, config)
+    # decision 56: in adaptive mode a round that only looks gives no reason.
     return () if context.mode is SupervisorMode.ADAPTIVE and risk is RiskLevel.L0 else derived
 
 

@@ -121,6 +121,7 @@ class TaskGraph:
     version: int = 1
     status: GraphStatus = GraphStatus.READY
     progress: int = 0
+    # decision 52: times are rounds, because the kernel has no clock.
     created_at: int = 0
     updated_at: int = 0
     fallback_branches: tuple[Branch, ...] = ()

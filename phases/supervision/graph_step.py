@@ -37,6 +37,7 @@ def make_first_graph(state: KernelState, setting: Setting, out: Effects) -> Kern
     name = f"graph-{state.counts.graphs + 1}"
     try:
         graph = graph_executor.init_run(setting.task, graph_id=name, at=state.round)
+        # decision 59: where nothing stands there is nothing to inspect; the plan is before the model.
         if setting.task.from_nothing:
             graph = sync_phase(graph, TaskPhase.EDITING, state.round)
     except FAULTS as error:
@@ -110,5 +111,6 @@ def _no_way_left(setting: Setting, out: Effects) -> None:
 
 def _graph_lost(state: KernelState) -> KernelState:
     """A graph that fails never lowers forced to free (I7): only the tier moves, by one."""
+    # Axiom I7: a lost graph must not set free a model that was forced for a reason.
     mode, below = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING), next_tier(state.mode.forced_degraded_tier)
     return replace(state, mode=lower_tier(mode, below) if below else mode)

@@ -57,6 +57,7 @@ def step_l2(
 
 def _stop_hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Effects) -> KernelState:
     """Where nobody takes over, in strict mode or without that layer, what goes on for ever must end here."""
+    # decision 67: no limit on turns should be the only end where nobody takes over.
     worst = next((one for one in now if SIGNALS[one.kind].stops_unled and one.value >= _FOR_EVER), None)
     if worst and not setting.policy.shadow:
         out.note(failure_entry("checkpoint", why=worst.reason))

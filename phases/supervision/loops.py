@@ -120,6 +120,7 @@ def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle 
         return state, None
     signatures = tuple(sorted({mark.signature for mark in state.marks[-period:]}))
     known = next((cycle for cycle in state.cycles if cycle.signatures == signatures), None)
+    # At most one step up a period: the model has to read a hint before it can heed it.
     if known and state.calls - known.at < period:
         return state, None
     if known:
@@ -171,6 +172,7 @@ def _calls_to_block(state: LoopState) -> dict[str, str]:
     reasons = {
         signature: plateau_refusal(plateau.count)
         for plateau in state.plateaus.values()
+        # decision 57: a check runs again once a file changed, or a command ended well that may have changed something.
         if plateau.stage >= BLOCKED and not plateau.written and not plateau.lifted
         for signature in plateau.signatures
     }
