@@ -5,24 +5,19 @@ The connection goes to a loopback address by number: no name is looked up, no pr
 
 from __future__ import annotations
 
-import io
-import socket
+import ssl
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
-from http.client import HTTPException, HTTPResponse
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from http.client import HTTPException
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from phases.acceptance.commands.sanitize import strip_control
 from phases.acceptance.configuration.validation import METHODS, why_bad_header, why_bad_url
 from phases.acceptance.hook import FAILED, HTTP, PASS, Hook, HookResult
 from phases.acceptance.payload import RunFacts, payload_bytes
-
-if TYPE_CHECKING:
-    import ssl
-
-    from _typeshed import WriteableBuffer
+from pipeline.base.http.addresses import Target
+from pipeline.base.http.connection import ClientOptions, exchange, no_names
 
 _LOCALHOST = ("127.0.0.1", "::1")
 _MOST_READ, _MOST_TOLD, _PIECE = 64 * 1024, 512, 16 * 1024
@@ -39,14 +34,21 @@ def send_observation(
 ) -> HookResult:
     """Whether the server took it. All of it is over within `hook.seconds`; whatever goes wrong is a failed hook."""
     started = time.monotonic()
-    line = _HookDeadline(started + hook.seconds, ssl_context)
+    options = ClientOptions(
+        started + hook.seconds,
+        hook.seconds,
+        no_names,
+        ssl_context=ssl_context,
+        silence=hook.seconds,
+        allows_ragged_end=True,
+    )
     try:
         target = _parse_target(hook.params)
-        question = _build_request(target, hook.params, _build_body(hook, run, given, at))
+        question = _build_request(target.server, hook.params, _build_body(hook, run, given, at))
     except _NotSent as error:
         return HookResult(FAILED, f"hook {hook.key}: {error}")
     try:
-        status, text = _send_request(target, question, line)
+        status, text = _send_request(target.server, question, options)
     except TimeoutError:
         reason = f"hook {hook.key}: {target.shown} gave no whole answer within {hook.seconds:g} s"
         result = HookResult(FAILED, reason, timed_out=True)
@@ -67,42 +69,9 @@ class _NotSent(Exception):
 
 
 class _Target(NamedTuple):
-    scheme: str
-    host: str
-    port: int
-    path: str
+    server: Target
     shown: str
     """Where it is, without the query: there may be a secret in that."""
-
-
-class _HookDeadline(NamedTuple):
-    ends: float
-    ssl_context: ssl.SSLContext | None
-
-    def seconds_left(self) -> float:
-        """How long the next step may take; TimeoutError where the time is up."""
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the time is up")
-        return left
-
-
-class _DeadlineReader(io.RawIOBase):
-    """What comes over a connection: each read gets what is left of the time, or a byte now and then goes on for ever."""
-
-    def __init__(self, connection: socket.socket, line: _HookDeadline) -> None:
-        self._connection, self._line = connection, line
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """The bytes as a file, as the library asks a socket for it."""
-        return io.BufferedReader(self, _PIECE)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        self._connection.settimeout(self._line.seconds_left())
-        return self._connection.recv_into(buffer)
 
 
 def _parse_target(params: Mapping[str, Any]) -> _Target:
@@ -114,7 +83,7 @@ def _parse_target(params: Mapping[str, Any]) -> _Target:
     path = quote(parts.path or "/", safe=_AS_IT_IS, errors="replace")
     query = "?" + quote(parts.query, safe=_AS_IT_IS + "?", errors="replace") if parts.query else ""
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return _Target(parts.scheme, host, port, path + query, f"{parts.scheme}://{authority}{path}"[:200])
+    return _Target(Target(parts.scheme, host, port, path + query), f"{parts.scheme}://{authority}{path}"[:200])
 
 
 def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
@@ -133,7 +102,7 @@ def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) ->
     return payload_bytes(body)
 
 
-def _build_request(target: _Target, params: Mapping[str, Any], body: bytes) -> bytes:
+def _build_request(target: Target, params: Mapping[str, Any], body: bytes) -> bytes:
     method = str(params.get("method") or "POST").upper()
     if method not in METHODS:
         raise _NotSent(f"its method is none of {', '.join(METHODS)}")
@@ -148,45 +117,11 @@ def _build_request(target: _Target, params: Mapping[str, Any], body: bytes) -> b
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def _send_request(target: _Target, question: bytes, line: _HookDeadline) -> tuple[int, str]:
+def _send_request(target: Target, question: bytes, options: ClientOptions) -> tuple[int, str]:
     """The status, and where it is no success the beginning of what the server said."""
-    with _connect_any(target, line) as connection:
-        view = memoryview(question)
-        while view:
-            connection.settimeout(line.seconds_left())
-            view = view[connection.send(view) :]
-        # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
-            response.begin()
-            start, count = b"", 0
-            while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
-                start, count = (start + piece)[:_MOST_TOLD], count + len(piece)
-            return response.status, "" if response.status < 300 else strip_control(start, 2 * _MOST_TOLD).strip()
-
-
-def _connect_any(target: _Target, line: _HookDeadline) -> socket.socket:
-    failed: OSError | None = None
-    for address in _LOCALHOST if target.host == "localhost" else (target.host,):
-        try:
-            return _connect_to(address, target, line)
-        except OSError as error:
-            if failed or not isinstance(error, ConnectionRefusedError):
-                raise (failed or error) from None
-            failed = error
-    raise failed or OSError("no address")
-
-
-def _connect_to(address: str, target: _Target, line: _HookDeadline) -> socket.socket:
-    with ExitStack() as undo:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.settimeout(line.seconds_left())
-        connection.connect((address, target.port))
-        if target.scheme == "https":
-            import ssl
-
-            context = line.ssl_context or ssl.create_default_context()
-            connection.settimeout(line.seconds_left())
-            connection = context.wrap_socket(connection, server_hostname=target.host)
-        undo.pop_all()
-    return connection
+    addresses = _LOCALHOST if target.host == "localhost" else (target.host,)
+    with exchange(target, addresses, question, options) as response:
+        start, count = b"", 0
+        while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
+            start, count = (start + piece)[:_MOST_TOLD], count + len(piece)
+        return response.status, "" if response.status < 300 else strip_control(start, 2 * _MOST_TOLD).strip()

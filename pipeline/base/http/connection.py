@@ -1,4 +1,8 @@
-"""Asks one web server one question, at an address that was checked."""
+"""Asks one web server one question, at an address that was checked, within limits of time and bytes.
+
+Downloads and the http hooks of this machine come through here. The models' SDKs bring a client of their own, which
+phases/llm/adapters/connection.py limits.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +51,10 @@ class ClientOptions:
     resolve: Callable[[str, int], Sequence[str]]
     private: bool = False
     ssl_context: ssl.SSLContext | None = None
+    silence: float | None = None
+    """Seconds without a byte, after which a server counts as dead; None: a minute."""
+    allows_ragged_end: bool = False
+    """Whether a TLS stream may end without the word for it: only where nothing hangs on all of it being there."""
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -55,24 +63,49 @@ class ClientOptions:
             raise TimeoutError("the time is up")
         return min(left, most)
 
+    def step_seconds(self) -> float:
+        """How long one read or write may take; TimeoutError where the time is up."""
+        return self.seconds_left(_LONGEST_SILENCE if self.silence is None else self.silence)
+
 
 def addresses_of(host: str, port: int) -> Sequence[str]:
     """The system's own resolver. Raises OSError, or UnicodeError for a name that cannot be one."""
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
+def no_names(host: str, port: int) -> Sequence[str]:
+    """The resolver of who asks addresses alone."""
+    raise OSError(f"the name {host} is not looked up")
+
+
 @contextmanager
-def open_response(target: Target, line: ClientOptions) -> Iterator[HTTPResponse]:
+def open_response(target: Target, options: ClientOptions) -> Iterator[HTTPResponse]:
     """The answer, its body still to be read. Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
-    with _connect_any(target, line) as connection:
-        connection.settimeout(line.seconds_left(_LONGEST_SILENCE))
-        connection.sendall(_QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
+    addresses = permit_addresses(target.host, _resolve_host(target, options), private=options.private)[:_MOST_TRIED]
+    question = _QUESTION.format(path=target.path, host=target.authority).encode("ascii")
+    with exchange(target, addresses, question, options) as response:
+        yield response
+
+
+@contextmanager
+def exchange(
+    target: Target, addresses: Sequence[str], question: bytes, options: ClientOptions
+) -> Iterator[HTTPResponse]:
+    """The answer to a whole request, from the first of these addresses that takes it, its body still to be read.
+
+    The addresses are numbers, and whoever calls has judged them. Raises OSError, HTTPException or ValueError for trouble.
+    """
+    with _connect_any(target, addresses, options) as connection:
+        unsent = memoryview(question)
+        while unsent:
+            connection.settimeout(options.step_seconds())
+            unsent = unsent[connection.send(unsent) :]
         # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
+        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, options)), method="GET") as response:
             response.begin()
             yield response
 
@@ -96,8 +129,8 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
 class _DeadlineReader(io.RawIOBase):
     """What comes over a connection. Each single read gets what is left of the time, or a byte a minute goes on for ever."""
 
-    def __init__(self, connection: socket.socket, line: ClientOptions) -> None:
-        self._connection, self._line = connection, line
+    def __init__(self, connection: socket.socket, options: ClientOptions) -> None:
+        self._connection, self._options = connection, options
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """The bytes as a file, as the library asks a socket for it."""
@@ -107,50 +140,51 @@ class _DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        self._connection.settimeout(self._line.seconds_left(_LONGEST_SILENCE))
+        self._connection.settimeout(self._options.step_seconds())
         return self._connection.recv_into(buffer)
 
 
-def _connect_any(target: Target, line: ClientOptions) -> socket.socket:
+def _connect_any(target: Target, addresses: Sequence[str], options: ClientOptions) -> socket.socket:
     failed: OSError | None = None
-    for address in permit_addresses(target.host, _resolve_host(target, line), private=line.private)[:_MOST_TRIED]:
+    for address in addresses:
         try:
-            return _connect_to(address, target, line)
+            return _connect_to(address, target, options)
         except OSError as error:
             failed = failed or error
     raise failed or OSError("no address")
 
 
-def _connect_to(address: str, target: Target, line: ClientOptions) -> socket.socket:
+def _connect_to(address: str, target: Target, options: ClientOptions) -> socket.socket:
     with ExitStack() as undo:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.settimeout(line.seconds_left(line.seconds_to_connect))
+        connection.settimeout(options.seconds_left(options.seconds_to_connect))
         connection.connect((address, target.port))
         if target.scheme == "https":
-            connection.settimeout(line.seconds_left(line.seconds_to_connect))
-            context = line.ssl_context or ssl.create_default_context()
+            connection.settimeout(options.seconds_left(options.seconds_to_connect))
+            context = options.ssl_context or ssl.create_default_context()
             # A stream that is cut off looks like one that has ended, unless a ragged end is an error; some builds of
             # Python tell the library to overlook it.
-            context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
-            connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=False)
+            if not (ragged := options.allows_ragged_end):
+                context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+            connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=ragged)
         undo.pop_all()
     return connection
 
 
-def _resolve_host(target: Target, line: ClientOptions) -> Sequence[str]:
+def _resolve_host(target: Target, options: ClientOptions) -> Sequence[str]:
     """Asks the resolver in a thread: there is no other way to stop waiting for it."""
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
-            answers.put(line.resolve(target.host, target.port))
+            answers.put(options.resolve(target.host, target.port))
         except (OSError, ValueError) as error:
             answers.put(error)
 
     threading.Thread(target=ask, name="resolver", daemon=True).start()
     try:
-        answer = answers.get(timeout=line.seconds_left())
+        answer = answers.get(timeout=options.seconds_left())
     except queue.Empty:
         raise TimeoutError("the resolver does not answer") from None
     if isinstance(answer, (OSError, ValueError)):
