@@ -1,35 +1,57 @@
-"""The chain: a claim that the work is done meets the hooks, then the gate. Each step is a row of the journal, so a run that was
-cut off goes on in the middle of it, and a hook that gave its verdict on a tree is not asked again about that tree.
+"""The chain: a request to accept the work meets the hooks, then the gate.
+
+Each step is a row of the journal, so a run that was cut off goes on in the middle of it, and a hook that gave its verdict on
+a tree is not asked again about that tree. On the disk the rows are called `look` (the attempt's snapshot), `hook` and `verdict`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
-from phases.acceptance.gate_hooks import MOST_ROUNDS, GateHooks, WorkspaceChanged
-from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, INTERNAL, PASS
-from phases.acceptance.hook_events import HookEvents
-from phases.acceptance.hook_executor import select_hooks
-from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool
-from phases.acceptance.protected_files import BASE, CHECKSUMS, ProtectedFiles
+from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
+from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
+from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool, RunFacts, stop_input
+from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
+from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import (
+    ADDED,
+    Manifest,
+    ManifestReader,
     compare_manifests,
     manifest_from_json,
     manifest_to_json,
 )
-from phases.workspace.workspace import CONTROL
+from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.files import sha256
+from pipeline.base.logs import logger
 
-_MOST_FAULTS = 3
-LOOK, HOOK, VERDICT = "look", "hook", "verdict"
-"""Kinds of journal rows: the workspace at a claim, what a hook said, and the decision."""
+SNAPSHOT, HOOK, VERDICT = "look", "hook", "verdict"
+"""Kinds of journal rows: the workspace at an attempt, what a hook said, and the decision."""
+MOST_ROUNDS = 3
+"""So often the hooks are asked where one that may write goes on writing."""
+_MOST_FAULTS, _NAMED = 3, 20
+Row = Mapping[str, Any]
+
+
+class WorkspaceChanged(Exception):
+    """The workspace is not what the hooks before have seen, or the hook is not there any more."""
+
+
+class _Attempt(NamedTuple):
+    """One look at one request."""
+
+    request: CompletionRequest
+    key: Mapping[str, int]
+    snapshot: Row
+    replayed: bool
+    """The snapshot was taken by an earlier start of the run."""
 
 
 @dataclass
@@ -45,58 +67,46 @@ class Chain:
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: LastBlock | None = None
+    added: dict[str, str] = field(default_factory=dict)
+    """Checksums of protected files that came since the work began, and that the journal does not hold yet."""
     same: int = 0
     """So many refusals in a row found the tree as the one before left it."""
 
     def begin(self) -> None:
-        """Takes down what the workspace holds before anything is done."""
+        """Records what the workspace holds before anything is done."""
         began = not self.journal.replaying
         row = self.journal.replay_or_record(BASE, {"turn": 0}, self._base)
-        self._new = {} if began else dict(self.protected.added)
+        self.added = {} if began else dict(self.protected.added)
         self._start = manifest_from_json(row["manifest"])
 
-    def record_added_checksums(self, turn: int) -> bool:
-        """Takes down files that came to be part of the exam since; False where there are none."""
-        journal = self.journal
-        if journal.next_kind != CHECKSUMS and (journal.replaying or not self._new):
-            return False
-        journal.replay_or_record(CHECKSUMS, {"turn": turn}, lambda: {"pins": dict(self._new)})
-        self._new = {}
-        return True
-
-    def judge(self, claim: CompletionRequest) -> dict[str, Any]:
-        """The decision on a claim."""
+    def judge(self, request: CompletionRequest) -> dict[str, Any]:
+        """The decision on a request, as the journal keeps it."""
         while True:
-            key = self._next_snapshot(claim.turn)
+            self._snapshots[request.turn] = self._snapshots.get(request.turn, 0) + 1
+            key = {"turn": request.turn, "look": self._snapshots[request.turn]}
             replayed = self.journal.replaying
-            look = self.journal.replay_or_record(LOOK, key, partial(self._take_snapshot, claim))
+            snapshot = self.journal.replay_or_record(SNAPSHOT, key, partial(self._take_snapshot, request))
+            attempt = _Attempt(request, key, snapshot, replayed)
             try:
-                outcomes = self._outcomes(claim, look, key, replayed=replayed)
-                verdict = self._verdict(claim, look, outcomes, key, replayed=replayed)
+                verdict = self._record_verdict(attempt, self._ask_hooks(attempt))
             except WorkspaceChanged:
+                logger.debug("turn {}: the workspace or its hooks changed, so it is looked at again", request.turn)
                 continue
             self._remember(verdict)
             return verdict
 
     def _base(self) -> dict[str, Any]:
-        return {
-            "manifest": manifest_to_json(self.hooks.now()),
-            "pins": dict(self.protected.added),
-        }
+        return {"manifest": manifest_to_json(self.hooks.now()), "pins": dict(self.protected.added)}
 
-    def _next_snapshot(self, turn: int) -> dict[str, int]:
-        self._snapshots[turn] = self._snapshots.get(turn, 0) + 1
-        return {"turn": turn, "look": self._snapshots[turn]}
-
-    def _take_snapshot(self, claim: CompletionRequest) -> dict[str, Any]:
+    def _take_snapshot(self, request: CompletionRequest) -> dict[str, Any]:
         head = self.hooks.now()
         found = compare_manifests(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
         changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
-        odd = self._tampered()
+        tampered = self._find_tampered()
         return {
-            "claimed": claim.claimed,
+            "claimed": request.claimed,
             "changed": changed,
             "touched": changed or any(row["touched"] or row["files"] for row in rows),
             "base": self._start.sha256,
@@ -104,136 +114,244 @@ class Chain:
             "whole": not head.truncated,
             "files": [list(row) for row in found.files],
             "truncated": found.truncated,
-            "hooks": [] if odd else self._due(claimed=claim.claimed, changed=changed),
-            "tampered": odd,
-            "setting": self._setting(),
+            "hooks": [] if tampered else self._due_hooks(claimed=request.claimed, changed=changed),
+            "tampered": tampered,
+            "setting": self._setting_digest(),
         }
 
-    def _setting(self) -> str:
+    def _setting_digest(self) -> str:
         """One digest of all hooks as they are defined, and of what the files that they rest on must be."""
-        return sha256(
-            repr((self.hooks.hooks, sorted(self.protected.checksums.items()))).encode("utf-8", "surrogatepass")
-        )
+        setting = (self.hooks.hooks, sorted(self.protected.checksums.items()))
+        return sha256(repr(setting).encode("utf-8", "surrogatepass"))
 
-    def _due(self, *, claimed: bool, changed: bool) -> list[str]:
-        """The hooks that are asked: of work that nobody claims to be done, what ships alone."""
+    def _due_hooks(self, *, claimed: bool, changed: bool) -> list[str]:
+        """The hooks that are asked: of work that nobody claims to be done, the built-in one alone."""
         hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
-    def _holds(self, look: Mapping[str, Any]) -> bool:
+    def _still_holds(self, snapshot: Row) -> bool:
         """Whether the same hooks are due as when the run was cut off, with the same scripts."""
-        odd = self.protected.changed()
-        due = [] if odd else self._due(claimed=look["claimed"], changed=look["changed"])
-        return (due, odd, self._setting()) == (look["hooks"], look["tampered"], look["setting"])
+        tampered = self.protected.changed()
+        due = [] if tampered else self._due_hooks(claimed=snapshot["claimed"], changed=snapshot["changed"])
+        now = (due, tampered, self._setting_digest())
+        return now == (snapshot["hooks"], snapshot["tampered"], snapshot["setting"])
 
-    def _outcomes(
-        self, claim: CompletionRequest, look: Mapping[str, Any], key: Mapping[str, int], *, replayed: bool
-    ) -> dict[str, dict[str, Any]]:
+    def _find_tampered(self) -> list[str]:
+        tampered = self.protected.changed()
+        if tampered:
+            logger.debug("protected files were changed: {}", ", ".join(tampered))
+            self.events.emit("hook_tampered", files=tampered)
+        return tampered
+
+    def _ask_hooks(self, attempt: _Attempt) -> dict[str, dict[str, Any]]:
         """What each hook says, in order; where one that may write wrote, all are asked again about what it left."""
-        facts, tree, holds = self._facts(claim, look), look["head"], partial(self._holds, look)
+        snapshot, facts = attempt.snapshot, self._ending_facts(attempt)
+        tree = snapshot["head"]
         for number in range(1, MOST_ROUNDS + 1):
             outcomes: dict[str, dict[str, Any]] = {}
-            for name in look["hooks"]:
-                if self.journal.next_kind == LOOK:
+            for name in snapshot["hooks"]:
+                if self.journal.next_kind == SNAPSHOT:
                     raise WorkspaceChanged
-                step = {**key, "hook": name, "round": number}
-                seen = tree if replayed else ""
-                row = self.journal.replay_or_record(HOOK, step, partial(self._asked, step, facts, seen, holds))
+                step = {**attempt.key, "hook": name, "round": number}
+                ask = partial(self._ask_hook, step, facts, tree if attempt.replayed else "", snapshot)
+                row = self.journal.replay_or_record(HOOK, step, ask)
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
                 if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
                     break
-            if any(row["tampered"] for row in outcomes.values()):
-                break
-            if not any(row["wrote"] and row["status"] == PASS for row in outcomes.values()):
+            tampered = any(row["tampered"] for row in outcomes.values())
+            if tampered or not any(row["wrote"] and row["status"] == PASS for row in outcomes.values()):
                 break
         return outcomes
 
-    def _asked(
-        self, step: Mapping[str, Any], facts: EndingFacts, seen: str, holds: Callable[[], bool]
-    ) -> dict[str, Any]:
-        """What a hook said, and which files of the exam are not what they were then: tests run code of the agent."""
-        row = self.hooks.ask(step, facts, seen, holds, rules=self._start)
-        return {**row, "tampered": self._tampered()}
+    def _ask_hook(self, step: Row, facts: EndingFacts, seen: str, snapshot: Row) -> dict[str, Any]:
+        """What a hook said, and which protected files were changed by then: tests run code of the agent."""
+        row = self.hooks.ask(step, facts, seen, partial(self._still_holds, snapshot), rules=self._start)
+        return {**row, "tampered": self._find_tampered()}
 
-    def _tampered(self) -> list[str]:
-        odd = self.protected.changed()
-        if odd:
-            self.events.emit("hook_tampered", files=odd)
-        return odd
-
-    def _facts(self, claim: CompletionRequest, look: Mapping[str, Any]) -> EndingFacts:
+    def _ending_facts(self, attempt: _Attempt) -> EndingFacts:
+        request, snapshot = attempt.request, attempt.snapshot
         return EndingFacts(
-            str(claim.turn),
-            claim.text,
-            look["changed"],
-            look["base"],
-            look["head"],
-            [FileChange(path, change) for path, change in look["files"]],
-            look["truncated"],
-            summarize_todos(claim.todos),
-            [RecentTool(name, failed) for name, failed in claim.recent_tools],
-            claim.continues,
-            claim.most,
-            self._last_block,
-            claim.continues + 1,
+            turn_id=str(request.turn),
+            last_message=request.text,
+            changed=snapshot["changed"],
+            base=snapshot["base"],
+            head=snapshot["head"],
+            files=[FileChange(path, change) for path, change in snapshot["files"]],
+            truncated=snapshot["truncated"],
+            todo_summary=summarize_todos(request.todos),
+            recent_tools=[RecentTool(name, failed) for name, failed in request.recent_tools],
+            continue_count=request.continues,
+            max_continues=request.most,
+            last_block=self._last_block,
+            attempt=request.continues + 1,
         )
 
-    def _verdict(
-        self, claim: CompletionRequest, look: Mapping[str, Any], outcomes: Mapping[str, dict[str, Any]], key: Mapping[str, int],
-        *, replayed: bool,
-    ) -> dict[str, Any]:  # fmt: skip
-        if self.journal.next_kind == LOOK:
+    def _record_verdict(self, attempt: _Attempt, outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        if self.journal.next_kind == SNAPSHOT:
             raise WorkspaceChanged
-        tree = next((row["tree"] for row in reversed(list(outcomes.values()))), look["head"])
-        return self.journal.replay_or_record(
-            VERDICT, key, partial(self._decided, claim, look, outcomes, tree, again=replayed)
-        )
+        return self.journal.replay_or_record(VERDICT, attempt.key, partial(self._decide, attempt, outcomes))
 
-    def _decided(
-        self,
-        claim: CompletionRequest,
-        look: Mapping[str, Any],
-        outcomes: Mapping[str, dict[str, Any]],
-        tree: str,
-        *,
-        again: bool,
-    ) -> dict[str, Any]:
+    def _decide(self, attempt: _Attempt, outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        request, snapshot = attempt.request, attempt.snapshot
+        tree = next((row["tree"] for row in reversed(list(outcomes.values()))), snapshot["head"])
         edited = {path for row in outcomes.values() for path in row["tampered"]}
-        if again and not (self.hooks.now().sha256 == tree and (edited or self._holds(look))):
+        if attempt.replayed and not (self.hooks.now().sha256 == tree and (edited or self._still_holds(snapshot))):
             raise WorkspaceChanged
-        odd = sorted({*look["tampered"], *edited})
-        standing = GateContext(tree, tree == self._refused_tree, odd, self._why_unverified(look))
-        decision = decide_completion(claim, outcomes, standing)
-        if not claim.claimed:
-            return decision
-        gate = decision["gate"] or {}
-        self.events.emit(
-            "acceptance_decided",
-            attempt=claim.continues + 1,
-            status="failed" if decision["stop"] else "continued" if decision["block"] else "accepted",
-            stop_reason=decision["stop"] or ("accept_continue" if decision["block"] else "accepted"),
-            hint=decision["detail"],
-            results=gate.get("results", []),
-            workspace_digest=tree,
-            verified=decision["verification"]["verified"],
-        )
+        tampered = sorted({*snapshot["tampered"], *edited})
+        context = GateContext(tree, tree == self._refused_tree, tampered, self._why_unverified(snapshot))
+        decision = decide_completion(request, outcomes, context)
+        if request.claimed:
+            self._report_decision(request, decision, tree)
         return decision
 
-    def _why_unverified(self, look: Mapping[str, Any]) -> str:
-        if not look["claimed"]:
+    def _report_decision(self, request: CompletionRequest, decision: Row, tree: str) -> None:
+        status = "failed" if decision["stop"] else "continued" if decision["block"] else "accepted"
+        verified, number = decision["verification"]["verified"], request.continues + 1
+        why = "" if verified else f", not verified: {decision['verification']['why']}"
+        detail = decision["detail"] or decision["stop"]
+        said = (
+            f"accepted{why}" if status == "accepted" else f"not accepted by {decision['source'] or 'a hook'}: {detail}"
+        )
+        logger.info("attempt {} of {}: {}", number, request.most + 1, said.split("\n")[0][:300])
+        self.events.emit(
+            "acceptance_decided",
+            attempt=number,
+            status=status,
+            stop_reason=decision["stop"] or ("accept_continue" if decision["block"] else "accepted"),
+            hint=decision["detail"],
+            results=(decision["gate"] or {}).get("results", []),
+            workspace_digest=tree,
+            verified=verified,
+        )
+
+    def _why_unverified(self, snapshot: Row) -> str:
+        if not snapshot["claimed"]:
             return "nobody claimed that it is done"
-        if not look["whole"]:
+        if not snapshot["whole"]:
             return "the workspace could not be looked at as a whole"
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
         return "; ".join(filter(None, [self.unverified_reason, *unguarded]))
 
-    def _remember(self, verdict: Mapping[str, Any]) -> None:
+    def _remember(self, verdict: Row) -> None:
         if verdict["block"] is None or verdict["stop"] or not verdict["claimed"]:
             return
         tree = verdict["verification"]["tree_sha256"]
         self.same = self.same + 1 if tree == self._refused_tree else 0
         self._refused_tree = tree
         self._last_block = LastBlock(verdict["source"].removeprefix("hook:"), verdict["detail"])
+
+
+@dataclass(frozen=True)
+class GateHooks:
+    """The hooks at the gate of one run, each asked on a tree that can be gone back to."""
+
+    hooks: tuple[Hook, ...]
+    run: RunFacts
+    executor: HookExecutor
+    commands: CommandRunner
+    workspace: Workspace
+    manifests: ManifestReader
+    planned: Collection[str]
+    """Files that no .gitignore hides."""
+    check: Callable[[], dict[str, Any]]
+    """The built-in check: `block`, or None, and `verification`."""
+
+    def now(self) -> Manifest:
+        """The workspace as it is."""
+        return self.manifests.take(self.workspace)
+
+    def ask(
+        self,
+        step: Row,
+        facts: EndingFacts,
+        seen: str = "",
+        holds: Callable[[], bool] = lambda: True,
+        rules: Manifest | None = None,
+    ) -> dict[str, Any]:
+        """The record of one hook. `seen`: the tree that it should find, where the hooks before were run by an earlier start;
+        `holds`: whether what that start decided about hooks is still so; `rules`: whose .gitignore files hide what is written.
+
+        Raises WorkspaceChanged.
+        """
+        hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
+        self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
+        self.commands.remove_bytecode()
+        self.commands.begin()
+        before = self.now()
+        if hook is None or (seen and not (before.sha256 == seen and not before.truncated and holds())):
+            self.commands.settled()
+            raise WorkspaceChanged
+        occasion = Occasion(ACCEPT_GATE, partial(stop_input, run=self.run, ending=facts), attempt=facts.attempt)
+        checked: dict[str, Any] = {}
+        result = self.executor.run(hook, occasion, partial(self._own, checked) if hook.source == INTERNAL else None)
+        after = self.now()
+        found = compare_manifests(before, after, rules, planned=self.planned).files
+        wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
+        if found and not wrote:  # a report, say: what checks leave behind is no work
+            self.commands.take_back()
+            after = self.now()
+        self.commands.sync()
+        refused = _refuse_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
+        if refused is not result:
+            result = refused
+            self.executor.blocked(hook, occasion, result.reason)
+        log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
+        return {
+            **_result_row(hook, result),
+            "log": log,
+            "wrote": wrote,
+            "tree": after.sha256,
+            "verification": checked.get("verification"),
+        }
+
+    def _own(self, checked: dict[str, Any]) -> HookResult:
+        checked.update(self.check())
+        return HookResult(BLOCK if checked["block"] else PASS, checked["block"] or "")
+
+
+def _result_row(hook: Hook, result: HookResult) -> dict[str, Any]:
+    return {  # without the seconds: two equal runs have equal journals
+        "status": result.status,
+        "reason": result.reason,
+        "tail": result.tail,
+        "message": result.message,
+        "context": result.context,
+        "exit_code": result.exit_code,
+        "timed_out": result.timed_out,
+        "notes": list(result.notes),
+        "fault": result.fault,
+        "source": hook.source,
+        "kind": hook.kind,
+        "ran": hook.kind == COMMAND,
+        "fact": _state_fact(hook, result),
+        "policy": hook.failure_policy,
+        "fail_fast": hook.fail_fast,
+    }
+
+
+def _refuse_writer(hook: Hook, result: HookResult, wrote: list[str], *, last: bool) -> HookResult:
+    """A check that changes what it checks is refused, unless it may; and then, only until it has nothing more to change."""
+    if not wrote or result.status in (STOP, FAILED) or (hook.allow_writes and not last):
+        return result
+    names = ", ".join(wrote[:_NAMED]) + (f" and {len(wrote) - _NAMED} more" if len(wrote) > _NAMED else "")
+    told = f"files were modified by hook {hook.key}: {names}"
+    if hook.allow_writes:
+        told = f"hook {hook.key} changes files each time that it is run: {names}"
+    return result._replace(status=BLOCK, reason="\n".join(filter(None, [told, result.reason])))
+
+
+def _state_fact(hook: Hook, result: HookResult) -> str:
+    if result.status == PASS:
+        return ""
+    if hook.source == INTERNAL:
+        return "The built-in check of the code does not pass."
+    if result.status == FAILED and result.exit_code is None and not result.timed_out:
+        return f"The hook {hook.key} gave no verdict."
+    if result.timed_out:
+        return f"The command `{hook.command}` was stopped after {hook.seconds:g} s."
+    if result.exit_code:
+        return f"The command `{hook.command}` exited with code {result.exit_code}."
+    return f"The hook {hook.key} does not accept the work."

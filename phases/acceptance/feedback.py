@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple, Protocol
 
-from phases.acceptance.commands.sanitize import cut_middle, head_of, mask_tag, strip_control
+from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.sandbox.output import cut_middle, head_of
 
 LARGEST = 8 * 1024
 """Bytes of the whole block."""

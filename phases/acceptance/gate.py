@@ -171,7 +171,7 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
     mute = {
         key: row["reason"] or "; ".join(row["notes"])
         for key, row in outcomes.items()
-        if is_broken(row["kind"], row["status"], row["notes"])
+        if is_broken(row["kind"], row["status"], _fault_of(row))
     }
     missing = [f"{key} gave no verdict: {why}" for key, why in mute.items()]
     blocked = [f"{key} does not accept it" for key, row in outcomes.items() if row["status"] in (BLOCK, STOP)]
@@ -186,6 +186,11 @@ def _build_verification(outcomes: Mapping[str, Outcome], context: GateContext) -
         "commands": inner.get("commands", []),
         "missing_packages": inner.get("missing_packages", []),
     }
+
+
+def _fault_of(row: Outcome) -> str:
+    """Rows that were recorded before there was a `fault` have it among their notes."""
+    return str(row["fault"]) if "fault" in row else next((n for n in row["notes"] if n.startswith("hook_failed")), "")
 
 
 def _empty_decision(verification: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ STRICT, CLAUDE, AUTO = "strict", "claude", "auto"
 """What exit codes mean: 0 or a block; Claude Code's protocol; 0 passes, 1 and 2 block."""
 PASS, BLOCK, FAILED, STOP = "pass", "block", "failed", "stop"
 """It may go on; it may not, and why; the hook gave no verdict; the whole run shall end."""
-DOWNGRADED = "hook block downgraded"
 NO_VERDICT = "it gave no verdict, and is closed then"
 WORKSPACE_CHANGED, ALWAYS = "workspace_changed", "always"
 
@@ -83,23 +82,32 @@ class HookResult(NamedTuple):
     timed_out: bool = False
     notes: tuple[str, ...] = ()
     """What a person should know of how it was taken: a downgraded block, an answer that is not understood."""
+    fault: str = ""
+    """Why it said nothing, where that does not count as a failure: it passes, and verifies nothing."""
+    closed: bool = False
+    """It gave no verdict, and its policy makes a block of that."""
+    tampered: bool = False
+    """It was not run, because a file that it rests on was changed."""
+    downgraded: str = ""
+    """Why its block is taken for a pass."""
     seconds: float = 0.0
 
 
-def is_broken(kind: str, status: str, notes: Sequence[str]) -> bool:
+def is_broken(kind: str, status: str, fault: str) -> bool:
     """Whether a hook that should have said something did not. One that only observes has nothing to say."""
-    return kind != HTTP and (status == FAILED or any(note.startswith("hook_failed") for note in notes))
+    return kind != HTTP and (status == FAILED or bool(fault))
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:
     """A block where none can hold is a pass; nothing of what was said is lost, and what the model may mend it is told."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
-    told = f"{DOWNGRADED}: {point} does not allow blocking"
-    heard = POINTS[point].heard and NO_VERDICT not in result.notes
+    note = f"hook block downgraded: {point} does not allow blocking"
+    heard = POINTS[point].heard and not result.closed
     context = "\n".join(filter(None, [result.reason, result.context])) if heard else result.context
     message = result.message or result.reason
-    return result._replace(status=PASS, message=message, context=context, notes=(*result.notes, told))
+    notes = (*result.notes, note)
+    return result._replace(status=PASS, message=message, context=context, notes=notes, downgraded=note)
 
 
 SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE, SESSION_END = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -22,7 +23,6 @@ from phases.acceptance.hook import (
     BLOCK,
     BUILTIN,
     COMMAND,
-    DOWNGRADED,
     FAIL_CLOSED,
     FAILED,
     HTTP,
@@ -34,12 +34,12 @@ from phases.acceptance.hook import (
     HookResult,
     downgrade_block,
 )
-from phases.acceptance.hook_events import HookEvents
-from phases.acceptance.http_hooks import send_observation
 from phases.acceptance.payload import RunFacts, payload_bytes, variables_for
 from phases.acceptance.protected_files import ProtectedFiles
 from phases.workspace.command_runner import CommandRunner
+from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory
+from pipeline.base.jsonl import append_without_sync, row_line
 
 _LARGEST_LOG = 64 * 2**20
 TAMPERED = "files that decide about acceptance were changed during the run"
@@ -112,7 +112,7 @@ class HookExecutor:
         if odd := self.protected.changed_for(hook):
             self._events.emit("hook_tampered", files=odd, **_hook_fields(hook, occasion))
             status = STOP if occasion.point == BEFORE_TOOL else FAILED
-            return HookResult(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,))
+            return HookResult(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,), tampered=True)
         if missing := self.protected.missing_for(hook):
             return HookResult(
                 FAILED, f"its script {', '.join(missing)} is not there; write it, then: pipeline hooks trust"
@@ -125,6 +125,9 @@ class HookExecutor:
             return run_builtin(hook, self._run.cwd, occasion.tool)
         self._outside.write_transcript()
         if hook.kind == HTTP:
+            # late: it brings ssl and http.client, and http hooks are rare
+            from phases.acceptance.http_hooks import send_observation
+
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             return send_observation(hook, self._run, body, now)
         if hook.sandbox:
@@ -177,13 +180,12 @@ class HookExecutor:
             "exit_code": result.exit_code,
             "duration_ms": int(result.seconds * 1000),
         }
-        if result.status == FAILED or any(note.startswith("hook_failed") for note in result.notes):
+        if result.status == FAILED or result.fault:
             self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
         else:
             self._events.emit("hook_finished", **told)
-        for note in result.notes:
-            if note.startswith(DOWNGRADED):
-                self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
+        if note := result.downgraded:
+            self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
             self.blocked(hook, occasion, result.reason)
 
@@ -198,7 +200,7 @@ def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook
 def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
     """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
-        return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT))
+        return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT), closed=True)
     return result
 
 
@@ -289,3 +291,30 @@ def _warn_on_tool(params: Mapping[str, Any], tool_name: str) -> HookResult:
 
 def _clean_text(value: object) -> str:
     return strip_control(str(value or ""), _LONGEST).strip()
+
+
+FILE = "events.jsonl"
+_LONGEST_EVENT = 4096
+
+
+class HookEvents:
+    """The event log of one task."""
+
+    def __init__(
+        self,
+        folder: str,
+        in_place: Callable[[], None] = lambda: None,
+        clean: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        """`clean` takes out what may be in no file."""
+        self._folder, self._in_place, self._clean = folder, in_place, clean
+
+    def emit(self, event: str, **fields: Any) -> None:
+        """Adds one line. Texts are cut at 4 KiB."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        kept = self._clean(fields)
+        cut = {name: value[:_LONGEST_EVENT] if isinstance(value, str) else value for name, value in kept.items()}
+        with contextlib.suppress(StorageError, OSError):
+            self._in_place()
+            make_directory(self._folder)
+            append_without_sync(os.path.join(self._folder, FILE), row_line({"at": at, "event": event, **cut}))

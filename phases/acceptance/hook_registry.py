@@ -33,7 +33,7 @@ class HookSetting(NamedTuple):
     own: Mapping[str, Any] = {}
     """`{"hooks": …}` of the settings file, checked against its schema."""
     own_folder: str = ""
-    """The folder of the settings file, and of the store of trusted workspaces."""
+    """The directory of the settings file, and of the store of trusted workspaces."""
     parse: Callable[[bytes], Mapping[str, Any]] = lambda data: {}
     """A hooks.yaml, checked. Raises PipelineError."""
     check_store: Check = lambda value: None
@@ -41,6 +41,20 @@ class HookSetting(NamedTuple):
     environment: Mapping[str, str] = {}
     trust_now: bool = False
     most_continues: int = MOST_CONTINUES
+
+    @property
+    def settings_file(self) -> str:
+        """The file that `own` stands in."""
+        return os.path.join(self.own_folder, "config.yaml")
+
+    @property
+    def store(self) -> str:
+        """The file of trusted workspaces; empty where the user has no directory of settings."""
+        return os.path.join(self.own_folder, STORE) if self.own_folder else ""
+
+    def user_hooks(self) -> tuple[Hook, ...]:
+        """The user's own hooks that are to run. Raises HookConfigError."""
+        return parse_hooks(self.own["hooks"], USER, self.settings_file) if self.own else ()
 
 
 class HookRegistry(NamedTuple):
@@ -62,12 +76,8 @@ def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = Fa
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """
-    options = setting.own.get("hooks", {})
-    on = options.get("user_hooks_enabled") is not False
-    where = os.path.join(setting.own_folder, "config.yaml")
-    own = parse_hooks(setting.own["hooks"], USER, where) if setting.own and on else ()
-    store = os.path.join(setting.own_folder, STORE) if setting.own_folder else ""
-    repo = discover_repo_hooks(workspace, store, setting.parse, setting.check_store, trust_now=trust_now)
+    options, own = setting.own.get("hooks", {}), setting.user_hooks()
+    repo = discover_repo_hooks(workspace, setting.store, setting.parse, setting.check_store, trust_now=trust_now)
     trusted = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
     if repo.state == NO_HOOKS and repo.beside is not None:
         trusted[HOOKS_FILE] = ABSENT

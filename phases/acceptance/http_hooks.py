@@ -5,11 +5,11 @@ The connection goes to a loopback address by number: no name is looked up, no pr
 
 from __future__ import annotations
 
-import ssl
+import math
 import time
 from collections.abc import Mapping
 from http.client import HTTPException
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from phases.acceptance.commands.sanitize import strip_control
@@ -17,12 +17,15 @@ from phases.acceptance.configuration.validation import METHODS, why_bad_header, 
 from phases.acceptance.hook import FAILED, HTTP, PASS, Hook, HookResult
 from phases.acceptance.payload import RunFacts, payload_bytes
 from pipeline.base.http.addresses import Target
-from pipeline.base.http.connection import ClientOptions, exchange, no_names
+from pipeline.base.http.connection import ClientOptions, open_response
+
+if TYPE_CHECKING:
+    import ssl
 
 _LOCALHOST = ("127.0.0.1", "::1")
 _MOST_READ, _MOST_TOLD, _PIECE = 64 * 1024, 512, 16 * 1024
 _AS_IT_IS = "/%:@!$&'()*+,;=~"
-_TOLD = (
+_FIELDS = (
     "hook_event_name", "turn_id", "cwd", "model", "stop_hook_active", "workspace", "todo_summary", "recent_tools", "tool_name",
     "tool_use_id", "source", "reason", "detail", "agent_id", "agent_type", "state",
 )  # fmt: skip
@@ -34,32 +37,28 @@ def send_observation(
 ) -> HookResult:
     """Whether the server took it. All of it is over within `hook.seconds`; whatever goes wrong is a failed hook."""
     started = time.monotonic()
-    options = ClientOptions(
-        started + hook.seconds,
-        hook.seconds,
-        no_names,
-        ssl_context=ssl_context,
-        silence=hook.seconds,
-        allows_ragged_end=True,
-    )
     try:
         target = _parse_target(hook.params)
-        question = _build_request(target.server, hook.params, _build_body(hook, run, given, at))
+        request = _build_request(target, hook.params, _build_body(hook, run, given, at))
     except _NotSent as error:
         return HookResult(FAILED, f"hook {hook.key}: {error}")
+    shown = f"{target.scheme}://{_host_of(target)}{target.path.partition('?')[0]}"[:200]  # a query may hold a secret
+    options = ClientOptions(
+        started + hook.seconds, math.inf, _resolve_loopback,
+        private=True, ssl_context=ssl_context, longest_silence=math.inf,
+    )  # fmt: skip
     try:
-        status, text = _send_request(target.server, question, options)
+        status, text = _send_request(target, request, options)
     except TimeoutError:
-        reason = f"hook {hook.key}: {target.shown} gave no whole answer within {hook.seconds:g} s"
+        reason = f"hook {hook.key}: {shown} gave no whole answer within {hook.seconds:g} s"
         result = HookResult(FAILED, reason, timed_out=True)
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         why = " ".join(strip_control(why, _MOST_TOLD).split())
-        result = HookResult(FAILED, f"hook {hook.key}: {target.shown} cannot be asked: {why}")
+        result = HookResult(FAILED, f"hook {hook.key}: {shown} cannot be asked: {why}")
     else:
-        said = f": {text}" if text else ""
         fault = "a redirect is not followed" if 300 <= status < 400 else "that is no success"
-        reason = f"hook {hook.key}: {target.shown} answered {status}; {fault}{said}"
+        reason = f"hook {hook.key}: {shown} answered {status}; {fault}" + (f": {text}" if text else "")
         result = HookResult(PASS) if 200 <= status < 300 else HookResult(FAILED, reason)
     return result._replace(seconds=round(time.monotonic() - started, 3))
 
@@ -68,22 +67,23 @@ class _NotSent(Exception):
     """Why it is not even tried."""
 
 
-class _Target(NamedTuple):
-    server: Target
-    shown: str
-    """Where it is, without the query: there may be a secret in that."""
-
-
-def _parse_target(params: Mapping[str, Any]) -> _Target:
+def _parse_target(params: Mapping[str, Any]) -> Target:
     url = str(params.get("url", ""))
     if why_bad_url(url):  # whose words show the whole URL: there may be a secret in it
         raise _NotSent("its url is not http://HOST:PORT/PATH or https://… with the HOST localhost, 127.0.0.1 or [::1]")
     parts = urlsplit(url)
-    host, port = parts.hostname or "", {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
+    port = {"http": 80, "https": 443}[parts.scheme] if parts.port is None else parts.port
     path = quote(parts.path or "/", safe=_AS_IT_IS, errors="replace")
     query = "?" + quote(parts.query, safe=_AS_IT_IS + "?", errors="replace") if parts.query else ""
-    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return _Target(Target(parts.scheme, host, port, path + query), f"{parts.scheme}://{authority}{path}"[:200])
+    return Target(parts.scheme, parts.hostname or "", port, path + query)
+
+
+def _host_of(target: Target) -> str:
+    return f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
+
+
+def _resolve_loopback(host: str, _: int) -> tuple[str, ...]:
+    return _LOCALHOST if host == "localhost" else (host,)
 
 
 def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) -> bytes:
@@ -98,7 +98,7 @@ def _build_body(hook: Hook, run: RunFacts, given: Mapping[str, Any], at: str) ->
         "triggered_at": at,
     }
     if hook.params.get("include_metadata") is True:
-        body["metadata"] = {name: given[name] for name in _TOLD if name in given}
+        body["metadata"] = {name: given[name] for name in _FIELDS if name in given}
     return payload_bytes(body)
 
 
@@ -106,8 +106,7 @@ def _build_request(target: Target, params: Mapping[str, Any], body: bytes) -> by
     method = str(params.get("method") or "POST").upper()
     if method not in METHODS:
         raise _NotSent(f"its method is none of {', '.join(METHODS)}")
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    headers = {"host": f"{host}:{target.port}", "content-type": "application/json", "accept-encoding": "identity"}
+    headers = {"host": _host_of(target), "content-type": "application/json", "accept-encoding": "identity"}
     for name, value in (params.get("headers") or {}).items():
         if why_bad_header(str(name), str(value)):
             raise _NotSent(f"its header {strip_control(str(name), 80)!r} cannot be sent")
@@ -117,10 +116,9 @@ def _build_request(target: Target, params: Mapping[str, Any], body: bytes) -> by
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def _send_request(target: Target, question: bytes, options: ClientOptions) -> tuple[int, str]:
+def _send_request(target: Target, request: bytes, options: ClientOptions) -> tuple[int, str]:
     """The status, and where it is no success the beginning of what the server said."""
-    addresses = _LOCALHOST if target.host == "localhost" else (target.host,)
-    with exchange(target, addresses, question, options) as response:
+    with open_response(target, options, request) as response:
         start, count = b"", 0
         while count < _MOST_READ and (piece := response.read1(min(_PIECE, _MOST_READ - count))):
             start, count = (start + piece)[:_MOST_TOLD], count + len(piece)

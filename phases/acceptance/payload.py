@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.hook import POINTS, SESSION_START, TOOL_FAILED, Hook
+from phases.acceptance.hook import POINTS, SESSION_START, SUBAGENT_STOP, TOOL_FAILED, Hook
 
 SCHEMA_VERSION = 1
 MOST_FILES, MOST_TOOLS, LONGEST_MESSAGE = 500, 20, 32 * 1024
@@ -130,6 +130,15 @@ def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]
             "last_block": {"hook": block.hook, "reason": block.reason} if block else None,
         },
     }
+
+
+def call_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:
+    """For any point at a call of a tool; at subagent_stop the call is the one that started the sub-agent."""
+    if hook.point != SUBAGENT_STOP or call.response is None:
+        return tool_input(hook, run, call)
+    state = "failed" if call.response.failed else "succeeded"
+    task = f"{call.turn_id}-{call.call_id}"
+    return subagent_input(hook, run, SubagentFacts(call.turn_id, task, "explore", state, call.response.text))
 
 
 def tool_input(hook: Hook, run: RunFacts, call: ToolFacts) -> dict[str, Any]:

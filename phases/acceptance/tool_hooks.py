@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
-from phases.acceptance.commands.hook_protocol import HOOK_FAILED
 from phases.acceptance.hook import (
     AFTER_TOOL,
     BEFORE_TOOL,
     BLOCK,
-    NO_VERDICT,
     SESSION_END,
     SESSION_START,
     STOP,
@@ -23,21 +22,17 @@ from phases.acceptance.hook import (
     HookResult,
     is_broken,
 )
-from phases.acceptance.hook_events import HookEvents
-from phases.acceptance.hook_executor import TAMPERED, HookExecutor, Occasion, select_hooks
+from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import (
     RunFacts,
     SessionFacts,
-    SubagentFacts,
     ToolFacts,
     ToolResponse,
+    call_input,
     session_input,
-    subagent_input,
-    tool_input,
 )
 from phases.acceptance.stop_reasons import HOOK_STOPPED, HOOK_TAMPERED
-from phases.acceptance.subagents import SubAgents, events_of, task_id_of
-from phases.llm.model import ToolCall
+from phases.llm.model import OK, ToolCall
 
 HOOK_BLOCKED = "hook_blocked"
 UNGUARDED = "unguarded"
@@ -64,13 +59,16 @@ class ToolHooks:
     without; nothing where it did not go on.
     """
 
+    def watch_calls(self) -> bool:
+        """Whether any hook is asked around calls of tools."""
+        return any(hook.point in _AROUND for hook in self.hooks)
+
     def are_there_for(self, call: ToolCall) -> bool:
         """Whether a call has hooks around it."""
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
-    def around(self, call: ToolCall, turn: int, do: Callable[[], Row], begin: Callable[[], None]) -> Row:
+    def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
-        begin()
         said = self._ask(BEFORE_TOOL, call, turn, None)
         unguarded = self._unguarded(said)
         stops = [(hook, result) for hook, result in said if result.status == STOP]
@@ -92,15 +90,16 @@ class ToolHooks:
         """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
         faults = []
         for hook, result in said:
-            closed = NO_VERDICT in result.notes
-            if not (closed or is_broken(hook.kind, result.status, result.notes)):
+            if not (result.closed or is_broken(hook.kind, result.status, result.fault)):
                 continue
             fault = _fault_text(hook, result)
-            faults += [] if closed else [fault]
+            faults += [] if result.closed else [fault]
             if hook.key not in self.told:
-                self.told[hook.key] = "" if closed else fault
+                self.told[hook.key] = "" if result.closed else fault
                 follows = (
-                    "the call is not done" if closed else "calls go on unwatched, and the work will not be verified"
+                    "the call is not done"
+                    if result.closed
+                    else "calls go on unwatched, and the work will not be verified"
                 )
                 test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
                 self.show(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
@@ -138,13 +137,8 @@ class ToolHooks:
     def _ask(
         self, point: str, call: ToolCall, turn: int, response: ToolResponse | None
     ) -> list[tuple[Hook, HookResult]]:
-        body = partial(
-            tool_input, run=self.run, call=ToolFacts(str(turn), call.name, call.arguments, call.id, response)
-        )
-        if point == SUBAGENT_STOP and response:
-            state = "failed" if response.failed else "succeeded"
-            task = SubagentFacts(str(turn), task_id_of(turn, call.id), "explore", state, response.text)
-            body = partial(subagent_input, run=self.run, ended=task)
+        facts = ToolFacts(str(turn), call.name, call.arguments, call.id, response)
+        body = partial(call_input, run=self.run, call=facts)
         said = []
         for hook in select_hooks(self.hooks, point, call.name):
             result = self.executor.run(hook, Occasion(point, body, call.name, call.id))
@@ -160,7 +154,7 @@ class ToolHooks:
 
 
 def _fault_text(hook: Hook, result: HookResult) -> str:
-    told = result.reason or "; ".join(note.partition(": ")[2] for note in result.notes if note.startswith(HOOK_FAILED))
+    told = result.reason or result.fault
     return told if hook.key in told else f"hook {hook.key}: {told}"
 
 
@@ -175,7 +169,7 @@ def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[s
     stops = [
         {
             "stopped": f"{hook.key}: {result.reason}",
-            "stop_reason": HOOK_TAMPERED if TAMPERED in result.notes else HOOK_STOPPED,
+            "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
         }
         for hook, result in said
         if result.status == STOP
@@ -186,3 +180,80 @@ def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[s
         **(stops[0] if stops else {}),
         **({UNGUARDED: unguarded} if unguarded else {}),
     }
+
+
+RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
+_TASK_TOOL = "Task"
+_ENDS = {"succeeded": COMPLETED, COMPLETED: COMPLETED, FAILED: FAILED, "canceled": FAILED}
+_Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SubAgents:
+    """Every sub-agent of a run by the id of its task, with its last state."""
+
+    states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def started(self, task_id: str) -> tuple[SubAgents, bool]:
+        """With one more, and whether that changed anything: one that is known, or has no id, does not."""
+        return (self, False) if task_id in self.states else self._with(task_id, RUNNING)
+
+    def ended(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
+        """With the end of one (succeeded, completed, failed or canceled), and whether that changed anything.
+
+        The last state wins, and a word that is no end changes nothing. One that was not seen to start has started as well.
+        """
+        return self._with(task_id, _ENDS[state]) if state in _ENDS else (self, False)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """started, running, completed and failed."""
+        states = list(self.states.values())
+        return {"started": len(states), **{state: states.count(state) for state in (RUNNING, COMPLETED, FAILED)}}
+
+    def _with(self, task_id: str, state: str) -> tuple[SubAgents, bool]:
+        if not task_id or self.states.get(task_id) == state:
+            return self, False
+        return SubAgents(MappingProxyType({**self.states, task_id: state})), True
+
+
+def task_id_of(turn: int, call_id: str) -> str:
+    """What the sub-agent of a call is called."""
+    return f"{turn}-{call_id}"
+
+
+def read_subagents(rows: Iterable[_Row]) -> SubAgents:
+    """The sub-agents that a journal tells of, so that a run that is gone on with counts on. What was kept back never began."""
+    asked: dict[str, None] = {}
+    results: dict[str, _Row] = {}
+    for row in rows:
+        if row["kind"] == "reply" and row["result"]["outcome"] == OK:
+            calls = (call for call in row["result"]["calls"] if call["name"] == _TASK_TOOL)
+            asked |= {task_id_of(row["key"]["turn"], call["id"]): None for call in calls}
+        elif row["kind"] == "result":
+            results[task_id_of(row["key"]["turn"], row["key"]["call"])] = row["result"]
+    states = {}
+    for name in asked:
+        result = results.get(name)
+        if result is None or not result.get("skipped"):
+            states[name] = RUNNING if result is None else FAILED if result["failed"] else COMPLETED
+    return SubAgents(MappingProxyType(states))
+
+
+def events_of(
+    before: SubAgents, after: SubAgents, snapshot: _Row, reason: str = "tool_result"
+) -> list[tuple[str, dict[str, Any]]]:
+    """The two events of a change, in their order; none where nothing changed.
+
+    `snapshot`: what else is known of the run at that moment (run_id, todos, …).
+    """
+    if before.states == after.states:
+        return []
+    counts = {f"{name}_count": number for name, number in after.counts.items()}
+    return [
+        ("subagent_snapshot_updated", {"reason": reason, "subagent": counts}),
+        (
+            "runtime_snapshot_updated",
+            {"reason": "subagent_updated", "snapshot": {**snapshot, "subagents": dict(counts)}},
+        ),
+    ]

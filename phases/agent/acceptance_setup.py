@@ -9,22 +9,19 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from phases.acceptance.chain import Chain
+from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
 from phases.acceptance.configuration.checksums import find_changed, hash_control_files
 from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
-from phases.acceptance.gate_hooks import GateHooks
-from phases.acceptance.hook_events import HookEvents
-from phases.acceptance.hook_executor import HookContext, HookExecutor
+from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
 from phases.acceptance.protected_files import ChecksumHistory, ProtectedFiles, build_protected_files, read_history
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
-from phases.acceptance.subagents import read_subagents
-from phases.acceptance.tool_hooks import ToolHooks
+from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Session
+from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -53,11 +50,15 @@ def build_acceptance(
     commands: CommandRunner,
     model: Model,
     missing: Sequence[str] = (),
+    doing: Callable[[str], None] = lambda what: None,
 ) -> Acceptance:
-    """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
+    """The acceptance of a run that has begun. `doing` is told which hook is asked.
+
+    Raises Incomplete where the hooks of the user keep it from starting.
+    """
     places = assignment.places
     root = os.path.realpath(places.workspace)
-    task = os.path.basename(os.path.dirname(places.workspace))
+    task = assignment.task
     clean = partial(redact_value, secrets=model.secrets)
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
@@ -78,7 +79,7 @@ def build_acceptance(
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands)
-    executor.protected = protected
+    executor.protected, executor.doing = protected, doing
     check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or _why_unverified(hooks, past))

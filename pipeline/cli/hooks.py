@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.base.errors import UsageError
+from pipeline.base.text_escaping import one_line
 from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import (
     command_name,
@@ -17,7 +18,6 @@ from pipeline.cli.assembly import (
     relative_path,
     settings_from,
 )
-from pipeline.cli.hooks_text import hook_rows, trial_lines
 from pipeline.cli.output import (
     in_terminal,
     notify,
@@ -27,16 +27,20 @@ from pipeline.cli.output import (
     print_table,
     print_text,
     print_warning,
+    to_printable,
 )
 from pipeline.engine.settings import did_you_mean
 
 if TYPE_CHECKING:
-    from pipeline.cli.hooks_found import HookListing
+    from phases.acceptance.administration.discovery import HookListing, ListedHook
+    from phases.acceptance.hook_registry import HookSetting
+    from pipeline.engine.contract import Contracts
     from pipeline.engine.store import TaskStore
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _KINDS = click.Choice(["claude", "codex", "gemini"])
 _SCOPES = click.Choice(["user", "repo"])
+_LONGEST_COMMAND = 120
 
 
 class _Group(click.Group):
@@ -73,18 +77,20 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     \b
     pipeline hooks list paper
     """
-    from pipeline.cli.hooks_found import discover_hooks
     from pipeline.engine.contract import Contracts
 
     store = _task_if_any(task, tasks_dir)
     workspace = store.path("generate_code") if store else ""
-    found = discover_hooks(store.contracts if store else Contracts(), workspace)
+    found = _list_hooks(store.contracts if store else Contracts(), workspace)
     if as_json:
         rows = [{name: value for name, value in row._asdict().items() if name != "hook"} for row in found.rows]
         there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
         print_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
     else:
-        print_table(hook_rows(found.rows), header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"))
+        print_table(
+            [_table_row(row) for row in found.rows],
+            header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"),
+        )
         _tell_notes(found, store)
     for problem in found.problems:
         print_error(f"invalid: {problem}")
@@ -106,15 +112,15 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper --show
     pipeline hooks trust paper
     """
-    from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
+    from phases.acceptance.administration.trust import REPO_FILE, build_offer, offer_json, offer_lines, write_offer
     from pipeline.base.logs import utc_timestamp
-    from pipeline.cli.hooks_trusting import build_offer, offer_lines, write_offer
-    from pipeline.cli.hooks_trusting import offer_json as json_of
     from pipeline.cli.plan_review import user_name
+    from pipeline.cli.user_config import read_user_hooks
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
-    offer = build_offer(store.contracts, workspace, utc_timestamp(), user_name())
+    setting = _hook_setting(store.contracts, read_user_hooks())
+    offer = build_offer(setting, workspace, utc_timestamp(), user_name())
     wanted = not show and not offer.nothing_new
     if wanted and not yes and (as_json or not in_terminal()):
         raise UsageError(
@@ -123,19 +129,21 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
         )
     if not as_json:
         print_text(
-            f"{relative_path(workspace)}/{HOOKS_FILE}:"
+            f"{relative_path(workspace)}/{REPO_FILE}:"
             if offer.has_file
-            else f"{relative_path(workspace)} has no {HOOKS_FILE}:"
+            else f"{relative_path(workspace)} has no {REPO_FILE}:"
         )
-        for line in offer_lines(offer):
+        for line in offer_lines(offer, setting.settings_file):
             print_text(line)
     if offer.fault:
         print_warning(f"nothing can be trusted now: {offer.fault}")
     written = wanted and (yes or click.confirm("Trust all of that?", err=True))
     if written:
-        write_offer(store.contracts, workspace, offer)
+        write_offer(setting, workspace, offer)
     if as_json:
-        print_json({"task": store.id, "workspace": os.path.realpath(workspace), **json_of(offer), "written": written})
+        print_json(
+            {"task": store.id, "workspace": os.path.realpath(workspace), **offer_json(offer), "written": written}
+        )
     elif offer.nothing_new:
         notify("all of that is trusted already")
     elif not show:
@@ -157,9 +165,11 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     pipeline hooks test paper tests
     pipeline hooks test paper internal:code
     """
-    from pipeline.cli.hooks_found import discover_hooks, find_hook, read_hook_setting
-    from pipeline.cli.hooks_trial import Trial, run_once
+    from phases.acceptance.administration.discovery import find_hook
+    from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
+    from phases.agent.earlier_code import order_files, untouched_files
     from pipeline.cli.trust import settings_in_force
+    from pipeline.cli.user_config import read_user_hooks
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -167,13 +177,14 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     with store.writing() as left:
         if left:
             print_warning(left)
-        setting = read_hook_setting(store.contracts)
-        chosen = find_hook(discover_hooks(store.contracts, workspace), hook, command_name(store))
+        setting = _hook_setting(store.contracts, read_user_hooks())
+        chosen = find_hook(_list_hooks(store.contracts, workspace), hook, command_name(store))
         if not as_json:
             notify(f"runs {chosen.key} …")
         values = settings_in_force(store, settings, {}).values
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
-        outcome = run_once(Trial(store.root, store.id, values, plan, setting), chosen)
+        planned = order_files(plan) if plan else ()
+        outcome = run_once(Trial(store.root, store.id, values, plan, planned, setting, untouched_files), chosen)
     if as_json:
         print_json({"task": store.id, "hook": chosen.key, **outcome})
     else:
@@ -199,9 +210,11 @@ def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
     pipeline hooks import --from claude .claude/settings.json
     pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
     """
-    from pipeline.cli.hooks_import import paste_place, translate_file
+    from phases.acceptance.administration.translate import translate_file
+    from phases.acceptance.administration.trust import REPO_FILE
+    from pipeline.cli.user_config import settings_file
 
-    done = translate_file(kind, file, scope)
+    done = translate_file(kind, file, scope, to_printable)
     if as_json:
         print_json({"items": done.items, "untranslated": done.untranslated})
     elif done.items:
@@ -211,7 +224,8 @@ def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
     if not done.items:
         print_error(f"nothing of {file} could be translated")
     elif not as_json:
-        notify(f"{len(done.items)} hooks, for {paste_place(scope)}; look at them there with: pipeline hooks list")
+        place = REPO_FILE if scope == "repo" else settings_file()
+        notify(f"{len(done.items)} hooks, for {place}; look at them there with: pipeline hooks list")
     return 0 if done.items else 1
 
 
@@ -225,6 +239,45 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
     except UsageError:
         return None
     return open_task_directory(settings, root)
+
+
+def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
+    """What acceptance is told of the user's hooks; `own` are those of the settings file."""
+    from phases.acceptance.hook_registry import STORE, HookSetting
+    from pipeline.cli.user_config import config_directory
+
+    return HookSetting(
+        own,
+        config_directory(),
+        lambda data: dict(contracts.parse("hooks.yaml", data, writer="you")),
+        lambda value: contracts.breach(contracts.schema(STORE), value),
+        os.environ,
+    )
+
+
+def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
+    """All hooks. A settings file that is not right is listed as a problem."""
+    from phases.acceptance.administration.discovery import list_hooks
+    from pipeline.cli.user_config import settings_file
+    from pipeline.engine.contract import explain_breaches
+    from pipeline.engine.settings import user_hooks
+
+    def explain(value: Any) -> list[tuple[str, str]]:
+        schema = contracts.schema("hooks.yaml")
+        found = [] if contracts.breach(schema, value) is None else explain_breaches(schema, value)
+        return [(each.json_path, each.message) for each in found]
+
+    try:
+        own, fault = user_hooks(settings_file()), ""
+    except UsageError as error:
+        own, fault = {}, str(error)
+    return list_hooks(_hook_setting(contracts, own), workspace, explain, fault)
+
+
+def _table_row(row: ListedHook) -> tuple[str, ...]:
+    limit = "-" if row.seconds is None else f"{row.seconds:g} s"
+    cells = (row.point, row.key, row.state, row.kind, limit, row.policy or "-", row.command[:_LONGEST_COMMAND])
+    return tuple(one_line(cell.strip().replace("\n", " ⏎ ")) for cell in cells)
 
 
 def _tell_notes(found: HookListing, store: TaskStore | None) -> None:

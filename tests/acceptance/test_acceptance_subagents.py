@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.subagents import SubAgents, events_of, read_subagents, task_id_of
+from phases.acceptance.tool_hooks import SubAgents, events_of, read_subagents, task_id_of
 from tests.strategies import QUICK
 
 

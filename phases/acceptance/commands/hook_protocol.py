@@ -159,7 +159,6 @@ def _text_of(values: Mapping[str, Any], name: str) -> str:
     return strip_control(value, MOST_TEXT).strip() if isinstance(value, str) else ""
 
 
-HOOK_FAILED = "hook_failed"
 _NOT_EXECUTABLE, _NOT_FOUND, _BLOCKS = 126, 127, 2
 _LONGEST_LINE = 200
 
@@ -197,7 +196,8 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
         silent = "and wrote no reason to standard error" if printed.strip() else "without output"
         return HookResult(BLOCK, _block_reason(ran, hook, printed) or f"{name} {told} {silent}")
     if hook.exit_policy == CLAUDE:
-        return HookResult(PASS, notes=(f"{HOOK_FAILED}: {name} {told}{_last_words(printed)}",))
+        fault = f"{name} {told}{_last_words(printed)}"
+        return HookResult(PASS, notes=(f"hook_failed: {fault}",), fault=fault)
     return HookResult(FAILED, f"{name} {told}, which is no verdict{_last_words(printed)}")
 
 

@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -94,7 +94,7 @@ def _why_no_point(name: str) -> str:
         theirs = {their: row.name for row in POINTS.values() for their in (row.gemini, row.claude) if their}
         if name in theirs:
             return f"'{name}' is what other tools call {theirs[name]}; write that"
-        return f"{quote_value(name)} is no point{_suggest_word(name, OFFERED)}"
+        return f"{quote_value(name)} is no point{suggest_word(name, OFFERED)}"
     if not point.mountable:
         return f"no hook of the user or of a repository can be mounted at {name}; there are: {', '.join(OFFERED)}"
     if not point.fires:
@@ -109,7 +109,7 @@ def _why_no_kind(kind: str, source: str) -> str:
         return "internal hooks come with the pipeline, and none can be added; write kind: command"
     if kind == HTTP and source == REPO:
         return "a repository may not mount http hooks; put it under runtime.hooks in the config.yaml of the user"
-    return "" if kind in _KINDS else f"{quote_value(kind)} is no kind{_suggest_word(kind, _KINDS)}"
+    return "" if kind in _KINDS else f"{quote_value(kind)} is no kind{suggest_word(kind, _KINDS)}"
 
 
 def _check_kind(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
@@ -180,7 +180,8 @@ def _check_seconds(item: Mapping[str, Any], name: str) -> Iterator[ConfigFault]:
         )
 
 
-def _suggest_word(wrong: str, known: tuple[str, ...]) -> str:
+def suggest_word(wrong: str, known: Sequence[str]) -> str:
+    """`; did you mean 'x'?` where something known is near, else a list of what is known."""
     near = get_close_matches(wrong[:100], known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; there are: {', '.join(known)}"
 

@@ -51,10 +51,8 @@ class ClientOptions:
     resolve: Callable[[str, int], Sequence[str]]
     private: bool = False
     ssl_context: ssl.SSLContext | None = None
-    silence: float | None = None
+    longest_silence: float | None = None
     """Seconds without a byte, after which a server counts as dead; None: a minute."""
-    allows_ragged_end: bool = False
-    """Whether a TLS stream may end without the word for it: only where nothing hangs on all of it being there."""
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -65,7 +63,7 @@ class ClientOptions:
 
     def step_seconds(self) -> float:
         """How long one read or write may take; TimeoutError where the time is up."""
-        return self.seconds_left(_LONGEST_SILENCE if self.silence is None else self.silence)
+        return self.seconds_left(_LONGEST_SILENCE if self.longest_silence is None else self.longest_silence)
 
 
 def addresses_of(host: str, port: int) -> Sequence[str]:
@@ -73,37 +71,18 @@ def addresses_of(host: str, port: int) -> Sequence[str]:
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
-def no_names(host: str, port: int) -> Sequence[str]:
-    """The resolver of who asks addresses alone."""
-    raise OSError(f"the name {host} is not looked up")
-
-
 @contextmanager
-def open_response(target: Target, options: ClientOptions) -> Iterator[HTTPResponse]:
-    """The answer, its body still to be read. Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
+def open_response(target: Target, options: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
+    """The answer to a request (a GET where none is given), its body still to be read.
+
+    Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
-    addresses = permit_addresses(target.host, _resolve_host(target, options), private=options.private)[:_MOST_TRIED]
-    question = _QUESTION.format(path=target.path, host=target.authority).encode("ascii")
-    with exchange(target, addresses, question, options) as response:
-        yield response
-
-
-@contextmanager
-def exchange(
-    target: Target, addresses: Sequence[str], question: bytes, options: ClientOptions
-) -> Iterator[HTTPResponse]:
-    """The answer to a whole request, from the first of these addresses that takes it, its body still to be read.
-
-    The addresses are numbers, and whoever calls has judged them. Raises OSError, HTTPException or ValueError for trouble.
-    """
-    with _connect_any(target, addresses, options) as connection:
-        unsent = memoryview(question)
-        while unsent:
-            connection.settimeout(options.step_seconds())
-            unsent = unsent[connection.send(unsent) :]
+    with _connect_any(target, options) as connection:
+        connection.settimeout(options.step_seconds())
+        connection.sendall(request or _QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
         # Of a socket, the response wants makefile() and no more.
         with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, options)), method="GET") as response:
             response.begin()
@@ -144,9 +123,9 @@ class _DeadlineReader(io.RawIOBase):
         return self._connection.recv_into(buffer)
 
 
-def _connect_any(target: Target, addresses: Sequence[str], options: ClientOptions) -> socket.socket:
+def _connect_any(target: Target, options: ClientOptions) -> socket.socket:
     failed: OSError | None = None
-    for address in addresses:
+    for address in permit_addresses(target.host, _resolve_host(target, options), private=options.private)[:_MOST_TRIED]:
         try:
             return _connect_to(address, target, options)
         except OSError as error:
@@ -165,9 +144,8 @@ def _connect_to(address: str, target: Target, options: ClientOptions) -> socket.
             context = options.ssl_context or ssl.create_default_context()
             # A stream that is cut off looks like one that has ended, unless a ragged end is an error; some builds of
             # Python tell the library to overlook it.
-            if not (ragged := options.allows_ragged_end):
-                context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
-            connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=ragged)
+            context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+            connection = context.wrap_socket(connection, server_hostname=target.host, suppress_ragged_eofs=False)
         undo.pop_all()
     return connection
 

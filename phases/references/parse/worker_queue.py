@@ -1,0 +1,309 @@
+"""Parses many files in a few worker processes: hostile bytes may crash, hang or swell a worker, and nothing else.
+
+Files go in batches, each to a fresh worker, which answers them in their order. So the first file that is not answered is the one
+that the worker failed over: it is tried once more alone, then as plain text, and the rest of its batch goes to another worker.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from types import MappingProxyType
+from typing import IO, NamedTuple, Self, TypeVar
+
+from phases.references.parse.ipc import GIVEN_UP, LARGEST, READY, InvalidAnswer, pack_request, parse_answer
+from phases.references.parse.model import Parsed
+from pipeline.base.errors import PhaseError
+from pipeline.base.workers import PATIENCE, worker_environment
+
+SECONDS = 20.0
+"""Of processor time for one file."""
+_MAX_WORKERS = 4
+_TINY_BATCH, BATCH_FILES, _BATCH_BYTES = 20, 400, 6 * 1024 * 1024
+"""A start costs as much as some 20 files, so fewer are not worth a second worker, and a batch should have many more."""
+MOST_GIVEN_UP, LONGEST_GIVEN_UP = 20, 300.0
+"""Files, and seconds spent on them, after which what is left is taken as text: a repository of traps would take days."""
+_ENOUGH = GIVEN_UP + "so many other files of the repository could not be parsed in time that this one was not tried"
+_MAX_STARTS = 3
+_START_SECONDS = 60.0
+"""Until a worker must be ready, on however busy a machine."""
+_CHUNK, _PIPE = 1 << 18, 1 << 20
+Key = TypeVar("Key")
+
+
+class ParseJob(NamedTuple):
+    """A file to be parsed, and what went wrong with it before, where it is now taken as less than it is."""
+
+    language: str
+    data: bytes
+    fault: str = ""
+
+    def as_text(self, fault: str) -> Self | None:
+        """The same as plain text, so that a search still finds it; None where it is that already or cannot be."""
+        return None if self.language in ("text", "notebook") else self._replace(language="text", fault=fault)
+
+    def as_blank(self, fault: str) -> Self:
+        """A file of as many lines with nothing on them: no parser fails over it."""
+        return self._replace(language="text", data=b"\n" * (self.data.count(b"\n") + 1), fault=self.fault or fault)
+
+
+class _Failure(NamedTuple):
+    """Why a worker did not answer a file. `is_final`: it was this file, and no damage that an earlier one did."""
+
+    why: str
+    is_final: bool
+
+
+def parse_files(
+    files: Iterable[tuple[Key, str, bytes]],
+    *,
+    expected: int = BATCH_FILES,
+    count: int | None = None,
+    seconds: float = SECONDS,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Generator[tuple[Key, Parsed], None, None]:
+    """For each key, language and content what the file holds, in the order given; a few batches are read ahead of need.
+
+    `expected`: about how many files there are. `count`: how many workers there may be (one for each processor, four at most,
+    if not given). `environment` is the user's, of which little is passed on. No worker outlives this generator: close it.
+    Raises PhaseError where no worker can be started.
+    """
+    count = max(1, count if count is not None else min(_MAX_WORKERS, count_processors()))
+    rounds = max(1, -(-expected // (count * BATCH_FILES)))
+    most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
+    workers = _Workers(seconds, environment)
+    pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
+    with ThreadPoolExecutor(count) as executor:
+        try:
+            for batch in _batch_files(files, most):
+                jobs = [ParseJob(language, data) for _, language, data in batch]
+                pending.append(([key for key, _, _ in batch], executor.submit(workers.parse_batch, jobs)))
+                if len(pending) > count + 1:  # one more than can run, so that no worker waits for our reader
+                    keys, future = pending.popleft()
+                    yield from zip(keys, future.result(), strict=True)
+            while pending:
+                keys, future = pending.popleft()
+                yield from zip(keys, future.result(), strict=True)
+        finally:
+            workers.stop()
+
+
+def _batch_files(files: Iterable[tuple[Key, str, bytes]], most: int) -> Iterator[list[tuple[Key, str, bytes]]]:
+    batch: list[tuple[Key, str, bytes]] = []
+    size = 0
+    for one in files:
+        batch.append(one)
+        size += len(one[2])
+        if len(batch) >= most or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Workers:
+    """The worker processes of one run, and how much it has lost to files that cannot be parsed. Its threads share it."""
+
+    def __init__(self, seconds: float, environment: Mapping[str, str]) -> None:
+        self._seconds, self._environment = seconds, environment
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+        self._given_up, self._spent = 0, 0.0
+
+    def stop(self) -> None:
+        """Ends every worker; what is not parsed yet will not be."""
+        self._stopped = True
+        for process in [*self._running]:
+            process.kill()
+
+    def parse_batch(self, jobs: Sequence[ParseJob]) -> list[Parsed]:
+        """What each file holds. The cost grows with the files: each worker that fails has one file less to fail over."""
+        done: list[Parsed] = []
+        while len(done) < len(jobs):
+            rest = [self._spare(job) for job in jobs[len(done) :]]
+            answers, failure = self._run_worker(rest)
+            done += answers
+            if failure:
+                done.append(self._parse_alone(rest[len(answers)], failure))
+        return done
+
+    def _spare(self, job: ParseJob) -> ParseJob:
+        """The job, or less of it where too much was given up already."""
+        if self._given_up < MOST_GIVEN_UP and self._spent < LONGEST_GIVEN_UP:
+            return job
+        hopeless = self._given_up >= 2 * MOST_GIVEN_UP or self._spent >= 2 * LONGEST_GIVEN_UP
+        if hopeless or job.language == "notebook":
+            return job.as_blank(_ENOUGH)
+        return job.as_text(_ENOUGH) or job
+
+    def _parse_alone(self, job: ParseJob, failure: _Failure) -> Parsed:
+        """A file that a worker failed over, each time in a fresh one: as it is, as plain text, or not at all."""
+        if not failure.is_final:
+            answers, again = self._run_worker([job])
+            if again is None:
+                return answers[0]
+            failure = again
+        self._given_up += 1
+        fault = job.fault or failure.why
+        if text := job.as_text(fault):
+            answers, again = self._run_worker([text])
+            if again is None:
+                return answers[0]
+            self._given_up += 1
+        return Parsed(job.data.count(b"\n") + 1, fault=fault)
+
+    def _run_worker(self, jobs: Sequence[ParseJob]) -> tuple[list[Parsed], _Failure | None]:
+        """What a fresh worker answers, and why it did not answer the file after those."""
+        answers: list[Parsed] = []
+        # A file, not a pipe: nobody has to write while the worker reads, and it never waits for its next request.
+        with tempfile.TemporaryFile() as requests:
+            requests.writelines(pack_request(job.language, job.data) for job in jobs)
+            process, lines = self._start_ready(requests)
+            began = time.monotonic()
+            try:
+                for number, job in enumerate(jobs):
+                    parsed = parse_answer(lines.next_line(self._seconds * PATIENCE), number)
+                    answers.append(parsed._replace(fault=job.fault or parsed.fault))
+                    began = time.monotonic()
+                return answers, None
+            except TimeoutError:
+                failure = _Failure(f"{GIVEN_UP}parsing it took more than {self._seconds * PATIENCE:g} s", True)
+            except InvalidAnswer:
+                failure = _Failure("the parser answered nonsense over it", False)
+            except EOFError:
+                failure = self._failure_of(_end_process(process))
+            finally:
+                self._end(process)
+        # Not by the clock alone: a run that was suspended has not spent that time.
+        self._spent += min(time.monotonic() - began, self._seconds * PATIENCE)
+        return answers, failure
+
+    def _failure_of(self, code: int) -> _Failure:
+        if code == -signal.SIGXCPU:
+            return _Failure(f"{GIVEN_UP}parsing it took more than {self._seconds:g} s of processor time", True)
+        if code > 0:
+            return _Failure("the parser has a fault that this file brings out, please report it", False)
+        return _Failure(
+            f"{GIVEN_UP}parsing it ended with signal {-code}, as damage or a trap in a file makes it end", False
+        )
+
+    def _start_ready(self, requests: IO[bytes]) -> tuple[subprocess.Popen[bytes], _Lines]:
+        """A worker that has begun, and what it says. Raises PhaseError.
+
+        One that ends before it is ready has met no file: that is the machine's fault, and tried again.
+        """
+        why = ""
+        for _ in range(_MAX_STARTS):
+            requests.seek(0)
+            process = start_worker(requests.fileno(), self._seconds, self._environment)
+            self._running.add(process)
+            lines = _Lines(process)
+            try:
+                if self._stopped:
+                    raise CancelledError
+                if lines.next_line(_START_SECONDS) == READY:
+                    return process, lines
+                why = "it said something else than that it is ready"
+            except TimeoutError:
+                why = f"it was not ready after {_START_SECONDS:g} s"
+            except EOFError:
+                why = f"it ended with code {_end_process(process)} before it was ready"
+            except BaseException:
+                self._end(process)
+                raise
+            self._end(process)
+        raise _start_error(why)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        _end_process(process)
+        self._running.discard(process)
+
+
+class _Lines:
+    """The lines that a worker writes."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        if process.stdout is None:
+            raise OSError("a worker was started without its pipe")
+        self._descriptor = process.stdout.fileno()
+        self._poll = select.poll()
+        self._poll.register(self._descriptor, select.POLLIN)
+        self._come, self._total = bytearray(), 0
+        _widen_pipe(self._descriptor)
+
+    def next_line(self, seconds: float) -> bytes:
+        """The next line. Raises TimeoutError, InvalidAnswer where it says too much, and EOFError where it has ended."""
+        searched = 0
+        while (end := self._come.find(b"\n", searched)) < 0:
+            searched = len(self._come)
+            before = time.monotonic()
+            if self._poll.poll(min(1.0, max(0.0, seconds)) * 1000):
+                part = os.read(self._descriptor, _CHUNK)
+                if not part:
+                    raise EOFError
+                self._come += part
+                self._total += len(part)
+                if self._total > LARGEST:
+                    raise InvalidAnswer("an answer too long")
+            elif seconds <= 0:
+                raise TimeoutError
+            # A second at most, whatever the clock says: the time that all of us were suspended is not the file's.
+            seconds -= min(1.0, time.monotonic() - before)
+        line = bytes(self._come[:end])
+        del self._come[: end + 1]
+        return line
+
+
+def start_worker(requests: int, seconds: float, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A worker that answers the requests in an open file. Raises PhaseError."""
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-m", "phases.references.parse.worker", str(max(1, int(seconds)))],
+            stdin=requests,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env=worker_environment(environment),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _start_error(error.strerror or str(error)) from error
+
+
+def _start_error(why: str) -> PhaseError:
+    return PhaseError(
+        f"cannot start a process that parses code ({why}): the machine is short of memory or processes, or"
+        f" {sys.executable or 'the Python'} is damaged; mend that, and index again with: pipeline resume"
+    )
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> int:
+    """Ends a process, whatever it does; its exit code."""
+    process.kill()
+    with process:
+        pass
+    return process.returncode
+
+
+def _widen_pipe(end: int) -> None:
+    """So many bytes may wait in a pipe, where the system grants it: the worker works on while we are busy elsewhere."""
+    try:
+        fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIPE)
+    except (AttributeError, OSError):
+        return  # not Linux, or all that one user may have is taken: it works with a narrow one
+
+
+def count_processors() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
