@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pipeline.base.errors import UsageError
-from pipeline.base.files import sha256
 from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
@@ -61,17 +59,8 @@ def _rerank_references(document: dict[str, Any], outline: Mapping[str, Any], ctx
     from phases.llm.model import require_model
     from phases.planning.model.rerank_references import rerank_with_model
 
-    result = rerank_with_model(
-        document,
-        {"title": outline["title"] or "", "abstract": outline["abstract"] or ""},
-        require_model(ctx),
-        ctx.paths.root,
-        limits=ctx.limits,
-        in_place=ctx.in_place,
-        breach=ctx.contracts.breach,
-        inputs_sha256=sha256(json.dumps(sorted(ctx.digests.items())).encode()),
-        tell=ctx.tell,
-    )
+    material = {"title": outline["title"] or "", "abstract": outline["abstract"] or ""}
+    result = rerank_with_model(document, material, require_model(ctx), ctx)
     for note in result["notes"][len(document["notes"]) :] if result["refined_by"] is None else ():
         ctx.tell(f"06 references: {note}")
     return result

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
-from phases.llm.journal import QUESTION, Journal, read_journal
+from phases.llm.journal import QUESTION, Journal, can_continue, digest_of, read_journal
 from phases.llm.ledger import Ledger, LedgerCall
 from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.llm.model import (
     EMPTY,
-    FATAL,
     MALFORMED,
     OK,
     OVERFLOW,
@@ -39,17 +39,25 @@ from phases.llm.model import (
     tokens_of,
 )
 from pipeline.base.errors import Interrupted, Paused, PhaseError
+from pipeline.base.files import set_aside
 from pipeline.base.jsonl import repair_tail
+from pipeline.base.logs import logger
 
 MOST_REPAIRS = 3
 """So many replies in a row may be of no use; the next one ends the run."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
-_LENGTH_REFUSED = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens")
-_LEAST_LIMIT = 1024
 _AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
 
 
-class Unusable(PhaseError):
+class CallFailed(PhaseError):
+    """There is no reply. `what` says why, without the advice for a phase that can only stop."""
+
+    def __init__(self, what: str, advice: str = "") -> None:
+        super().__init__(f"{what}; {advice}" if advice else what)
+        self.what = what
+
+
+class Unusable(CallFailed):
     """The model answers, and nothing that it says can be used."""
 
 
@@ -156,9 +164,10 @@ class Conversation:
         try:
             request = replace(request, answered_before=before)
             reply = self.model.ask(request)
-            if limit := _limit_in(reply, request.most_tokens):
-                self._known_limit = limit
-                reply = self.model.ask(replace(request, most_tokens=limit))
+            if reply.limit:
+                logger.debug("{} takes no reply over {:,} tokens: asked again with that", self.model.name, reply.limit)
+                self._known_limit = reply.limit
+                reply = self.model.ask(replace(request, most_tokens=reply.limit))
             reply = _check_reply(reply, self._longest)
         except Interrupted:
             self._note_interrupted(call, tokens, usd)
@@ -204,19 +213,9 @@ class Conversation:
                 "--plan-model or --code-model"
             )
         if reply.outcome in _USELESS:
-            return Unusable(
-                f"{where}: {MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail}); "
-                f"{again}"
-            )
-        return PhaseError(f"{where}: {reply.outcome}: {reply.detail}; {again}")
-
-
-def _limit_in(reply: Reply, most_tokens: int) -> int:
-    """The limit that a server names where it refuses a reply of that length; 0: it was refused for another reason."""
-    if reply.outcome != FATAL or not _LENGTH_REFUSED.search(reply.detail):
-        return 0
-    told = (int(number.replace(",", "")) for number in re.findall(r"\b[0-9][0-9,]{3,9}\b", reply.detail))
-    return max((number for number in told if _LEAST_LIMIT <= number < most_tokens), default=0)
+            told = f"{MOST_REPAIRS + 1} replies in a row were of no use, the last one {reply.outcome} ({reply.detail})"
+            return Unusable(f"{where}: {told}", again)
+        return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", again)
 
 
 def _cut_elsewhere(cut: Sequence[Reply]) -> bool:
@@ -230,6 +229,55 @@ def _why_no_more(cut: Sequence[Reply], room: Room, window: int) -> str:
     if cut[-1].room >= room.most:
         return "that is the limit of max_output_tokens, or the model's own"
     return f"its window is {window:,} tokens: if it is larger, say so with context_tokens"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a conversation is written down, and who hears of it."""
+
+    journal: str
+    """The path of its journal."""
+    ledger: Ledger
+    in_place: Callable[[], None]
+    """Raises where the task was moved, before anything is written into it."""
+    tell: Callable[[str], None] = lambda text: None
+    """Told of what a person should know of the record."""
+
+
+def open_conversation(
+    model: Model,
+    record: Record,
+    *headers: Mapping[str, Any],
+    begun: Mapping[str, Any] | None = None,
+    is_same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True,
+    on_set_aside: Callable[[str], None] = lambda name: None,
+    shown_again: bool = True,
+) -> Conversation:
+    """Goes on with what is recorded where it is of this work, and begins anew otherwise: the old journal is set aside.
+
+    `headers` say what the work is: the first one now, the others as earlier releases said it; `thread` stands in each.
+    `begun` is kept of how it began, `is_same` may look closer at recorded rows, `on_set_aside` hears the name of a journal
+    that was set aside. Raises PhaseError for a damaged journal, StorageError.
+    """
+    record.in_place()
+    header = next((header for header in headers if can_continue(record.journal, header, is_same)), None)
+    if header is None:
+        header, aside = headers[0], os.path.basename(set_aside(record.journal))
+        logger.debug("{} is of other work: it is kept as {}", os.path.basename(record.journal), aside)
+        on_set_aside(aside)
+    thread = header["thread"]
+    journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
+    journal.on_other_question = record.tell
+    logger.debug("{}: run {}, {} recorded steps to replay", thread, journal.run, len(journal.rows()))
+    return Conversation(model, journal, record.ledger, thread, shown_again=shown_again)
+
+
+def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+    """The digest of all that is sent: what a question is known again by."""
+    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
+    parts += [message.digest for message in messages if message.reasoning]
+    parts.append(json.dumps(schema, sort_keys=True))
+    return sha256(b"".join(map(digest_of, parts))).hexdigest()
 
 
 def keep_window(model: Model, path: str) -> None:

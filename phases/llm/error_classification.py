@@ -26,6 +26,8 @@ _OVERFLOW = re.compile(
     r"context.?length|context.?window|context.?size|maximum context|prompt is too long|input is too long"
     r"|maximum prompt length|too many input tokens|reduce the length of the (messages|prompt|input)|request_too_large"
 )
+_LENGTH_REFUSED = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens")
+_LEAST_LIMIT = 1024
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low|insufficient credits")
 
 
@@ -68,7 +70,8 @@ def classify_status(
     """What an HTTP status that is no success means."""
     code, said = _parse_error_body(body)
     wait = _retry_after(headers, now or datetime.now(UTC))
-    outcome, advice = _outcome_of(server, status, f"{code} {said}".lower())
+    words = f"{code} {said}".lower()
+    outcome, advice = _outcome_of(server, status, words)
     detail = f"{server.host} answered {status}"
     if quoted := server.quote(said):
         detail += f": {quoted}"
@@ -79,8 +82,17 @@ def classify_status(
         detail + (f"; {advice}" if advice else ""),
         wait=wait if outcome in (RATE_LIMITED, UNAVAILABLE, TRANSIENT) else None,
         status=status,
-        said=f"{code} {said}".lower(),
+        said=words,
     )
+
+
+def length_limit(error: ReplyError, most_tokens: int) -> int:
+    """The limit that a server names where it refuses a reply of that length; 0: it was refused for another reason."""
+    # Its own words alone: in ours stands its address, and a port is a number too.
+    if error.outcome != FATAL or not _LENGTH_REFUSED.search(error.said):
+        return 0
+    numbers = (int(number.replace(",", "")) for number in re.findall(r"\b[0-9][0-9,]{3,9}\b", error.said))
+    return max((number for number in numbers if _LEAST_LIMIT <= number < most_tokens), default=0)
 
 
 def classify_event(server: Server, error: object) -> ReplyError:
@@ -93,7 +105,7 @@ def classify_event(server: Server, error: object) -> ReplyError:
         status = 429
     outcome, advice = _outcome_of(server, status or 500, words)
     told = f"{server.host} broke its reply off: {server.quote(said or code) or 'it did not say why'}"
-    return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status)
+    return ReplyError(outcome, told + (f"; {advice}" if advice else ""), status=status, said=words)
 
 
 def classify_connection_error(server: Server, error: BaseException) -> ReplyError:

@@ -103,6 +103,8 @@ class Reply:
     """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
     room: int = 0
     """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
+    limit: int = 0
+    """Of a request that was refused for the length of its reply: how long one may be, in the server's words; else 0."""
 
 
 class Room(NamedTuple):
@@ -236,7 +238,7 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name not in _RARE}
 
 
-_RARE = ("reasoning", "room")
+_RARE = ("reasoning", "room", "limit")
 OWNER = "model"
 """The key of `reasoning` that says whose it is: another model cannot check a signature, and may refuse it."""
 BESIDE = ("model", "about")

@@ -9,15 +9,29 @@ from urllib.parse import urlsplit
 
 from pipeline.base.errors import UsageError
 
-OPENAI_WIRE, ANTHROPIC_WIRE = "OpenAI chat completions", "Anthropic messages"
 SMALLEST_SECRET = 8
+
+
+class Wire(NamedTuple):
+    """One way to speak to servers."""
+
+    adapter: str
+    """The module whose open_adapter() speaks it."""
+    sdk: str
+    """The vendor, and its package; the extra of the same name installs it."""
+    added: str = ""
+    """What the package adds to an address by itself."""
+
+
+_OPENAI = Wire("phases.llm.adapters.openai_chat", "openai")
+_ANTHROPIC = Wire("phases.llm.adapters.anthropic_messages", "anthropic", added="/v1")
 
 
 class Provider(NamedTuple):
     """One provider. A model of it is named `PROVIDER:NAME`."""
 
     name: str
-    wire: str
+    wire: Wire
     base_url: str
     """Empty: the setting base_url must say where."""
     key_variable: str | None
@@ -43,16 +57,17 @@ class Provider(NamedTuple):
 _ROWS = (
     # OpenAI's reasoning models think for minutes without a byte on the wire.
     Provider(
-        "openai", OPENAI_WIRE, "https://api.openai.com/v1", "OPENAI_API_KEY", silence=300, limit="max_completion_tokens"
+        "openai", _OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY", silence=300, limit="max_completion_tokens"
     ),
-    Provider("openrouter", OPENAI_WIRE, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_cost=True),
-    Provider("anthropic", ANTHROPIC_WIRE, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
-    Provider("ollama", OPENAI_WIRE, "http://localhost:11434/v1", None),
-    Provider("vllm", OPENAI_WIRE, "http://localhost:8000/v1", None),
-    Provider("llamacpp", OPENAI_WIRE, "http://localhost:8080/v1", None),
-    Provider("compatible", OPENAI_WIRE, "", None),
+    Provider("openrouter", _OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_cost=True),
+    Provider("anthropic", _ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    Provider("ollama", _OPENAI, "http://localhost:11434/v1", None),
+    Provider("vllm", _OPENAI, "http://localhost:8000/v1", None),
+    Provider("llamacpp", _OPENAI, "http://localhost:8080/v1", None),
+    Provider("compatible", _OPENAI, "", None),
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _ROWS}
+"""All there is to say of a provider stands in its row; one that speaks in a new way needs an adapter, too."""
 WITHOUT_PROVIDER = ("offline", "replay:PATH")
 
 
@@ -69,9 +84,7 @@ def provider_of(name: str) -> Provider:
 
 def address_of(provider: Provider, base_url: str) -> str:
     """Where a provider is asked: where the settings say, else at its own address. Raises UsageError for no web address."""
-    address = (base_url or provider.base_url).rstrip("/")
-    if provider.wire == ANTHROPIC_WIRE:
-        address = address.removesuffix("/v1")  # the SDK adds it
+    address = (base_url or provider.base_url).rstrip("/").removesuffix(provider.wire.added)
     if not address:
         raise UsageError(
             f"the provider '{provider.name}' has no address of its own; set base_url, like --base-url http://localhost:9000/v1"

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -14,13 +15,14 @@ from phases.llm.adapters.streams import ModelListing
 from phases.llm.error_classification import Server
 from phases.llm.model import FATAL, UNKNOWN_WINDOW, Model, Reachability, Reply, Request, Room
 from phases.llm.prices import Tariff, Usage, tariff_of
-from phases.llm.providers import ANTHROPIC_WIRE, PROVIDERS, Access, Provider, address_of, key_fault, key_of, secrets_in
+from phases.llm.providers import Access, Provider, address_of, key_fault, key_of, secrets_in
 from phases.llm.redaction import redact_reply, redact_text
 from phases.llm.retries import Sleep, ask_patiently
+from pipeline.base.logs import logger
 
 
 class Adapter(Protocol):
-    """One wire format: asks once, and says how that went."""
+    """One wire format: asks once, and says how that went. A module of one has open_adapter(provider, connection, tariff)."""
 
     def ask(self, request: Request) -> Reply: ...
 
@@ -36,34 +38,35 @@ class Timing:
 
 
 def open_server_model(
-    name: str, provider: Provider, access: Access, *, waits: Timeouts | None = None, timing: Timing | None = None
+    name: str, provider: Provider, access: Access, *, timeouts: Timeouts | None = None, timing: Timing | None = None
 ) -> Model:
-    """A model behind a server, at the address that is given, whoever it is; tests bring waits of their own."""
+    """A model behind a server, at the address that is given, whoever it is; tests bring timeouts of their own."""
     base_url = address_of(provider, access.base_url)
     key = key_of(provider, access.key, access.environment)
     secrets = secrets_in((access.key, *access.unsent), access.environment)
     host = urlsplit(base_url).netloc
     server = Server(provider.name, host, name.partition(":")[2], provider.key_variable, secrets)
-    line = Connection(server, base_url, key, waits or Timeouts(silence=provider.silence))
+    connection = Connection(server, base_url, key, timeouts or Timeouts(silence=provider.silence))
     tariff = tariff_of(name, access.prices)
     if access.context_tokens:
         tariff = tariff._replace(window=access.context_tokens)
-    adapter = _build_adapter(provider, line, tariff)
+    # late: the adapter of the other wire format is not needed
+    adapter: Adapter = import_module(provider.wire.adapter).open_adapter(provider, connection, tariff)
     room, fault = room_for(name, access.most_output), key_fault(provider, key)
-    return ServedModel(name, adapter, line, tariff, room=room, fault=fault, timing=timing or Timing())
+    logger.debug("{} is asked at {}; its window: {:,} by the table", name, host, tariff.window)
+    return ServedModel(name, provider, adapter, server, tariff, room=room, fault=fault, timing=timing or Timing())
 
 
 class ServedModel:
     """A model that satisfies the agent's protocol."""
 
     def __init__(
-        self, name: str, adapter: Adapter, line: Connection, tariff: Tariff, *, room: Room, fault: str, timing: Timing
-    ) -> None:
-        self.name = name
-        self.detail = f"{line.server.model} at {line.server.host}"
-        self.room = room
-        self.priced, self.reports_cost = tariff.known, PROVIDERS[line.server.provider].reports_cost
-        self.secrets = line.server.secrets
+        self, name: str, provider: Provider, adapter: Adapter, server: Server, tariff: Tariff, *,
+        room: Room, fault: str, timing: Timing,
+    ) -> None:  # fmt: skip
+        self.name, self.room = name, room
+        self.detail, self.secrets = f"{server.model} at {server.host}", server.secrets
+        self.priced, self.reports_cost = tariff.known, provider.reports_cost
         self._adapter, self._tariff, self._fault, self._timing = adapter, tariff, fault, timing
         self._told_window: int | None = None
         """What the server says, 0 where it says nothing; None: it was not asked yet."""
@@ -106,16 +109,6 @@ class ServedModel:
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost where the provider's cache has no part in it."""
         return self._tariff.usd(Usage(tokens_in, 0, tokens_out))
-
-
-def _build_adapter(provider: Provider, line: Connection, tariff: Tariff) -> Adapter:
-    if provider.wire == ANTHROPIC_WIRE:
-        from phases.llm.adapters.anthropic_messages import AnthropicMessages
-
-        return AnthropicMessages(line, tariff)
-    from phases.llm.adapters.openai_chat import OpenAIChat
-
-    return OpenAIChat(line, tariff, limit=provider.limit, reports_cost=provider.reports_cost)
 
 
 THINKS = 32_768

@@ -42,14 +42,14 @@ def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def model_at(url: str, wire: str, *, waits: Timeouts | None = None) -> Model:
+def model_at(url: str, wire: str, *, timeouts: Timeouts | None = None) -> Model:
     """A model at this address, with its real waits between tries."""
-    return _opened(url, wire) if waits is None else _opened(url, wire, waits, Timing(lambda seconds: None))
+    return _opened(url, wire) if timeouts is None else _opened(url, wire, timeouts, Timing(lambda seconds: None))
 
 
-def _opened(url: str, wire: str, waits: Timeouts | None = None, timing: Timing | None = None) -> Model:
+def _opened(url: str, wire: str, timeouts: Timeouts | None = None, timing: Timing | None = None) -> Model:
     access = Access(url, environment={f"{wire.upper()}_API_KEY": KEY})
-    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing)
+    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, timeouts=timeouts, timing=timing)
 
 
 def url_of(server: LlmServer, wire: str) -> str:
@@ -83,7 +83,7 @@ def test_tiny_pieces_without_end_are_given_up_by_time(wire: str) -> None:
             yield b": nothing\n\n"
 
     with LlmServer(always(Raw(for_ever))) as server:
-        reply = model_at(url_of(server, wire), wire, waits=Timeouts(whole=1.0)).ask(ASK)
+        reply = model_at(url_of(server, wire), wire, timeouts=Timeouts(whole=1.0)).ask(ASK)
     assert reply.outcome == "transient"
     assert "took longer than 1 seconds" in reply.detail
     assert piece
@@ -105,7 +105,7 @@ def test_an_argument_of_fifty_megabytes_is_given_up_early(wire: str) -> None:
 def test_the_body_of_an_error_that_never_ends_is_given_up(status: str, wire: str) -> None:
     before = peak()
     with serving(floods(head("Content-Type: application/json", status=status), b"x" * 65536)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
     assert reply.outcome == "malformed"
     assert "without an end" in reply.detail
     assert peak() - before < MOST_GROWTH
@@ -118,7 +118,7 @@ def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
     lines = ("Content-Encoding: gzip", "Content-Type: text/event-stream", f"Content-Length: {len(packed)}")
     before = peak()
     with serving(sends(head(*lines, status=status) + packed)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
     assert reply.outcome in ("malformed", "transient")
     assert peak() - before < MOST_GROWTH
 
@@ -126,7 +126,7 @@ def test_a_packed_body_bursts_nothing(status: str, wire: str) -> None:
 @pytest.mark.drill
 def test_a_line_that_never_ends_is_given_up(wire: str) -> None:
     with serving(floods(head("Content-Type: text/event-stream") + b"data: ", b"x" * 65536)) as server:
-        reply = model_at(f"{server.base}/v1", wire, waits=Timeouts()).ask(ASK)
+        reply = model_at(f"{server.base}/v1", wire, timeouts=Timeouts()).ask(ASK)
     assert reply.outcome == "malformed"
     assert "a line without an end" in reply.detail
 

@@ -173,9 +173,9 @@ def test_a_call_that_a_run_was_killed_in_is_counted_once(tmp_path: Path) -> None
     path = str(task / "logs" / "llm.jsonl")
     code = (
         "import os, sys\n"
-        "from phases.llm.ledger import Call, Ledger\n"
+        "from phases.llm.ledger import Ledger, LedgerCall\n"
         "ledger = Ledger(sys.argv[1], {})\n"
-        "ledger.begin(Call('plan', 1, 1), 'openai:x', 1000, 0.25)\n"
+        "ledger.begin(LedgerCall('plan', 1, 1), 'openai:x', 1000, 0.25)\n"
         "os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9

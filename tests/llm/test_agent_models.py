@@ -77,13 +77,13 @@ class Waiting:
 
 
 def model_of(
-    server: LlmServer | str, wire: str, *, waits: Timeouts | None = None, key: str = KEY
+    server: LlmServer | str, wire: str, *, timeouts: Timeouts | None = None, key: str = KEY
 ) -> tuple[Model, Waiting]:
     """A model at this server, and the waits that it would have made."""
     sleep = Waiting()
     url = server if isinstance(server, str) else server.anthropic_url if wire == "anthropic" else server.base_url
     timing, access = Timing(sleep, lambda: 1.0), access_to(url, wire, key)
-    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, waits=waits, timing=timing), sleep
+    return open_server_model(f"{wire}:tiny", PROVIDERS[wire], access, timeouts=timeouts, timing=timing), sleep
 
 
 def access_to(url: str, wire: str, key: str = KEY, **more: Any) -> Access:
@@ -92,10 +92,10 @@ def access_to(url: str, wire: str, key: str = KEY, **more: Any) -> Access:
     return Access(url, "" if variable else key, {variable: key} if variable else {}, **more)
 
 
-def asked(wire: str, *script: Answer | Script, request: Request = ASK, waits: Timeouts | None = None) -> Reply:
+def asked(wire: str, *script: Answer | Script, request: Request = ASK, timeouts: Timeouts | None = None) -> Reply:
     """What comes of one question."""
     with LlmServer(*script) as server:
-        return model_of(server, wire, waits=waits)[0].ask(request)
+        return model_of(server, wire, timeouts=timeouts)[0].ask(request)
 
 
 # What goes well
@@ -507,7 +507,7 @@ def test_a_part_that_comes_whole_is_taken_whole() -> None:
 
 def test_a_server_that_falls_silent_is_not_waited_for(wire: str) -> None:
     with LlmServer(always(Raw([start(wire)], after="hang"))) as server:
-        model, _ = model_of(server, wire, waits=Timeouts(silence=0.2))
+        model, _ = model_of(server, wire, timeouts=Timeouts(silence=0.2))
         reply = model.ask(ASK)
         assert server.hangs.is_set()
         server.lets_go.set()
@@ -523,14 +523,14 @@ def test_a_server_that_never_begins_is_not_waited_for(wire: str) -> None:
         over.wait(HANGS)
 
     with serving(nothing) as silent:
-        reply = model_of(f"{silent.base}/v1", wire, waits=Timeouts(first=0.2))[0].ask(ASK)
+        reply = model_of(f"{silent.base}/v1", wire, timeouts=Timeouts(first=0.2))[0].ask(ASK)
         over.set()
     assert reply.outcome == "transient"
     assert "fell silent" in reply.detail
 
 
 def test_a_reply_that_takes_for_ever_is_given_up(wire: str) -> None:
-    reply = asked(wire, always(Raw([start(wire), *[b": wait\n\n"] * 50])), waits=Timeouts(whole=0.0))
+    reply = asked(wire, always(Raw([start(wire), *[b": wait\n\n"] * 50])), timeouts=Timeouts(whole=0.0))
     assert reply.outcome == "transient"
     assert "took longer than 0 seconds" in reply.detail
 

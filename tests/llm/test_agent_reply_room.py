@@ -169,7 +169,7 @@ def test_a_reply_may_take_the_longer_the_longer_it_may_be() -> None:
     from phases.llm.error_classification import Server
 
     line = Connection(Server("vllm", "here", "tiny"), "http://here", "", Timeouts(whole=100.0))
-    assert [connection_for(line, tokens).waits.whole for tokens in (16, 16_384, 65_536)] == [100.0, 100.0, 400.0]
+    assert [connection_for(line, tokens).timeouts.whole for tokens in (16, 16_384, 65_536)] == [100.0, 100.0, 400.0]
 
 
 # The whole command

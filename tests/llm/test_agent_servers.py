@@ -27,11 +27,11 @@ SCHEMA = {
 TOOL = {"name": "Write", "description": "Write a word.", "parameters": SCHEMA}
 
 
-def model_at(url: str, provider: str, name: str, waits: Timeouts | None = None) -> Model:
+def model_at(url: str, provider: str, name: str, timeouts: Timeouts | None = None) -> Model:
     """A model that waits for nobody."""
     access = Access(url, "key-of-a-test", {PROVIDERS[provider].key_variable or "": "key-of-a-test"})
     timing = Timing(lambda seconds: None, lambda: 1.0)
-    return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, waits=waits, timing=timing)
+    return open_server_model(f"{provider}:{name}", PROVIDERS[provider], access, timeouts=timeouts, timing=timing)
 
 
 # llama.cpp
@@ -146,10 +146,10 @@ def provider(request: pytest.FixtureRequest, mock: Any) -> Iterator[str]:
     mock.state.scenarios.clear()
 
 
-def mocked(mock: Any, provider: str, *behaviors: Any, waits: Timeouts | None = None) -> Model:
+def mocked(mock: Any, provider: str, *behaviors: Any, timeouts: Timeouts | None = None) -> Model:
     """A model at the mock, which does this first."""
     mock.state.scenarios.add(*behaviors)
-    return model_at(mock.base_url(provider), provider, "some-model", waits)
+    return model_at(mock.base_url(provider), provider, "some-model", timeouts)
 
 
 def scenarios() -> Any:
@@ -184,7 +184,7 @@ def test_the_mock_calls_tools(mock: Any, provider: str) -> None:
 def test_a_broken_stream_of_the_mock_is_no_reply(kind: str, outcome: str, mock: Any, provider: str) -> None:
     words = scenarios().Reply(text="many words that come in several pieces", times=None)
     fault = scenarios().StreamFault(kind, after_chunks=3, stall_seconds=2.0, times=None)
-    reply = mocked(mock, provider, words, fault, waits=Timeouts(silence=0.3)).ask(ASK)
+    reply = mocked(mock, provider, words, fault, timeouts=Timeouts(silence=0.3)).ask(ASK)
     assert reply.outcome == outcome, reply.detail
     assert reply.calls == ()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from phases.llm.conversation import question_digest
 from phases.llm.ledger import Ledger, LedgerCall
 from phases.llm.ledger_rows import read_ledger
 from phases.llm.model import Reply, Request
@@ -16,6 +17,7 @@ from phases.planning.model.rerank_references import JOURNAL, rerank_with_model
 from pipeline.base.errors import Interrupted, Paused
 from pipeline.base.plain_yaml import dump_yaml
 from pipeline.engine.contract import Contracts
+from pipeline.engine.phase import Context, WorkflowContext
 from tests.agents import Scripted, says
 
 CONTRACTS = Contracts()
@@ -68,8 +70,22 @@ def refine(folder: Path, model: Scripted, document: dict[str, Any] = DOCUMENT, *
     """Refines in a task folder; what comes keeps the contract of reference.txt."""
     (folder / "logs").mkdir(exist_ok=True)
     before = json.dumps(document)
-    given: dict[str, Any] = {"limits": {}, "in_place": lambda: None, "inputs_sha256": "1" * 64, **more}
-    result = rerank_with_model(document, MATERIAL, model, str(folder), breach=CONTRACTS.breach, **given)
+    context = Context(
+        paths=WorkflowContext(str(folder)),
+        settings={},
+        secrets={},
+        limits=more.pop("limits", {}),
+        environment={},
+        contracts=CONTRACTS,
+        digests={"paper.md": more.pop("inputs_sha256", "1" * 64)},
+        open_model=lambda: model,
+        review=lambda text, digest: pytest.fail("phase 06 reviews nothing"),
+        progress=lambda done, turns, what: None,
+        in_place=lambda: None,
+        deadline=None,
+        **more,
+    )
+    result = rerank_with_model(document, MATERIAL, model, context)
     assert json.dumps(document) == before, "what was passed in is as it was"
     CONTRACTS.parse("reference.txt", dump_yaml(result), writer="a test")
     return result
@@ -250,7 +266,9 @@ def test_a_ranking_goes_on_after_a_release_that_says_the_question_otherwise(
         header = json.loads(first)
         question = rerank_references._build_question(DOCUMENT, MATERIAL, says())[1]
         (tmp_path / JOURNAL).write_text(
-            "\n".join([json.dumps({**header, "question": rerank_references._question_digest(question)}), *others, ""])
+            "\n".join(
+                [json.dumps({**header, "question": question_digest(question, rerank_references._SCHEMA)}), *others, ""]
+            )
         )
     else:
         monkeypatch.setattr(rerank_references, "_SYSTEM", "Say which references help.")

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from phases.llm.adapters.connection import QUICK, Connection, connection_for, http_client, sdk_timeout, translate_errors
+from phases.llm.adapters.connection import Connection
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
 from phases.llm.adapters.streams import (
     ModelListing,
+    Sdk,
+    SdkServer,
     cut_off,
     finish_reply,
-    judge_listing,
     parse_events,
-    read_listing,
-    read_pieces,
 )
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
-from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
+from phases.llm.model import OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
+from phases.llm.providers import Provider
 from phases.llm.reasoning import order_blocks, reasoning_for, refuses_reasoning
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import dump_json_line
@@ -33,67 +33,41 @@ _NOTHING = "(nothing)"
 """In place of an empty text, which the provider refuses."""
 
 
+def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> AnthropicMessages:
+    """The adapter for a provider that speaks so."""
+    return AnthropicMessages(connection, tariff)
+
+
+def _load_sdk() -> tuple[Any, Callable[..., Any]]:
+    import anthropic  # late: it takes half a second, and an extra installs it
+
+    return anthropic, partial(anthropic.Anthropic, open_telemetry=False)
+
+
+_SDK = Sdk("anthropic", _load_sdk, lambda client: client.messages)
+
+
 class AnthropicMessages:
     """Asks one model of one server."""
 
-    def __init__(self, line: Connection, tariff: Tariff) -> None:
-        self._line, self._tariff = line, tariff
+    def __init__(self, connection: Connection, tariff: Tariff) -> None:
+        self._server, self._tariff, self._sdk = connection.server, tariff, SdkServer(_SDK, connection)
 
     def ask(self, request: Request) -> Reply:
         """One reply. The schema is left out: the caller checks what comes back either way."""
-        draft = ReplyBuilder(self._line.server, request, self._tariff)
+        builder = ReplyBuilder(self._server, request, self._tariff)
         try:
-            with self._opened(_build_body(self._line.server, request), request.most_tokens) as pieces:
-                return read_stream(self._line.server, draft, pieces)
+            with self._sdk.stream(_build_body(self._server, request), request.most_tokens) as pieces:
+                return read_stream(self._server, builder, pieces)
         except ReplyError as error:
             if error.status == _REFUSED and refuses_reasoning(error.said, request.messages):
                 plain = [replace(message, reasoning={}) for message in request.messages]
                 return self.ask(replace(request, messages=plain))
-            return draft.failed(error)
+            return builder.failed(error)
 
     def check(self) -> ModelListing:
         """Asks for the list of models, which costs nothing."""
-        line = replace(self._line, waits=QUICK)
-        try:
-            with _open_client(line) as (sdk, client), translate_errors(sdk, line.server):
-                listed: Any = client.models.with_streaming_response.list(limit=1000)
-                with listed as response:
-                    listing = read_listing(line.server, response)
-        except ReplyError as error:
-            return judge_listing(line.server, error, b"")
-        return judge_listing(line.server, None, listing)
-
-    @contextmanager
-    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
-        server = self._line.server
-        with _open_client(connection_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
-            create: Any = client.messages.with_streaming_response.create
-            with translate_errors(sdk, server):
-                response = stack.enter_context(create(**body))
-            yield read_pieces(sdk, server, response)
-
-
-@contextmanager
-def _open_client(line: Connection) -> Iterator[tuple[Any, Any]]:
-    """The SDK and a client of it, for one question."""
-    try:
-        import anthropic
-    except ImportError as error:
-        raise ReplyError(
-            FATAL, "the anthropic package is not installed: pip install 'paper-pipeline[anthropic]'"
-        ) from error
-    with http_client(line) as connection:
-        yield (
-            anthropic,
-            anthropic.Anthropic(
-                api_key=line.key,
-                base_url=line.base_url,
-                max_retries=0,
-                timeout=sdk_timeout(line),
-                http_client=connection,
-                open_telemetry=False,
-            ),
-        )
+        return self._sdk.check(limit=1000)
 
 
 def _build_body(server: Server, request: Request) -> dict[str, Any]:
@@ -154,9 +128,9 @@ _ENDS = {
 }
 
 
-def read_stream(server: Server, draft: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
+def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
     """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
-    stream = _MessageStream(server, draft)
+    stream = _MessageStream(server, builder)
     for event in parse_events(server, pieces):
         said = parse_piece(server, event.data)
         kind = said.get("type", event.name)
@@ -171,8 +145,8 @@ def read_stream(server: Server, draft: ReplyBuilder, pieces: Iterable[bytes]) ->
 class _MessageStream:
     """The state of a stream: its blocks, and why it ended."""
 
-    def __init__(self, server: Server, draft: ReplyBuilder) -> None:
-        self._server, self._draft = server, draft
+    def __init__(self, server: Server, builder: ReplyBuilder) -> None:
+        self._server, self._builder = server, builder
         self._finish: str | None = None
         self._begun = False
         self._blocks: dict[object, str] = {}
@@ -202,20 +176,20 @@ class _MessageStream:
         """The reply, now that the end mark is there."""
         if self._blocks:
             raise bad_reply(self._server, "a reply with a part that has no end")
-        return finish_reply(self._server, self._draft, self._finish, _ENDS, calling="tool_use")
+        return finish_reply(self._server, self._builder, self._finish, _ENDS, calling="tool_use")
 
     def _start(self, index: object, block: Mapping[str, Any]) -> None:
         if not isinstance(index, int) or index in self._blocks:
             raise bad_reply(self._server, "a part of a reply that stands nowhere")
         self._blocks[index] = str(block.get("type"))
-        self._draft.thoughts.begin_block(index, block)
+        self._builder.thoughts.begin_block(index, block)
         if block.get("type") == "text" and block.get("text"):
-            self._draft.add_text(block["text"])
-            self._draft.thoughts.add_to_block(index, {"type": "text_delta", "text": block["text"]})
+            self._builder.add_text(block["text"])
+            self._builder.thoughts.add_to_block(index, {"type": "text_delta", "text": block["text"]})
         elif block.get("type") == "tool_use":
-            self._draft.begin_call(index, block.get("id"), block.get("name"))
+            self._builder.begin_call(index, block.get("id"), block.get("name"))
             if block.get("input"):  # the whole of it at once
-                self._draft.add_arguments(index, self._written(block["input"]))
+                self._builder.add_arguments(index, self._written(block["input"]))
 
     def _written(self, value: object) -> str:
         try:
@@ -227,27 +201,29 @@ class _MessageStream:
         if not isinstance(index, int) or index not in self._blocks:
             raise bad_reply(self._server, "a piece of a part that it never began")
         if delta.get("type") == "text_delta":
-            self._draft.add_text(delta.get("text"))
+            self._builder.add_text(delta.get("text"))
         elif delta.get("type") == "input_json_delta":
-            self._draft.add_arguments(index, delta.get("partial_json"))
-        self._draft.thoughts.add_to_block(index, delta)
+            self._builder.add_arguments(index, delta.get("partial_json"))
+        self._builder.thoughts.add_to_block(index, delta)
 
     def _end(self, index: object) -> None:
         if self._blocks.pop(index, None) is not None and isinstance(index, int):
-            self._draft.thoughts.end_block(index)
+            self._builder.thoughts.end_block(index)
 
     def _count(self, usage: object) -> None:
         """What was used, as far as this event says: the request's tokens come first, the reply's last."""
         told = {name: whole_number(value) for name, value in _as_mapping(usage).items()}
         old, read, written = (
-            self._draft.counted,
+            self._builder.counted,
             told.get("cache_read_input_tokens"),
             told.get("cache_creation_input_tokens"),
         )
         if told.get("input_tokens") is not None:
             total = (told["input_tokens"] or 0) + (read or 0) + (written or 0)
             old = TokenCounts(total, read or 0, old.out, written or 0)
-        self._draft.counted = old._replace(out=old.out if told.get("output_tokens") is None else told["output_tokens"])
+        self._builder.counted = old._replace(
+            out=old.out if told.get("output_tokens") is None else told["output_tokens"]
+        )
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

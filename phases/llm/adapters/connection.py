@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from phases.llm.error_classification import ReplyError, Server, classify_connection_error, classify_status
 from phases.llm.model import FATAL, MALFORMED, MOST_TOKENS, TRANSIENT
+from phases.llm.providers import PROVIDERS
 
 MOST_BYTES = 512 * 1024 * 1024
 """Of a whole stream: a reply of 4 MiB may come letter by letter, in events of a hundred bytes each."""
@@ -17,7 +18,7 @@ MOST_ERROR_BYTES = 64 * 1024
 """Few, because a body may be packed, though that is not asked for."""
 NO_KEY = "none"
 """In place of a key, where a server wants none: the SDK wants one all the same."""
-_WITH_SDK = ("openai", "anthropic")
+_WITH_SDK = frozenset(provider.wire.sdk for provider in PROVIDERS.values())
 """Whose the SDKs are."""
 _PLAIN_HEADERS = (
     *("host", "connection", "accept", "accept-encoding", "content-type", "content-length", "user-agent"),
@@ -48,29 +49,30 @@ class Connection:
     server: Server
     base_url: str
     key: str = field(repr=False)
-    waits: Timeouts
+    timeouts: Timeouts
 
 
-def connection_for(line: Connection, most_tokens: int) -> Connection:
-    """The line for a reply of that length: one that may be longer may take longer."""
+def connection_for(connection: Connection, most_tokens: int) -> Connection:
+    """The connection for a reply of that length: one that may be longer may take longer."""
     longer = max(1.0, most_tokens / MOST_TOKENS)
-    return replace(line, waits=line.waits._replace(whole=line.waits.whole * longer))
+    whole = connection.timeouts.whole * longer
+    return replace(connection, timeouts=connection.timeouts._replace(whole=whole))
 
 
-def http_client(line: Connection) -> Any:
+def http_client(connection: Connection) -> Any:
     """The client to hand to an SDK. Close it after one question: so nothing old is ever reused, and no state is left.
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
     import httpx2
 
-    waits, server = line.waits, line.server
+    timeouts, server = connection.timeouts, connection.server
 
     class Bounded(httpx2.SyncByteStream):
         """A body that ends with an error once it is too long in time or bytes."""
 
         def __init__(self, stream: httpx2.SyncByteStream, most: int) -> None:
-            self._stream, self._left, self._end = stream, most, time.monotonic() + waits.whole
+            self._stream, self._left, self._end = stream, most, time.monotonic() + timeouts.whole
 
         def __iter__(self) -> Iterator[bytes]:
             for piece in self._stream:
@@ -79,7 +81,7 @@ def http_client(line: Connection) -> Any:
                     raise ReplyError(MALFORMED, f"{server.host} sent a reply without an end")
                 if time.monotonic() > self._end:
                     raise ReplyError(
-                        TRANSIENT, f"{server.host} took longer than {waits.whole:.0f} seconds for one reply"
+                        TRANSIENT, f"{server.host} took longer than {timeouts.whole:.0f} seconds for one reply"
                     )
                 yield piece
 
@@ -88,36 +90,36 @@ def http_client(line: Connection) -> Any:
 
     def bind(response: httpx2.Response) -> None:
         # The body is read by the same dictionary that the head was: from here on, silence is judged more strictly.
-        response.request.extensions["timeout"]["read"] = waits.silence
+        response.request.extensions["timeout"]["read"] = timeouts.silence
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = Bounded(response.stream, MOST_BYTES if response.is_success else MOST_ERROR_BYTES)
 
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
-    timeout = httpx2.Timeout(waits.connect, read=waits.first)
+    timeout = httpx2.Timeout(timeouts.connect, read=timeouts.first)
     plain = {"Accept-Encoding": "identity"}
-    hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(line)], "response": [bind]}
+    hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
     with _translate_environment_errors(server):
         return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
 
 
-def _strip_for(line: Connection) -> Callable[[Any], None]:
+def _strip_for(connection: Connection) -> Callable[[Any], None]:
     """Takes out of a request what the SDKs add from variables of their vendor (OPENAI_ORG_ID, …): nobody else gets that."""
 
     def strip(request: Any) -> None:
-        if line.server.provider in _WITH_SDK:
+        if connection.server.provider in _WITH_SDK:
             return
         for name in [name for name in request.headers if name not in _PLAIN_HEADERS]:
             del request.headers[name]
-        request.headers["authorization"] = f"Bearer {line.key or NO_KEY}"
+        request.headers["authorization"] = f"Bearer {connection.key or NO_KEY}"
 
     return strip
 
 
-def sdk_timeout(line: Connection) -> Any:
+def sdk_timeout(connection: Connection) -> Any:
     """The same limits in the SDKs' own words: without them they set theirs, which are longer."""
     import httpx2
 
-    return httpx2.Timeout(line.waits.connect, read=line.waits.first)
+    return httpx2.Timeout(connection.timeouts.connect, read=connection.timeouts.first)
 
 
 @contextmanager

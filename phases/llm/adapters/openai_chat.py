@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phases.llm.adapters.connection import (
-    NO_KEY,
-    QUICK,
-    Connection,
-    connection_for,
-    http_client,
-    sdk_timeout,
-    translate_errors,
-)
+from phases.llm.adapters.connection import Connection
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
 from phases.llm.adapters.streams import (
     DONE,
     ModelListing,
+    Sdk,
+    SdkServer,
     cut_off,
     finish_reply,
-    judge_listing,
     parse_events,
-    read_listing,
-    read_pieces,
 )
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
 from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
+from phases.llm.providers import Provider
 from phases.llm.reasoning import DETAILS, EXTRAS, TEXTS, reasoning_for, refuses_reasoning
 from pipeline.base.formats import dump_json_line
+from pipeline.base.logs import logger
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PLAIN_REFUSALS = (400, 422)
@@ -43,60 +34,57 @@ _lacking: dict[tuple[str, str], frozenset[str]] = {}
 """What servers turned out not to know, or to miss, by address and model, for as long as the process lives."""
 
 
+def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> OpenAIChat:
+    """The adapter for a provider that speaks so."""
+    return OpenAIChat(provider, connection, tariff)
+
+
+def _load_sdk() -> tuple[Any, Callable[..., Any]]:
+    import openai  # late: it takes half a second, and an extra installs it
+
+    return openai, openai.OpenAI
+
+
+_SDK = Sdk("openai", _load_sdk, lambda client: client.chat.completions)
+
+
 class OpenAIChat:
     """Asks one model of one server."""
 
-    def __init__(
-        self, line: Connection, tariff: Tariff, *, limit: str = "max_tokens", reports_cost: bool = False
-    ) -> None:
-        self._line, self._tariff, self._limit, self._reports_cost = line, tariff, limit, reports_cost
+    def __init__(self, provider: Provider, connection: Connection, tariff: Tariff) -> None:
+        self._server, self._tariff, self._limit = connection.server, tariff, provider.limit
+        self._reports_cost, self._place = provider.reports_cost, (connection.base_url, connection.server.model)
+        self._sdk = SdkServer(_SDK, connection)
 
     def ask(self, request: Request) -> Reply:
         """One reply. What a server does not know is left out, and it is asked again."""
-        place = (self._line.base_url, self._line.server.model)
-        without = _lacking.get(place, frozenset())
+        without = _lacking.get(self._place, frozenset())
         while True:
-            draft = ReplyBuilder(self._line.server, request, self._tariff)
+            builder = ReplyBuilder(self._server, request, self._tariff)
             try:
-                with self._opened(self._body(request, without), request.most_tokens) as pieces:
-                    reply = read_stream(self._line.server, draft, pieces)
+                with self._sdk.stream(self._body(request, without), request.most_tokens) as pieces:
+                    reply = read_stream(self._server, builder, pieces)
             except ReplyError as error:
                 if lacks := self._lacks(error, request, without):
+                    logger.debug("{} refused {}: it is asked again without", self._server.host, lacks)
                     without |= {lacks}
                     continue
                 if error.status in _PLAIN_REFUSALS:
-                    return draft.failed(error)  # what was left out was not the reason: nothing is learnt
-                reply = draft.failed(error)
+                    return builder.failed(error)  # what was left out was not the reason: nothing is learnt
+                reply = builder.failed(error)
             if without:
-                _lacking[place] = without
+                _lacking[self._place] = without
             return reply
 
     def check(self) -> ModelListing:
         """Asks for the list of models, which costs nothing."""
-        line = replace(self._line, waits=QUICK)
-        try:
-            with _open_client(line) as (sdk, client), translate_errors(sdk, line.server):
-                listed: Any = client.models.with_streaming_response.list()
-                with listed as response:
-                    listing = read_listing(line.server, response)
-        except ReplyError as error:
-            return judge_listing(line.server, error, b"")
-        return judge_listing(line.server, None, listing)
-
-    @contextmanager
-    def _opened(self, body: dict[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
-        server = self._line.server
-        with _open_client(connection_for(self._line, most_tokens)) as (sdk, client), ExitStack() as stack:
-            create: Any = client.chat.completions.with_streaming_response.create
-            with translate_errors(sdk, server):
-                response = stack.enter_context(create(**body))
-            yield read_pieces(sdk, server, response)
+        return self._sdk.check()
 
     def _body(self, request: Request, without: frozenset[str]) -> dict[str, Any]:
         limit = self._limit if "limit" not in without else next(name for name in _LIMITS if name != self._limit)
         body: dict[str, Any] = {
-            "model": self._line.server.model,
-            "messages": [_build_message(message, self._line.server, without) for message in request.messages],
+            "model": self._server.model,
+            "messages": [_build_message(message, self._server, without) for message in request.messages],
             "stream": True,
             limit: request.most_tokens,
         }
@@ -125,26 +113,6 @@ class OpenAIChat:
         if "reasoning" not in without and refuses_reasoning(error.said, request.messages):
             return "reasoning"
         return "schema" if request.schema is not None and "schema" not in without else ""
-
-
-@contextmanager
-def _open_client(line: Connection) -> Iterator[tuple[Any, Any]]:
-    """The SDK and a client of it, for one question."""
-    try:
-        import openai
-    except ImportError as error:
-        raise ReplyError(FATAL, "the openai package is not installed: pip install 'paper-pipeline[openai]'") from error
-    with http_client(line) as connection:
-        yield (
-            openai,
-            openai.OpenAI(
-                api_key=line.key or NO_KEY,
-                base_url=line.base_url,
-                max_retries=0,
-                timeout=sdk_timeout(line),
-                http_client=connection,
-            ),
-        )
 
 
 def _build_message(message: Message, server: Server, without: frozenset[str]) -> Mapping[str, Any]:
@@ -183,21 +151,21 @@ def _reasoning_fields(reasoning: Mapping[str, Any]) -> dict[str, Any]:
 _ENDS = {"stop": OK, "tool_calls": OK, "length": TRUNCATED, "max_tokens": TRUNCATED, "content_filter": REFUSED}
 
 
-def read_stream(server: Server, draft: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
+def read_stream(server: Server, builder: ReplyBuilder, pieces: Iterable[bytes]) -> Reply:
     """The reply that a stream holds. Raises ReplyError for one that is cut off, or is none."""
     finish: str | None = None
     for event in parse_events(server, pieces):
         if event.data.strip() == DONE:
-            return finish_reply(server, draft, finish, _ENDS, calling="tool_calls")
+            return finish_reply(server, builder, finish, _ENDS, calling="tool_calls")
         chunk = parse_piece(server, event.data)
         if event.name == "error" or chunk.get("error"):
             raise classify_event(server, chunk.get("error") or chunk)
-        draft.counted = _parse_usage(chunk.get("usage")) or draft.counted
-        finish = _take_choices(server, draft, chunk.get("choices", [])) or finish
+        builder.counted = _parse_usage(chunk.get("usage")) or builder.counted
+        finish = _take_choices(server, builder, chunk.get("choices", [])) or finish
     raise cut_off(server)
 
 
-def _take_choices(server: Server, draft: ReplyBuilder, choices: object) -> str | None:
+def _take_choices(server: Server, builder: ReplyBuilder, choices: object) -> str | None:
     """Adds what a chunk brings, and returns its reason for ending."""
     if choices is None or choices == []:
         return None  # the chunk with the usage
@@ -209,40 +177,40 @@ def _take_choices(server: Server, draft: ReplyBuilder, choices: object) -> str |
     if not isinstance(delta, dict):
         raise bad_reply(server, "a piece of a reply of the wrong type")
     if delta.get("content") is not None:
-        draft.add_text(delta["content"])
+        builder.add_text(delta["content"])
     for name in TEXTS:
         if delta.get(name) is not None:
-            draft.thoughts.add_text(name, delta[name])
+            builder.thoughts.add_text(name, delta[name])
     if delta.get(DETAILS) is not None:
-        draft.thoughts.add_details(delta[DETAILS])
+        builder.thoughts.add_details(delta[DETAILS])
     if delta.get("refusal") is not None:
-        draft.add_refusal(delta["refusal"])
+        builder.add_refusal(delta["refusal"])
     calls = delta.get("tool_calls") or []
     if not isinstance(calls, list):
         raise bad_reply(server, "calls of tools of the wrong type")
     for place, call in enumerate(calls):
-        _take_call(server, draft, call, place)
+        _take_call(server, builder, call, place)
     finish = choices[0].get("finish_reason")
     if finish is not None and not isinstance(finish, str):
         raise bad_reply(server, "a reason for ending of the wrong type")
     return finish or None
 
 
-def _take_call(server: Server, draft: ReplyBuilder, call: object, place: int) -> None:
+def _take_call(server: Server, builder: ReplyBuilder, call: object, place: int) -> None:
     function: Any = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
         raise bad_reply(server, "a call of a tool of the wrong type")
     key, identifier, name = call.get("index", place), call.get("id"), function.get("name")
     if isinstance(key, bool) or not isinstance(key, int):
         raise bad_reply(server, "a call of a tool without its place")
-    if not draft.is_begun(
+    if not builder.is_begun(
         key, identifier, name
     ):  # some servers give every call the place 0, and tell them apart by id alone
-        draft.begin_call(key, identifier, name)
+        builder.begin_call(key, identifier, name)
     if function.get("arguments") is not None:
-        draft.add_arguments(key, function["arguments"])
+        builder.add_arguments(key, function["arguments"])
     if isinstance(call.get("extra_content"), dict):
-        draft.add_extra(key, call["extra_content"])
+        builder.add_extra(key, call["extra_content"])
 
 
 def _parse_usage(usage: object) -> TokenCounts | None:

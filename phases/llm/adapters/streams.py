@@ -1,16 +1,27 @@
-"""The rules that the streams of both wire formats share: what one is, how it ends, and what a check makes of a listing."""
+"""What both wire formats share: how a server is asked through an SDK, what a stream is and how it ends, what a listing says."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from phases.llm.adapters.connection import MOST_BYTES, translate_errors
+from phases.llm.adapters.connection import (
+    MOST_BYTES,
+    NO_KEY,
+    QUICK,
+    Connection,
+    connection_for,
+    http_client,
+    sdk_timeout,
+    translate_errors,
+)
 from phases.llm.adapters.reply_builder import ReplyBuilder
 from phases.llm.error_classification import ReplyError, Server, bad_reply
-from phases.llm.model import EMPTY, TRANSIENT, Reply
+from phases.llm.model import EMPTY, FATAL, TRANSIENT, Reply
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
@@ -21,6 +32,66 @@ _META_WINDOWS = ("n_ctx", "n_ctx_train")
 _LEAST_WINDOW, _MOST_WINDOW = 1_024, 10_000_000
 _LARGEST_LISTING = 16 * 1024 * 1024
 _UNREACHABLE = (0, 401, 402, 403, 407)
+
+
+class Sdk(NamedTuple):
+    """A vendor's package, as far as an adapter needs it."""
+
+    name: str
+    """The package's, and that of the extra that installs it."""
+    load: Callable[[], tuple[Any, Callable[..., Any]]]
+    """Imports it: the package, and what makes a client."""
+    replies: Callable[[Any], Any]
+    """The part of a client that creates replies."""
+
+
+class SdkServer:
+    """One server, asked through the package of a vendor. Every question has a client of its own."""
+
+    def __init__(self, sdk: Sdk, connection: Connection) -> None:
+        self._sdk, self._connection = sdk, connection
+
+    @contextmanager
+    def stream(self, body: Mapping[str, Any], most_tokens: int) -> Iterator[Iterator[bytes]]:
+        """The bytes of a reply of at most so many tokens, as they come. Raises ReplyError."""
+        server = self._connection.server
+        with self._client(connection_for(self._connection, most_tokens)) as (package, client), ExitStack() as stack:
+            with translate_errors(package, server):
+                response = stack.enter_context(self._sdk.replies(client).with_streaming_response.create(**body))
+            yield read_pieces(package, server, response)
+
+    def check(self, **options: Any) -> ModelListing:
+        """Asks for the list of models, which costs nothing."""
+        connection = replace(self._connection, timeouts=QUICK)
+        server = connection.server
+        try:
+            with (
+                self._client(connection) as (package, client),
+                translate_errors(package, server),
+                client.models.with_streaming_response.list(**options) as response,
+            ):
+                listing = read_listing(server, response)
+        except ReplyError as error:
+            return judge_listing(server, error, b"")
+        return judge_listing(server, None, listing)
+
+    @contextmanager
+    def _client(self, connection: Connection) -> Iterator[tuple[Any, Any]]:
+        name = self._sdk.name
+        try:
+            package, open_client = self._sdk.load()
+        except ImportError as error:
+            told = f"the {name} package is not installed: pip install 'paper-pipeline[{name}]'"
+            raise ReplyError(FATAL, told) from error
+        with http_client(connection) as http:
+            key, timeout = connection.key or NO_KEY, sdk_timeout(connection)
+            # The SDK's own retries are off: they would pass by what a call may cost, and by the patience of retries.py.
+            yield (
+                package,
+                open_client(
+                    api_key=key, base_url=connection.base_url, max_retries=0, timeout=timeout, http_client=http
+                ),
+            )
 
 
 class ModelListing(NamedTuple):

@@ -7,12 +7,15 @@ they say.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
+from phases.readers.headings import REFERENCES, plain_title
+from phases.readers.markdown import PAGE_MARK
 from pipeline.base.files import sha256
+from pipeline.base.formats import Markdown
 
 _MOST_LINKS = 60
 _BYTES_A_TOKEN = 2
@@ -44,6 +47,29 @@ class Paper:
     links: tuple[str, ...] = ()
     hidden: int = 0
     """How many stretches of text the paper holds and does not show. They are in no segment."""
+
+
+def paper_material(paper: Markdown, outline: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Paper:
+    """What of a paper a model is given. `outline` is outline.json, `rows` are the segments of the document index."""
+    segments, left_out = [], []
+    for row in rows:
+        # The front matter is the reader's note to the machine; it quotes hidden text, which nobody is to be told.
+        text = paper.text[max(row["start"], paper.body_start) : row["end"]]
+        if row["kind"] == "references" and plain_title(row["title"]) in REFERENCES:
+            left_out.append(row["title"])
+        elif text.strip():
+            place = f"{row['number'] or ''} {row['title']}".strip()[:120] or "before the first section"
+            segments.append(Segment(row["id"], f"{place}, page {row['page']}, {row['kind']}", row["relevance"], text))
+    return Paper(
+        outline["title"] or "",
+        outline["abstract"] or "",
+        tuple(_outline_line(row) for row in outline["sections"]),
+        tuple(segments),
+        tuple(_split_pages(paper.text[paper.body_start :])),
+        tuple(dict.fromkeys(left_out)),
+        tuple(dict.fromkeys(row["url"] for row in outline["links"])),
+        len(outline["hidden_text"]),
+    )
 
 
 def paper_overview(paper: Paper) -> str:
@@ -122,3 +148,14 @@ def _cut_text(text: str, most: int) -> Sequence[str]:
         cut.append(data[start:end].decode("utf-8", "replace"))
         start = end
     return cut
+
+
+def _outline_line(row: Mapping[str, Any]) -> str:
+    return f"{'  ' * (row['level'] - 1)}{row['number'] or '-'} {' '.join(row['title'].split())} (page {row['page']})"
+
+
+def _split_pages(text: str) -> list[tuple[int, str]]:
+    """Number and text of each page."""
+    marks = list(PAGE_MARK.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return [(int(mark.group(1)), text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)] or [(1, text)]

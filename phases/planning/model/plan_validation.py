@@ -1,4 +1,4 @@
-"""What of a model's reply is a plan: its bytes by the one plan parser, or the words that say why it is none."""
+"""What of a model's reply is a plan: the schema that it is bound to, the one plan parser, and what is wrong with it in words."""
 
 from __future__ import annotations
 
@@ -8,30 +8,21 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from pipeline.base.errors import ContractError, FormatError, PipelineError
 from pipeline.base.formats import parse_json
+from pipeline.engine.phase import Checker
 
 PLAN = "initial_plan.txt"
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
-
-
-class PlanContracts(Protocol):
-    """The contracts, as far as a plan needs them."""
-
-    def parse(self, name: str, data: bytes, *, writer: str) -> Any: ...
-
-    def schema(self, name: str) -> dict[str, Any]: ...
-
-    def breach(self, schema: Mapping[str, Any], value: Any) -> str | None: ...
 
 
 class NoPlan(PipelineError):
     """A reply that is no plan; its text goes back to the model."""
 
 
-def plan_in_reply(text: str, contracts: PlanContracts, writer: str) -> dict[str, Any]:
+def plan_in_reply(text: str, contracts: Checker, writer: str) -> dict[str, Any]:
     """The plan that a reply is: one JSON object or YAML document, bare or in the one fenced block of the reply.
 
     What stands around that block is read past: models greet. Raises NoPlan.
@@ -52,7 +43,7 @@ def plan_in_reply(text: str, contracts: PlanContracts, writer: str) -> dict[str,
     return dict(plan)
 
 
-def rows_in_reply(text: str, contracts: PlanContracts) -> list[dict[str, Any]]:
+def rows_in_reply(text: str, contracts: Checker) -> list[dict[str, Any]]:
     """The requirements in a reply that holds some rows of a plan, as JSON, or the whole plan. Raises NoPlan."""
     try:
         value = parse_json(_strip_fence(text).strip("\ufeff \n\r\t").encode("utf-8"))
@@ -64,7 +55,7 @@ def rows_in_reply(text: str, contracts: PlanContracts) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: PlanContracts) -> bool:
+def may_end_in(plan: Mapping[str, Any], texts: Sequence[str], contracts: Checker) -> bool:
     """Whether a plan is what came of these replies: the last whole one, with rows that were mended after it."""
     mended: list[dict[str, Any]] = []
     for text in reversed(texts):

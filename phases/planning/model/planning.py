@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
+from functools import partial
 from typing import Any, TypeVar
 
-from phases.llm.conversation import MOST_REPAIRS, Conversation
-from phases.llm.journal import QUESTION, digest_of
-from phases.llm.model import EMPTY, OK, OVERFLOW, TRUNCATED, Message, Reply, most_tokens, tokens_of
+from phases.llm.conversation import MOST_REPAIRS, Conversation, Record, keep_window, open_conversation, question_digest
+from phases.llm.journal import QUESTION
+from phases.llm.ledger import Ledger
+from phases.llm.model import (
+    EMPTY,
+    OK,
+    OVERFLOW,
+    TRUNCATED,
+    Message,
+    Model,
+    Reply,
+    most_tokens,
+    notify_assumed_window,
+    tokens_of,
+)
 from phases.planning.model.material import Paper, pack_batches
 from phases.planning.model.plan_validation import (
     PLAN,
     NoPlan,
-    PlanContracts,
     QuoteIndex,
+    may_end_in,
     misquotes_of,
     plan_in_reply,
     problems_of,
@@ -32,7 +46,10 @@ from phases.planning.model.prompt import (
     refusal_message,
     repeat_question,
 )
-from pipeline.base.errors import PhaseError
+from pipeline.base.errors import ContractError, Paused, PhaseError
+from pipeline.base.files import read_bytes, set_aside, sha256
+from pipeline.base.logs import logger
+from pipeline.engine.phase import Checker, Context
 
 _LEAST_NOTES = 150
 """Notes on a part in fewer tokens than this say nothing; a model that has no more room is too small for the paper."""
@@ -42,20 +59,6 @@ _Accepted = TypeVar("_Accepted")
 
 class PlanRefused(PhaseError):
     """The model was told what is wrong with its replies as often as it may be, and none of them is a plan."""
-
-
-@dataclass(frozen=True)
-class PlanningTask:
-    """What is to be planned."""
-
-    paper: Paper
-    wanted: ChangeRequest
-    told: Callable[[int, int, str], None] = lambda done, turns, what: None
-    """Called with the turns that are behind, those there are, and what goes on."""
-    warn: Callable[[str], None] = lambda text: None
-    """Called with what a person should know of the plan."""
-    before_turn: Callable[[], None] = lambda: None
-    """Raises where no further turn may begin."""
 
 
 class _TooLong(Exception):
@@ -75,42 +78,123 @@ class _Route:
         return len(self.parts) + 1 if self.notes else 1
 
 
-def plan_with_model(task: PlanningTask, conversation: Conversation, contracts: PlanContracts) -> dict[str, Any]:
+def plan_with_model(
+    paper: Paper, requests: Sequence[str], model: Model, ctx: Context, *, version: int
+) -> dict[str, Any]:
     """A plan that keeps its schema, hangs together, and quotes what is in the paper.
 
-    Raises PlanRefused when the model gives none, and PhaseError when it cannot read enough at once.
+    `requests` is what people asked for; the plan on the disk is changed by them. `version` counts the releases of phase 05
+    whose plans differ. What a journal has is not asked again.
+    Raises PlanRefused when the model gives no plan, Paused where a limit is reached, PhaseError when it cannot read enough at
+    once, ContractError where the plan that is to be changed is damaged.
     """
-    window = conversation.model.window
-    room = window - 2 * most_tokens(window)  # for the reply, and for one that is sent back to be mended
-    while True:
-        try:
-            return _Planning(task, conversation, contracts, room).plan()
-        except _TooLong:
-            room //= 2
+    notify_assumed_window(model, ctx.tell)
+    conversation = _open_conversation(requests, model, ctx, version)
+    wanted = _change_request(requests, conversation.journal.begun.get("present", ""), ctx)
+    room = model.window - 2 * most_tokens(model.window)  # for the reply, and for one that is sent back to be mended
+    try:
+        while True:
+            try:
+                return _Planning(ctx, paper, wanted, conversation, room).plan()
+            except _TooLong:
+                room //= 2
+                logger.debug("{} refused so long a request: the next one has {:,} tokens", model.name, room)
+    except PlanRefused as error:
+        # Its replies must not be taken again: the next run asks anew.
+        ctx.in_place()
+        kept = os.path.basename(set_aside(ctx.paths.plan_journal))
+        raise PlanRefused(f"{error}; what it said is kept in {kept}") from error
+
+
+def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, version: int) -> Conversation:
+    """The conversation of before where it was about the same, else a new one."""
+    ctx.in_place()
+    keep_window(model, ctx.paths.plan_journal)
+    header = {
+        "thread": "plan",
+        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        "version": version,
+        "model": model.name,
+        "window": model.window,
+    }
+    present = (
+        read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
+    )
+    told = "plans anew: what was said before was about other documents, or to another model; it is"
+    conversation = open_conversation(
+        model,
+        Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
+        header,
+        begun={"present": present},
+        is_same=lambda rows: (
+            present == rows[0].get("begun", {}).get("present") or _ended_in_plan(present, rows, ctx.contracts)
+        ),
+        on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
+        shown_again=False,
+    )
+    conversation.on_wait = partial(ctx.progress, 0, 1)
+    return conversation
+
+
+def _ended_in_plan(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
+    """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
+    that was noted. It must not plan from its own result."""
+    try:
+        written = contracts.parse(PLAN, plan.encode("utf-8"), writer="phase 05")
+    except ContractError:
+        return False
+    return may_end_in(written, [str(row.get("result", {}).get("text", "")) for row in rows], contracts)
+
+
+def _change_request(requests: Sequence[str], present: str, ctx: Context) -> ChangeRequest:
+    """What people want, and the plan that is to be changed, as its text was told when the conversation began."""
+    if not present:
+        return ChangeRequest(tuple(requests))
+    try:
+        plan = ctx.contracts.parse(PLAN, present.encode("utf-8"), writer="an earlier run, or a person")
+    except ContractError as error:
+        raise ContractError(
+            f"{error}; a change was asked for, and this is the plan to be changed: mend it in {ctx.paths.root}, or remove it to "
+            "plan from nothing"
+        ) from error
+    return ChangeRequest(tuple(requests), present, plan)
 
 
 class _Planning:
     """One way through the paper, with so much room in each request."""
 
-    def __init__(self, task: PlanningTask, conversation: Conversation, contracts: PlanContracts, room: int) -> None:
-        self._task, self._conversation, self._contracts, self._room = task, conversation, contracts, room
+    def __init__(
+        self, ctx: Context, paper: Paper, wanted: ChangeRequest, conversation: Conversation, room: int
+    ) -> None:
+        self._ctx, self._paper, self._wanted, self._conversation, self._room = ctx, paper, wanted, conversation, room
         self._name, self._window = conversation.model.name, conversation.model.window
         self._most = most_tokens(self._window)
-        self._cited = QuoteIndex(task.paper.pages, task.wanted.requests)
+        self._cited = QuoteIndex(paper.pages, wanted.requests)
 
     def plan(self) -> dict[str, Any]:
         """Reads, then plans."""
         route = self._route()
-        self._task.told(0, route.turns, self._estimate(route))
+        logger.debug("the paper is read in {} parts of at most {:,} tokens", len(route.parts), self._room)
+        self._ctx.progress(0, route.turns, self._estimate(route))
         body = self._notes(route) if route.notes else "".join(route.parts)
         messages = self._planning_messages(body, notes=bool(route.notes))
-        plan = self._plan(messages, restrict_schema(self._contracts.schema(PLAN)))
+        plan = self._plan(messages, restrict_schema(self._ctx.contracts.schema(PLAN)))
+        if self._wanted.present and "todos" in self._wanted.present:
+            plan["todos"] = self._wanted.present["todos"]  # a person added them, and no model is asked for them
         files, requirements = len(plan["file_structure"]), len(plan["requirements"])
-        self._task.told(route.turns, route.turns, f"{files} files for {requirements} requirements")
+        logger.info("{} planned {} files for {} requirements", self._name, files, requirements)
+        self._ctx.progress(route.turns, route.turns, f"{files} files for {requirements} requirements")
         return plan
 
+    def _check_deadline(self) -> None:
+        if self._ctx.deadline is not None and time.monotonic() > self._ctx.deadline:
+            raise Paused(
+                "the time for this phase (phase_seconds) is used up; what the model said is kept; go on with: "
+                f"pipeline resume {os.path.basename(self._ctx.paths.root)}"
+            )
+
     def _route(self) -> _Route:
-        paper = self._task.paper
+        paper = self._paper
         planning = self._room - _count_tokens(self._planning_messages(""))
         whole = pack_batches(paper, 2**40)
         if sum(map(tokens_of, whole)) <= planning:
@@ -131,10 +215,10 @@ class _Planning:
         return f" and refused {2 * self._room:,}" if self._room < promised else ""
 
     def _planning_messages(self, body: str, *, notes: bool = False) -> list[Message]:
-        return planning_messages(self._task.paper, self._task.wanted, body, self._most, notes=notes)
+        return planning_messages(self._paper, self._wanted, body, self._most, notes=notes)
 
     def _estimate(self, route: _Route) -> str:
-        model, paper = self._conversation.model, self._task.paper
+        model, paper = self._conversation.model, self._paper
         plan = min(_TYPICAL_PLAN, self._most)
         out = plan + len(route.parts) * min(route.notes, plan)
         read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
@@ -150,7 +234,7 @@ class _Planning:
         """The notes on every part, in their order."""
         notes = []
         for number, part in enumerate(route.parts, 1):
-            messages = reading_messages(self._task.paper, part, number, len(route.parts), route.notes * 3 // 4)
+            messages = reading_messages(self._paper, part, number, len(route.parts), route.notes * 3 // 4)
 
             def short_enough(reply: Reply) -> tuple[str, list[str]]:
                 count = tokens_of(reply.text)
@@ -158,7 +242,7 @@ class _Planning:
                 return reply.text.strip(), [too_long] if count > route.notes else []
 
             notes.append(self._ask(messages, short_enough, f"notes on part {number} of {len(route.parts)}"))
-            self._task.told(number, route.turns, f"read {number} of {len(route.parts)} parts")
+            self._ctx.progress(number, route.turns, f"read {number} of {len(route.parts)} parts")
         return "\n".join(notes)
 
     def _plan(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +251,7 @@ class _Planning:
         def accept(reply: Reply) -> tuple[tuple[Reply, dict[str, Any]], list[str]]:
             plan, problems = self._read(reply.text)
             # A conversation that was recorded before rows were asked for goes on as it did.
-            whole_again = _question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
+            whole_again = question_digest(self._repair(messages, reply, refusal_message(problems)), schema)
             recorded = self._conversation.journal.next_key.get(QUESTION) == whole_again
             only_misquotes = bool(plan) and len(problems) == len(self._misquotes(plan))
             return (reply, plan), problems if recorded or not only_misquotes else []
@@ -178,13 +262,13 @@ class _Planning:
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
         """The plan in a reply, and what is wrong with it."""
         try:
-            plan = plan_in_reply(text, self._contracts, self._name)
+            plan = plan_in_reply(text, self._ctx.contracts, self._name)
         except NoPlan as error:
             return {}, [str(error)]
-        return plan, problems_of(plan, self._cited, self._task.wanted.present)
+        return plan, problems_of(plan, self._cited, self._wanted.present)
 
     def _misquotes(self, plan: Mapping[str, Any]) -> dict[str, str]:
-        return misquotes_of(plan, self._cited, self._task.wanted.present)
+        return misquotes_of(plan, self._cited, self._wanted.present)
 
     def _mended(
         self, messages: Sequence[Message], first: Reply, plan: dict[str, Any], schema: Mapping[str, Any]
@@ -199,9 +283,9 @@ class _Planning:
                 return plan
             rows = [row for row in plan["requirements"] if row["id"] in wrong]
             asked = self._repair(messages, first, misquote_message(rows, wrong, problem))
-            self._task.before_turn()
+            self._check_deadline()
             about = f"the quotes of {len(rows)} requirements"
-            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=_question_digest(asked, wanted))
+            reply = self._conversation.ask(asked, schema=wanted, about=about, digest=question_digest(asked, wanted))
             plan, problem = self._with_rows(plan, wrong, reply)
         return self._unquoted(plan)
 
@@ -213,7 +297,7 @@ class _Planning:
         if whole and len(problems) == len(self._misquotes(whole)):
             return whole, ""  # models send all of it again, and recordings do
         try:
-            said = {row["id"]: row for row in rows_in_reply(reply.text, self._contracts)}
+            said = {row["id"]: row for row in rows_in_reply(reply.text, self._ctx.contracts)}
         except NoPlan as error:
             return plan, str(error)
         rows = [said.get(row["id"], row) if row["id"] in wrong else row for row in plan["requirements"]]
@@ -223,7 +307,7 @@ class _Planning:
         wrong = self._misquotes(plan)
         for name, fault in wrong.items():
             told = fault.partition(";")[0]
-            self._task.warn(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
+            self._ctx.tell(f"warning: {name} of the plan is marked as inferred: {told}; check it in initial_plan.txt")
         rows = [without_quote(row, self._cited) if row["id"] in wrong else row for row in plan["requirements"]]
         return {**plan, "requirements": rows}
 
@@ -237,14 +321,15 @@ class _Planning:
         """Asks until a reply is accepted; what is wrong with one is told back. Raises PlanRefused, _TooLong."""
         asked, problems = list(messages), [""]
         for _ in range(MOST_REPAIRS + 1):
-            self._task.before_turn()
-            reply = self._conversation.ask(asked, schema=schema, about=about, digest=_question_digest(asked, schema))
+            self._check_deadline()
+            reply = self._conversation.ask(asked, schema=schema, about=about, digest=question_digest(asked, schema))
             if reply.outcome == OVERFLOW:
                 raise _TooLong
             if reply.outcome == OK:
                 accepted, problems = accept(reply)
                 if not problems:
                     return accepted
+                logger.debug("{} is refused for {} faults, the first: {}", about, len(problems), problems[0])
                 asked = self._repair(messages, reply, refusal_message(problems))
             else:
                 problems = [_why_useless(reply)]
@@ -275,11 +360,3 @@ def _why_useless(reply: Reply) -> str:
 
 def _count_tokens(messages: Sequence[Message]) -> int:
     return sum(message.tokens if message.reasoning else tokens_of(message.text) for message in messages)
-
-
-def _question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    """Of all that is sent."""
-    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
-    parts += [message.digest for message in messages if message.reasoning]
-    parts.append(json.dumps(schema, sort_keys=True))
-    return sha256(b"".join(map(digest_of, parts))).hexdigest()

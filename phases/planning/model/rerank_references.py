@@ -11,25 +11,28 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from shlex import quote
 from typing import Any, NamedTuple
 
-from phases.llm.conversation import Conversation, keep_window
-from phases.llm.journal import Journal, can_continue, digest_of
+from phases.llm.conversation import CallFailed, Conversation, Record, keep_window, open_conversation, question_digest
 from phases.llm.ledger import Ledger
 from phases.llm.model import OK, Message, Model, most_tokens
 from phases.planning.model.material import as_data, strip_invisible
 from phases.planning.model.prompt import refusal_message, repeat_question
-from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import FormatError, PhaseError
-from pipeline.base.files import set_aside
+from pipeline.base.files import sha256
 from pipeline.base.formats import parse_json
+from pipeline.base.logs import logger
+from pipeline.engine.phase import Context
 
 JOURNAL, THREAD = "references_journal.jsonl", "references"
 _VERSION = 1
 _MOST_SHOWN, _MOST_HELPS, _MOST_REPAIRS = 30, 15, 2
 _LONGEST_ABSTRACT, _LONGEST_WHY, _LONGEST_QUOTE, _MOST_QUOTES = 3000, 300, 300, 3
+_RULES = 0.5
+"""The part of a score that stays the rules'."""
+_OWN = "own"
+_LONGEST_USE, _LONGEST_NOTE = 200, 500
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 """Why a value does not fit a JSON schema, or None."""
 _SCHEMA: dict[str, Any] = {
@@ -72,29 +75,20 @@ class _NotRefined(PhaseError):
 
 
 def rerank_with_model(
-    document: Mapping[str, Any],
-    material: Mapping[str, str],
-    model: Model,
-    root: str,
-    *,
-    limits: Mapping[str, Any],
-    in_place: Callable[[], None],
-    breach: Breach,
-    inputs_sha256: str,
-    tell: Callable[[str], None] = lambda text: None,
+    document: Mapping[str, Any], material: Mapping[str, str], model: Model, ctx: Context
 ) -> dict[str, Any]:
     """reference.txt with the model's word in it; with a note alone where it gave none, or may not be asked.
 
-    `material` has the title and the abstract of the paper, `root` is the folder of the task. What a journal of the same
-    question has is not asked again. Raises Paused where a limit is reached, or the server takes no more calls now.
+    `material` has the title and the abstract of the paper. What a journal of the same question has is not asked again.
+    Raises Paused where a limit is reached, or the server takes no more calls now.
     """
     if not document["references"]:
         return dict(document)
     try:
-        conversation = _resume_or_open(document, material, model, root, limits, in_place, inputs_sha256, tell)
-        return _ask_and_mix(document, material, conversation, breach)
+        conversation = _open_conversation(document, material, model, ctx)
+        return _ask_and_mix(document, material, conversation, ctx.contracts.breach)
     except PhaseError as error:
-        return keep_ranking(document, error, os.path.basename(os.path.abspath(root)))
+        return keep_ranking(document, error, os.path.basename(os.path.abspath(ctx.paths.root)))
 
 
 def _ask_and_mix(
@@ -105,46 +99,31 @@ def _ask_and_mix(
     if not shown:
         raise PhaseError(f"{conversation.model.name} cannot read one reference at once")
     helps = _ask_model(messages, {row["id"] for row in shown}, conversation, breach)
+    logger.info("{} was shown {} references and says that {} help", conversation.model.name, len(shown), len(helps))
     return mix_scores(document, helps, conversation.model.name)
 
 
-def _resume_or_open(
-    document: Mapping[str, Any],
-    material: Mapping[str, str],
-    model: Model,
-    root: str,
-    limits: Mapping[str, Any],
-    in_place: Callable[[], None],
-    inputs: str,
-    tell: Callable[[str], None],
+def _open_conversation(
+    document: Mapping[str, Any], material: Mapping[str, str], model: Model, ctx: Context
 ) -> Conversation:
     """The conversation of before where it was about the same question, else a new one."""
-    path = os.path.join(root, JOURNAL)
-    in_place()
+    path = os.path.join(ctx.paths.root, JOURNAL)
+    ctx.in_place()
     keep_window(model, path)
     shown, messages = _build_question(document, material, model)
     asked = {
         "thread": THREAD,
-        "inputs": inputs,
-        "question": digest_of(
-            "".join(_build_data(shown, material))
-        ).hex(),  # lookups may change it while the inputs stay
+        "inputs": sha256(json.dumps(sorted(ctx.digests.items())).encode()),
+        # Lookups may change it while the inputs stay.
+        "question": sha256("".join(_build_data(shown, material)).encode("utf-8", "surrogatepass")),
         "version": _VERSION,
         "model": model.name,
         "window": model.window,
     }
-    before = {
-        **asked,
-        "question": _question_digest(messages),
-    }  # so an earlier release said it, with our own words in it
-    ledger = Ledger(task_paths(root).ledger, limits, in_place)
-    in_place()
-    header = next((header for header in (asked, before) if can_continue(path, header)), None)
-    if header is None:
-        set_aside(path)
-    journal = Journal(path, header or asked, ledger.next_run(THREAD), in_place)
-    journal.on_other_question = tell
-    return Conversation(model, journal, ledger, THREAD)
+    # So an earlier release said it, with our own words in it.
+    before = {**asked, "question": question_digest(messages, _SCHEMA)}
+    ledger = Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place)
+    return open_conversation(model, Record(path, ledger, ctx.in_place, tell=ctx.tell), asked, before)
 
 
 def _build_question(
@@ -192,7 +171,7 @@ def _ask_model(
     """What the model says, by reference; it is told what is wrong with a reply. Raises PhaseError, Paused."""
     asked, problems = list(messages), [""]
     for _ in range(_MOST_REPAIRS + 1):
-        reply = conversation.ask(asked, schema=_SCHEMA, about="the references", digest=_question_digest(asked))
+        reply = conversation.ask(asked, schema=_SCHEMA, about="the references", digest=question_digest(asked, _SCHEMA))
         if reply.outcome == OK:
             rows, problems = _parse_reply(reply.text, ids, breach)
             if not problems:
@@ -221,20 +200,6 @@ def _parse_reply(text: str, ids: set[str], breach: Breach) -> tuple[list[dict[st
     problems = [f"there is no reference {name!r} in the list" for name in dict.fromkeys(named) if name not in ids]
     problems += [f"{name} stands there {times} times" for name, times in Counter(named).items() if times > 1]
     return rows, problems
-
-
-def _question_digest(messages: Sequence[Message]) -> str:
-    """Of all that is sent."""
-    parts: list[str | bytes] = [part for message in messages for part in (message.role, message.text)]
-    parts += [message.digest for message in messages if message.reasoning]
-    return sha256(b"".join(map(digest_of, [*parts, json.dumps(_SCHEMA, sort_keys=True)]))).hexdigest()
-
-
-_RULES = 0.5
-_OWN = "own"
-_LONGEST_USE, _LONGEST_NOTE = 200, 500
-_LEDGERS_WORD = "; nothing that is done is lost; ask again with:"
-"""What follows is true of a phase that is not done; this one is."""
 
 
 class ReferenceHelp(NamedTuple):
@@ -268,8 +233,10 @@ def mix_scores(document: Mapping[str, Any], helps: Mapping[str, ReferenceHelp], 
 
 
 def keep_ranking(document: Mapping[str, Any], error: Exception, task: str) -> dict[str, Any]:
-    """The document as it was, with a note that says why, and what asks again: the ledger's own word would not."""
-    why = on_one_line(str(error).partition(_LEDGERS_WORD)[0], _LONGEST_NOTE)
+    """The document as it was, with a note that says why, and what asks again."""
+    # The advice of a call that failed is for a phase that is not done; this one is.
+    why = on_one_line(error.what if isinstance(error, CallFailed) else str(error), _LONGEST_NOTE)
+    logger.debug("the ranking by rules stands: {}", why)
     note = f"not refined: {why}; the ranking by rules stands; ask again with: pipeline resume {quote(task)} --redo 06"
     return {**document, "notes": [*document["notes"], note]}
 

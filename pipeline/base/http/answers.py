@@ -67,7 +67,7 @@ class DownloadRequest:
 def get_answer(
     wish: DownloadRequest,
     seconds: float,
-    line: ClientOptions,
+    options: ClientOptions,
     use: Callable[[Target, HTTPResponse], Used],
     sleep: Callable[[float], None],
 ) -> Used:
@@ -80,11 +80,11 @@ def get_answer(
     while True:
         way = [wish.url]
         try:
-            return _try_once(way, wish, line, use)
+            return _try_once(way, wish, options, use)
         except (RequestFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
-            failed = _describe_error(error, wish, seconds, line)
+            failed = _describe_error(error, wish, seconds, options)
             wait = max(next(pauses, math.inf), failed.wait)
-            if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= line.ends:
+            if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
                 message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
                 raise DownloadError(message, transient=failed.transient, offline=_is_offline(error)) from error
         sleep(wait)
@@ -96,12 +96,12 @@ def _is_offline(error: Exception) -> bool:
 
 
 def _try_once(
-    way: list[str], wish: DownloadRequest, line: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
+    way: list[str], wish: DownloadRequest, options: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
 ) -> Used:
     """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
-    target = target_of(way[0], private=line.private)
+    target = target_of(way[0], private=options.private)
     while True:
-        with open_response(target, line) as response:
+        with open_response(target, options) as response:
             if response.status == 200:
                 return use(target, response)
             if response.status not in _REDIRECTS:
@@ -109,7 +109,7 @@ def _try_once(
             way.append(_next_address(response, target, wish))
         if len(way) > MOST_REDIRECTS + 1:
             raise RequestFailed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
-        following = target_of(way[-1], private=line.private)
+        following = target_of(way[-1], private=options.private)
         if (target.scheme, following.scheme) == ("https", "http"):
             raise RequestFailed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
         target = following
@@ -144,14 +144,14 @@ def _describe_path(way: list[str], wish: DownloadRequest) -> str:
     )
 
 
-def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, line: ClientOptions) -> RequestFailed:
+def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions) -> RequestFailed:
     """What went wrong, in words: whose fault, and what to do."""
     match error:
         case RequestFailed():
             return error
         case Forbidden():
             return RequestFailed(f"{error}; {wish.way_out}")
-        case TimeoutError() if time.monotonic() >= line.ends:
+        case TimeoutError() if time.monotonic() >= options.ends:
             return RequestFailed(f"it takes longer than {seconds:g} s; {wish.later}", transient=True)
         case TimeoutError():
             return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)

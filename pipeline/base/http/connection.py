@@ -1,4 +1,8 @@
-"""Asks one web server one question, at an address that was checked."""
+"""Asks one web server one question, at an address that was checked, within limits of time and bytes.
+
+Downloads and the http hooks of this machine come through here. The models' SDKs bring a client of their own, which
+phases/llm/adapters/connection.py limits.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,8 @@ class ClientOptions:
     resolve: Callable[[str, int], Sequence[str]]
     private: bool = False
     ssl_context: ssl.SSLContext | None = None
-    longest_silence: float = _LONGEST_SILENCE
+    longest_silence: float | None = None
+    """Seconds without a byte, after which a server counts as dead; None: a minute."""
 
     def seconds_left(self, most: float = float("inf")) -> float:
         """How long the next step may take; TimeoutError where the time is up."""
@@ -56,6 +61,10 @@ class ClientOptions:
             raise TimeoutError("the time is up")
         return min(left, most)
 
+    def step_seconds(self) -> float:
+        """How long one read or write may take; TimeoutError where the time is up."""
+        return self.seconds_left(_LONGEST_SILENCE if self.longest_silence is None else self.longest_silence)
+
 
 def addresses_of(host: str, port: int) -> Sequence[str]:
     """The system's own resolver. Raises OSError, or UnicodeError for a name that cannot be one."""
@@ -63,7 +72,7 @@ def addresses_of(host: str, port: int) -> Sequence[str]:
 
 
 @contextmanager
-def open_response(target: Target, line: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
+def open_response(target: Target, options: ClientOptions, request: bytes = b"") -> Iterator[HTTPResponse]:
     """The answer to a request (a GET where none is given), its body still to be read.
 
     Raises Forbidden, and OSError, HTTPException or ValueError for trouble.
@@ -71,11 +80,11 @@ def open_response(target: Target, line: ClientOptions, request: bytes = b"") -> 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
-    with _connect_any(target, line) as connection:
-        connection.settimeout(line.seconds_left(line.longest_silence))
+    with _connect_any(target, options) as connection:
+        connection.settimeout(options.step_seconds())
         connection.sendall(request or _QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
         # Of a socket, the response wants makefile() and no more.
-        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, line)), method="GET") as response:
+        with HTTPResponse(cast("socket.socket", _DeadlineReader(connection, options)), method="GET") as response:
             response.begin()
             yield response
 
@@ -99,8 +108,8 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
 class _DeadlineReader(io.RawIOBase):
     """What comes over a connection. Each single read gets what is left of the time, or a byte a minute goes on for ever."""
 
-    def __init__(self, connection: socket.socket, line: ClientOptions) -> None:
-        self._connection, self._line = connection, line
+    def __init__(self, connection: socket.socket, options: ClientOptions) -> None:
+        self._connection, self._options = connection, options
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """The bytes as a file, as the library asks a socket for it."""
@@ -110,29 +119,29 @@ class _DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        self._connection.settimeout(self._line.seconds_left(self._line.longest_silence))
+        self._connection.settimeout(self._options.step_seconds())
         return self._connection.recv_into(buffer)
 
 
-def _connect_any(target: Target, line: ClientOptions) -> socket.socket:
+def _connect_any(target: Target, options: ClientOptions) -> socket.socket:
     failed: OSError | None = None
-    for address in permit_addresses(target.host, _resolve_host(target, line), private=line.private)[:_MOST_TRIED]:
+    for address in permit_addresses(target.host, _resolve_host(target, options), private=options.private)[:_MOST_TRIED]:
         try:
-            return _connect_to(address, target, line)
+            return _connect_to(address, target, options)
         except OSError as error:
             failed = failed or error
     raise failed or OSError("no address")
 
 
-def _connect_to(address: str, target: Target, line: ClientOptions) -> socket.socket:
+def _connect_to(address: str, target: Target, options: ClientOptions) -> socket.socket:
     with ExitStack() as undo:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         connection = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.settimeout(line.seconds_left(line.seconds_to_connect))
+        connection.settimeout(options.seconds_left(options.seconds_to_connect))
         connection.connect((address, target.port))
         if target.scheme == "https":
-            connection.settimeout(line.seconds_left(line.seconds_to_connect))
-            context = line.ssl_context or ssl.create_default_context()
+            connection.settimeout(options.seconds_left(options.seconds_to_connect))
+            context = options.ssl_context or ssl.create_default_context()
             # A stream that is cut off looks like one that has ended, unless a ragged end is an error; some builds of
             # Python tell the library to overlook it.
             context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
@@ -141,19 +150,19 @@ def _connect_to(address: str, target: Target, line: ClientOptions) -> socket.soc
     return connection
 
 
-def _resolve_host(target: Target, line: ClientOptions) -> Sequence[str]:
+def _resolve_host(target: Target, options: ClientOptions) -> Sequence[str]:
     """Asks the resolver in a thread: there is no other way to stop waiting for it."""
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
-            answers.put(line.resolve(target.host, target.port))
+            answers.put(options.resolve(target.host, target.port))
         except (OSError, ValueError) as error:
             answers.put(error)
 
     threading.Thread(target=ask, name="resolver", daemon=True).start()
     try:
-        answer = answers.get(timeout=line.seconds_left())
+        answer = answers.get(timeout=options.seconds_left())
     except queue.Empty:
         raise TimeoutError("the resolver does not answer") from None
     if isinstance(answer, (OSError, ValueError)):

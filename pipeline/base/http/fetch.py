@@ -62,8 +62,8 @@ def fetch_url(
         size, digest = _save_pieces(read_body(response, limits.bytes), to)
         return Fetched(target.url, size, digest, media_type(response))
 
-    line = ClientOptions(time.monotonic() + limits.seconds, limits.seconds_to_connect, resolve, private, ssl_context)
-    return get_answer(DownloadRequest(url, "download", BY_HAND, _REFUSALS), limits.seconds, line, keep, sleep)
+    options = ClientOptions(time.monotonic() + limits.seconds, limits.seconds_to_connect, resolve, private, ssl_context)
+    return get_answer(DownloadRequest(url, "download", BY_HAND, _REFUSALS), limits.seconds, options, keep, sleep)
 
 
 def media_type(response: HTTPResponse) -> str:

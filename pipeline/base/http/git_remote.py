@@ -65,8 +65,10 @@ def resolve_remote(
         return GitRemote(target.url.removesuffix(_QUESTION), target.host, target.port, addresses)
 
     wish = DownloadRequest(_refs_url(url, private=private), "reach", BY_HAND, _REFUSALS, named=url)
-    line = ClientOptions(time.monotonic() + limits.seconds, limits.seconds_to_connect, remembered, private, ssl_context)
-    return get_answer(wish, limits.seconds, line, land, sleep)
+    options = ClientOptions(
+        time.monotonic() + limits.seconds, limits.seconds_to_connect, remembered, private, ssl_context
+    )
+    return get_answer(wish, limits.seconds, options, land, sleep)
 
 
 def _refs_url(url: str, *, private: bool) -> str:
