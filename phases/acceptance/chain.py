@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
-from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool, RunFacts, stop_input
+from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, CHECKSUMS, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
@@ -66,7 +66,7 @@ class Chain:
     """Why nothing can be verified, or empty."""
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
-    _last_block: LastBlock | None = None
+    _last_block: tuple[str, str] | None = None
     same: int = 0
     """So many refusals in a row found the tree as the one before left it."""
 
@@ -110,7 +110,7 @@ class Chain:
         found = compare_manifests(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
-        changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
+        changed = found.changed or began_on_code  # decision 89: these hooks never accepted it
         tampered = self._find_tampered()
         return {
             "claimed": request.claimed,
@@ -132,7 +132,7 @@ class Chain:
         return sha256(repr(setting).encode("utf-8", "surrogatepass"))
 
     def _due_hooks(self, *, claimed: bool, changed: bool) -> list[str]:
-        """The hooks that are asked: of work that nobody claims to be done, the built-in one alone."""
+        """The hooks that are asked; where the agent is stuck and requests nothing, the built-in one alone (decision 91)."""
         hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
@@ -184,10 +184,10 @@ class Chain:
             changed=snapshot["changed"],
             base=snapshot["base"],
             head=snapshot["head"],
-            files=[FileChange(path, change) for path, change in snapshot["files"]],
+            files=snapshot["files"],
             truncated=snapshot["truncated"],
             todo_summary=summarize_todos(request.todos),
-            recent_tools=[RecentTool(name, failed) for name, failed in request.recent_tools],
+            recent_tools=request.recent_tools,
             continue_count=request.continues,
             max_continues=request.most,
             last_block=self._last_block,
@@ -248,7 +248,7 @@ class Chain:
         tree = verdict["verification"]["tree_sha256"]
         self.same = self.same + 1 if tree == self._refused_tree else 0
         self._refused_tree = tree
-        self._last_block = LastBlock(verdict["source"].removeprefix("hook:"), verdict["detail"])
+        self._last_block = (verdict["source"].removeprefix("hook:"), verdict["detail"])
 
 
 @dataclass(frozen=True)
@@ -297,14 +297,14 @@ class GateHooks:
         after = self.now()
         found = compare_manifests(before, after, rules, planned=self.planned).files
         wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
-        if found and not wrote:  # a report, say: what checks leave behind is no work
+        if found and not wrote:  # decision 90: a report or a coverage file is taken back
             self.commands.take_back()
             after = self.now()
         self.commands.sync()
         refused = _refuse_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
         if refused is not result:
             result = refused
-            self.executor.blocked(hook, occasion, result.reason)
+            self.executor.report_block(hook, occasion, result.reason)
         log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
         return {
             **_result_row(hook, result),

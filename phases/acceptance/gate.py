@@ -99,19 +99,19 @@ Outcome = Mapping[str, Any]
 
 
 class CompletionRequest(NamedTuple):
-    """The model says that it is done."""
+    """The model says that its work is done."""
 
     turn: int
     text: str
     """What it says, visibly."""
     todos: tuple[Todo, ...]
     continues: int
-    """How often it was told to go on by now."""
+    """How often the agent was sent back to work so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
     claimed: bool = True
-    """False where nobody says that it is done, and it is looked at all the same."""
+    """False where the agent is stuck and requests nothing, and its work is checked all the same."""
 
 
 class GateContext(NamedTuple):
@@ -122,7 +122,7 @@ class GateContext(NamedTuple):
     unchanged: bool
     """Nothing has changed since the last refusal."""
     tampered: Sequence[str]
-    """Files of the exam that are not what they were."""
+    """Protected files that were changed."""
     unverified_reason: str
     """Why nothing can be verified, whatever the hooks say; or empty."""
 

@@ -72,7 +72,7 @@ class HookRegistry(NamedTuple):
 
 
 def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:
-    """What there is at the start. `trust_now`: the user vouches for what stands there.
+    """The hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they stand there now.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """

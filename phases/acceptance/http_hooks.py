@@ -1,4 +1,4 @@
-"""Tells a server on this machine that a hook point was reached. It is told what happened, never what was said or printed.
+"""Notifies a server on this machine that a hook point was reached: of what happened, never of what was said or printed.
 
 The connection goes to a loopback address by number: no name is looked up, no proxy is asked, no redirect is followed.
 """

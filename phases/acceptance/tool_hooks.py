@@ -55,7 +55,7 @@ class ToolHooks:
     show: Callable[[str], None] = lambda text: None
     """Tells the user something."""
     told: dict[str, str] = field(default_factory=dict)
-    """Hooks that could not watch over a call, of which the user was told in this start of the run -> what the call went on
+    """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
     without; nothing where it did not go on.
     """
 
@@ -84,7 +84,7 @@ class ToolHooks:
         return _with_hooks(row, said, unguarded)
 
     def _unguarded(self, said: list[tuple[Hook, HookResult]]) -> list[str]:
-        """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
+        """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
         faults = []
         for hook, result in said:
             if not (result.closed or is_broken(hook.kind, result.status, result.fault)):

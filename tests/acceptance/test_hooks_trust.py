@@ -389,12 +389,12 @@ SPOILED: list[Any] = [
     pytest.param(give_it_to_another_user, "it belongs to another user (65534)", id="of another user"),
     pytest.param(
         lambda path: path.parent.chmod(0o777),
-        "everybody may write to the folder ",
+        "everybody may write to the directory ",
         id="in a folder that everybody may write",
     ),
     pytest.param(
         lambda path: path.parent.parent.chmod(0o777),
-        "everybody may write to the folder ",
+        "everybody may write to the directory ",
         id="below a folder that everybody may write",
     ),
 ]
@@ -439,12 +439,12 @@ def test_a_linked_folder_of_settings_is_looked_at_where_it_leads(place: Place, t
     real.symlink_to(shared / "pipeline")
     assert place.discover().state == TRUSTED
     shared.chmod(0o777)
-    assert f"everybody may write to the folder {shared}" in place.discover().store_fault
+    assert f"everybody may write to the directory {shared}" in place.discover().store_fault
 
 
 def test_without_a_folder_of_settings_nothing_is_trusted(place: Place) -> None:
     found = discover_repo_hooks(str(place.root), "", parse, check)
-    assert found.reason == f"no folder of settings is known, so no workspace is trusted{LOOK}"
+    assert found.reason == f"no directory of settings is known, so no workspace is trusted{LOOK}"
 
 
 def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place, tmp_path: Path) -> None:

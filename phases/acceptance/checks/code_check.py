@@ -258,7 +258,7 @@ _PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
 _MAIN = "__main__.py"
 _PREFERRED = ("main.py", _MAIN, "cli.py", "run.py", "app.py", "train.py")
 _NO_PROGRAMS = ("setup.py", "conftest.py")
-_FOLDERS_OF_TESTS = ("test", "tests")
+_TEST_DIRECTORIES = ("test", "tests")
 
 
 def find_entry_script(files: Mapping[str, str], plan: Mapping[str, Any]) -> str:
@@ -273,11 +273,11 @@ def help_command(path: str, files: Mapping[str, str]) -> str:
     """The command line, in the workspace, that asks it for its help."""
     modules = Modules(files)
     bindings = modules.bindings.get(path)
-    *folders, name = path.split("/")
-    inside = len(folders) - _count_outside(modules, folders, max(_relative_depth(bindings), int(name == _MAIN)))
-    from_root = _takes_from_root(modules, bindings, "/".join(folders))
+    *directories, name = path.split("/")
+    inside = len(directories) - _count_outside(modules, directories, max(_relative_depth(bindings), int(name == _MAIN)))
+    from_root = _takes_from_root(modules, bindings, "/".join(directories))
     if inside and (name == _MAIN or _relative_depth(bindings) or from_root):
-        base, package = folders[: len(folders) - inside], folders[len(folders) - inside :]
+        base, package = directories[: len(directories) - inside], directories[len(directories) - inside :]
         parts = [*package, *([] if name == _MAIN else [name.removesuffix(".py")])]
         if all(part.isidentifier() for part in parts):
             found_in = f"PYTHONPATH={shlex.quote('/'.join(base))} " if base else ""
@@ -288,9 +288,9 @@ def help_command(path: str, files: Mapping[str, str]) -> str:
 
 def _is_program(modules: Modules, path: str) -> bool:
     """Whether it does something where it is run, and it or something that it imports reads a command line."""
-    *folders, name = path.split("/")
+    *directories, name = path.split("/")
     bindings = modules.bindings.get(path)
-    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, folders)):
+    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, directories)):
         return False
     if not bindings.is_program and name != _MAIN:
         return False
@@ -299,8 +299,8 @@ def _is_program(modules: Modules, path: str) -> bool:
     return _parses_arguments(bindings) or any(_parses_arguments(each) for each in found if each and not each.is_program)
 
 
-def _holds_tests(folder: str) -> bool:
-    return folder in _FOLDERS_OF_TESTS
+def _holds_tests(directory: str) -> bool:
+    return directory in _TEST_DIRECTORIES
 
 
 def _parses_arguments(bindings: Bindings | None) -> bool:
@@ -318,17 +318,17 @@ def _relative_depth(bindings: Bindings | None) -> int:
     return max((found.level for found in bindings.imports), default=0) if bindings else 0
 
 
-def _count_outside(modules: Modules, folders: list[str], least: int) -> int:
-    """How many of the folders are outside of the package that it is in, which has `least` levels."""
-    depth = len(folders)
-    while depth and (modules.is_package("/".join(folders[:depth])) or len(folders) - depth < least):
+def _count_outside(modules: Modules, directories: list[str], least: int) -> int:
+    """How many of the directories are outside of the package that it is in, which has `least` levels."""
+    depth = len(directories)
+    while depth and (modules.is_package("/".join(directories[:depth])) or len(directories) - depth < least):
         depth -= 1
     return depth
 
 
-def _takes_from_root(modules: Modules, bindings: Bindings | None, folder: str) -> bool:
-    """Whether it imports what is found from the workspace alone, and not from its own folder."""
+def _takes_from_root(modules: Modules, bindings: Bindings | None, directory: str) -> bool:
+    """Whether it imports what is found from the workspace alone, and not from its own directory."""
     tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
-    return bool(folder) and any(
-        modules.is_there(top) and not modules.is_there(f"{folder}/{top}") for top in tops if top
+    return bool(directory) and any(
+        modules.is_there(top) and not modules.is_there(f"{directory}/{top}") for top in tops if top
     )

@@ -109,8 +109,8 @@ def _external_packages(modules: Modules, entry: str) -> Iterator[str]:
         path = todo.pop()
         if path not in reached:
             reached[path] = None
-            folders = path.split("/")[:-1]
-            around = (modules.file_of("/".join(folders[: depth + 1])) for depth in range(len(folders)))
+            directories = path.split("/")[:-1]
+            around = (modules.file_of("/".join(directories[: depth + 1])) for depth in range(len(directories)))
             todo += [*modules.targets(path), *filter(None, around)]
     for path, found in _absolute_imports(modules, reached):
         if (

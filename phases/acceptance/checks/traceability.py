@@ -92,8 +92,8 @@ def split_lines(source: str) -> list[str]:
 
 def is_test_file(path: str) -> bool:
     """Whether tests stand in a Python file of this path."""
-    *folders, name = path.split("/")
-    return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
+    *directories, name = path.split("/")
+    return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
 
 
 def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:

@@ -38,7 +38,7 @@ _SPECIFIC_TEXTS = ("additionalContext", _PERMISSION, "permissionDecisionReason")
 
 
 class _Misunderstood(ValueError):
-    """The hook answered, and nobody can tell what."""
+    """The hook answered, and its answer is not valid."""
 
 
 def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
@@ -66,6 +66,7 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook) -> HookResult:
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
+    # decision 92: test commands print what they like, so braces alone are no answer
     text = ran.stdout.strip().removeprefix(b"\xef\xbb\xbf")
     meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:
@@ -107,7 +108,7 @@ def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> Hoo
 def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
     """What counts in an answer and is not as it should be. Null is as good as nothing.
 
-    Under the protocol of Claude Code nobody can tell then what the hook means. Under the other policies exit codes are the
+    Under the protocol of Claude Code the answer is invalid then. Under the other policies exit codes are the
     protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
     """
     specific = reply.get(_SPECIFIC)

@@ -53,9 +53,14 @@ class RepoHooks(NamedTuple):
     store_fault: str = ""
     """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
     beside: Mapping[str, str] | None = None
-    """What the user vouches for in the folder of hooks beside scripts; None where he vouches for nothing."""
+    """Files beside the scripts in the directory of hooks, as the user trusted them; None where nothing is trusted."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
-    """Scripts in the workspace that hooks of the user name, as the user vouched for them, whatever the hooks file is."""
+    """Scripts in the workspace that hooks of the user name, as the user trusted them, whatever the hooks file is."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """No hook of the workspace waits to be trusted."""
+        return self.state in (TRUSTED, NO_HOOKS)
 
 
 class _HooksFile(NamedTuple):
@@ -149,7 +154,7 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
-    """What the user counts on is gone, or spoiled: that is told as a change, not as a workspace without hooks."""
+    """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
     skipped = tuple(SkippedHook(name, "it was trusted, and is not there any more") for name in entry["hooks"])
     return RepoHooks(MODIFIED, reason=f"{why}", skipped=skipped)
 
@@ -180,7 +185,7 @@ def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
 
 
 def _name_unreadable(scripts: Checksums) -> str:
-    """Which files nobody can vouch for, and what to do; or nothing."""
+    """Which files cannot be trusted, and what to do; empty for none."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
     told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
     return f"{paths}, which a hook runs, {told}" if paths else ""

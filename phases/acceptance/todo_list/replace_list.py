@@ -19,10 +19,10 @@ from phases.acceptance.todo_list.todo import (
     Todo,
     TodoError,
     clear_reasons,
+    find_protected,
     fresh_id,
     parse_fields,
 )
-from phases.acceptance.todo_list.todo_rules import find_protected
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 from pipeline.base.text_escaping import one_line

@@ -24,6 +24,8 @@ from phases.acceptance.todo_list.todo import (
     TRANSITION,
     Todo,
     TodoError,
+    check_kept,
+    check_list,
     check_size,
     clear_reasons,
     find_failed,
@@ -33,7 +35,6 @@ from phases.acceptance.todo_list.todo import (
     parse_status,
     parse_text,
 )
-from phases.acceptance.todo_list.todo_rules import check_kept, check_list
 from pipeline.base.errors import PhaseError
 from pipeline.base.text_escaping import one_line
 
