@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.base.errors import PhaseError, PipelineError, StorageError
+from pipeline.base.errors import FileTooLarge, PhaseError, PipelineError, StorageError
 from pipeline.base.files import sha256
+from pipeline.base.logs import log_event
 from pipeline.engine.phase import TYPED, Context, Documents, Phase
 
 if TYPE_CHECKING:
     from phases.readers.intake import Download
     from phases.readers.sources import Source
 
-_FOLDER = "source/"
+_DIRECTORY = "source/"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.readers.sources import digest_of  # late: every command looks at every phase
+    from phases.readers.sources import digest_of  # late: every command looks at every phase (decision 38)
 
     origin = str(ctx.settings["source"])
     source, fetched = _take(origin, ctx)
-    files = {_FOLDER + name: content for name, content in source.files.items()}
+    # decision 5: the source is copied, so that a task resumes elsewhere, and after the download is deleted
+    files = {_DIRECTORY + name: content for name, content in source.files.items()}
+    for refusal in source.refused:
+        log_event(f"left out: {refusal}", level="DEBUG")
+    # log_event, which needs no library: loguru is imported in phase 02, while the reader's worker starts
+    log_event(f"source: {source.kind}, {len(files)} files, {sum(map(len, files.values())):,} bytes")
     document = {
         "version": 1,
         "kind": source.kind,
         "origin": origin,
         "sha256": digest_of(source),
-        "bytes": sum(len(content) for content in files.values()),
+        "bytes": sum(map(len, files.values())),
         "files": [{"path": path, "bytes": len(data), "sha256": sha256(data)} for path, data in files.items()],
         "fetched": fetched and {"url": fetched.url, "content_type": fetched.content_type, "arxiv": fetched.arxiv},
         "refused": list(source.refused),
@@ -35,11 +41,13 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
+    # late, as above
     from phases.readers.intake import IntakeLimits, load_source
     from phases.readers.kinds import REQUIREMENT
     from phases.readers.reading import BROKEN, Unreadable
     from phases.readers.sources import Source
 
+    # decision 37: what was typed is a source like any other
     if origin.startswith(TYPED):
         return Source(REQUIREMENT, {"requirement.txt": origin.removeprefix(TYPED).encode()}), None
     limits = IntakeLimits(
@@ -61,7 +69,7 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
 def _disk_trouble(origin: str, error: StorageError) -> str:
     if isinstance(error.__cause__, FileNotFoundError):
         return f"{origin} is not there; check the name"
-    if "over the limit" in str(error):
+    if isinstance(error, FileTooLarge):
         return f"{error}; raise it with the setting max_source_mb"
     return f"{error}; check that you may read it"
 
@@ -70,7 +78,7 @@ PHASE = Phase(
     number="01",
     name="intake",
     reads=(),
-    writes=("input.json", _FOLDER),
+    writes=("input.json", _DIRECTORY),
     settings=("source", "max_source_mb", "arxiv", "private_addresses", "download_seconds"),
     run=run,
     version=2,

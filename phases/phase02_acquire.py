@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from pipeline.base.errors import PhaseError
+from pipeline.base.logs import logger
 from pipeline.engine.phase import Context, Documents, Phase, require
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
+    # late: every command looks at every phase (decision 38)
     from phases.readers.kinds import LATEX
     from phases.readers.markdown import paper_document
-    from phases.readers.reader_subprocess import read_in_subprocess  # late: every command looks at every phase
+    from phases.readers.reader_subprocess import read_in_subprocess, run_worker
     from phases.readers.reading import OK, explain_verdict
 
     source = inputs["input.json"]
@@ -20,7 +23,12 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     path = os.path.join(ctx.paths.root, "source" if source["kind"] == LATEX else first)
     _refuse_outside(ctx.paths.root, path)
     address = source["fetched"]["url"] if source["fetched"] else ""
-    reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, ctx.environment)
+    # decision 36: the password is a secret and comes no other way, so it is in no stamp and makes nothing stale
+    run = partial(run_worker, environment=ctx.environment)
+    reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, run=run)
+    logger.info("read by {}: {}, {} pages", reading.reader, reading.verdict, len(reading.pages))
+    for row in reading.hidden:
+        logger.debug("hidden on page {} ({}): {}", row.page, row.how, row.text)
     if reading.verdict != OK:
         raise PhaseError(
             f"{source['origin']} {explain_verdict(reading, source['origin'])}",
@@ -30,11 +38,11 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 
 def _refuse_outside(root: str, path: str) -> None:
-    """A task directory may come from a stranger: its input.json, or a link in it, may name any file of the user."""
-    folder, real = os.path.join(os.path.realpath(root), "source"), os.path.realpath(path)
+    """Refuses a path outside the task: input.json of a task from elsewhere, or a link, may name any file of the user."""
+    directory, real = os.path.join(os.path.realpath(root), "source"), os.path.realpath(path)
     require(
-        real == folder or real.startswith(folder + os.sep),
-        f"input.json names {path}, which is not in the task's own folder source; take the source in again with --redo 01",
+        real == directory or real.startswith(directory + os.sep),
+        f"input.json names {path}, which is not in the task's own directory source; take the source in again with --redo 01",
     )
 
 

@@ -20,25 +20,24 @@ INDEX, REFERENCES = "document_segments/document_index.json", "reference.txt"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.references.find.finding import reference_document
+    from phases.references.find.reference_document import build_reference_document
 
     paper = inputs["paper.md"]
-    document = reference_document(
+    document = build_reference_document(
         paper.text,
         paper.body_start,
         inputs["outline.json"],
         kinds={row["section"]: row["kind"] for row in inputs[INDEX]["segments"] if row["section"]},
         allow_own_code=ctx.settings["allow_own_code"] == "yes",
-        candidates=(lambda entries: _looked_up(entries, ctx)) if ctx.settings["lookup"] else None,
+        candidates=(lambda entries: _look_up_repositories(entries, ctx)) if ctx.settings["lookup"] else None,
     )
-    return {REFERENCES: _refined(document, inputs["outline.json"], ctx)}
+    return {REFERENCES: _rerank_references(document, inputs["outline.json"], ctx)}
 
 
-def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
+def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
     """What services on the network say; the user has named them."""
     from phases.references.find.links import repository_of
-    from phases.references.lookup.looking_up import look_up
-    from phases.references.lookup.opening import open_lookups
+    from phases.references.lookup.services import look_up, open_lookups
 
     ctx.in_place()
     try:
@@ -49,13 +48,13 @@ def _looked_up(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate],
             private=ctx.settings["private_addresses"] == "allowed",
         )
     except UsageError as error:  # it was right when the task was begun: a dump that is gone since
-        again = f"{error}; with it, ask again with: pipeline resume {_task(ctx)} --redo 06"
+        again = f"{error}; with it, ask again with: pipeline resume {_task_name(ctx)} --redo 06"
         ctx.tell(f"06 references: nothing was looked up: {again}")
         return [], [{"service": str(ctx.settings["lookup"]), "asked": 0, "found": 0, "why": again}]
     return look_up(entries, lookups)
 
 
-def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
+def _rerank_references(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """The same ranking, and a model's opinion in it where one is set. Why there is none stays on the screen, too."""
     if (ctx.settings["plan_model"] or ctx.settings["model"]) == "offline" or not document["references"]:
         return document
@@ -78,7 +77,7 @@ def _refined(document: dict[str, Any], outline: Mapping[str, Any], ctx: Context)
     return result
 
 
-def _task(ctx: Context) -> str:
+def _task_name(ctx: Context) -> str:
     return quote(os.path.basename(os.path.abspath(ctx.paths.root)))
 
 

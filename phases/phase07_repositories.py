@@ -10,33 +10,34 @@ from pipeline.base.errors import PhaseError, UsageError
 from pipeline.engine.phase import Context, Documents, Phase
 
 if TYPE_CHECKING:
-    from phases.references.fetch.fetching import Rules
+    from phases.references.fetch.model import FetchRules
 
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.references.fetch.fetching import Wanted, fetch_repositories
+    from phases.references.fetch.fetch import fetch_repositories
+    from phases.references.fetch.model import WantedRepository
     from phases.references.values import count_fetched
     from phases.sandbox.git import run_git
 
     own = bool(ctx.settings["references"])  # the user's folders take the place of all that the paper links
     rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
-    wanted = [Wanted(row["url"], row["role"], tuple(row["references"])) for row in rows]
+    wanted = [WantedRepository(row["url"], row["role"], tuple(row["references"])) for row in rows]
     into = os.path.join(ctx.paths.root, "code_base")
     try:
-        fetched = fetch_repositories(wanted, into, _rules(ctx), run_git, ctx.progress)
+        fetched = fetch_repositories(wanted, into, _fetch_rules(ctx), run_git, ctx.progress)
     except UsageError as error:  # the command has looked already: a link that was laid since
         raise PhaseError(str(error)) from error
     ctx.tell(count_fetched(fetched) or "the paper links no repository to fetch")
     return {"code_base.json": fetched}
 
 
-def _rules(ctx: Context) -> Rules:
-    from phases.references.fetch.fetching import Rules
+def _fetch_rules(ctx: Context) -> FetchRules:
+    from phases.references.fetch.model import FetchRules
     from phases.sandbox.git import git_box_kind
 
-    return Rules(
+    return FetchRules(
         mirror=str(ctx.settings["mirror"]),
         folders=str(ctx.settings["references"]),
         most_bytes=int(ctx.settings["max_repository_mb"]) * 2**20,
@@ -48,9 +49,9 @@ def _rules(ctx: Context) -> Rules:
     )
 
 
-def _changes(root: str, written: Collection[str]) -> Iterator[tuple[str, str]]:
+def _find_changes(root: str, written: Collection[str]) -> Iterator[tuple[str, str]]:
     """What of the fetched code is no longer as its manifests say."""
-    from phases.references.fetch.keeping import changes_in
+    from phases.references.fetch.install import changes_in
 
     for name in sorted(written):
         folder, _, manifest = name.partition("/")
@@ -69,7 +70,7 @@ PHASE = Phase(
         *("references", "mirror", "max_repositories", "max_repository_mb", "max_repository_files", "private_addresses"),
     ),
     optional=True,
-    changes=_changes,
+    changes=_find_changes,
     run=run,
     version=2,
 )

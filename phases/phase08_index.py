@@ -10,16 +10,16 @@ from pipeline.engine.phase import Context, Documents, Phase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phases.references.index.indexing import RepositoryIndex
-    from phases.references.relate.nearness import Near
+    from phases.references.index.build import RepositoryIndex
+    from phases.references.relate.nearness import NearbyRequirements
 
 INDEX = "indexes/index.json"
 # What is imported late is imported late because every command looks at every phase, and few of them run this one.
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.references.index.indexing import index_repositories
-    from phases.references.relate.relations import relate
+    from phases.references.index.build import index_repositories
+    from phases.references.relate.relations import relate_repositories
 
     code, base = inputs["code_base.json"], os.path.join(ctx.paths.root, "code_base")
     into, schema = os.path.join(ctx.paths.root, "indexes"), ctx.contracts.schema("repository_index.json")
@@ -33,7 +33,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         ctx.in_place,
         ctx.environment,
     )
-    relations, near = relate(
+    relations, near = relate_repositories(
         into,
         inputs["initial_plan.txt"],
         code["repositories"],
@@ -44,7 +44,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     return {
         INDEX: {
             "version": 2,
-            "repositories": [_row(one, code["repositories"], near) for one in made],
+            "repositories": [_index_row(one, code["repositories"], near) for one in made],
             "relations": relations,
             "notes": [] if made else [_why_none(code)],
             "files": [{"path": one.path, "bytes": one.bytes, "sha256": one.sha256} for one in made],
@@ -52,7 +52,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     }
 
 
-def _row(made: RepositoryIndex, fetched: list[dict[str, Any]], near: Mapping[str, Near]) -> dict[str, Any]:
+def _index_row(
+    made: RepositoryIndex, fetched: list[dict[str, Any]], near: Mapping[str, NearbyRequirements]
+) -> dict[str, Any]:
     row = next(row for row in fetched if row["name"] == made.name)
     return {
         **{name: row[name] for name in ("name", "url", "commit", "licence")},

@@ -78,7 +78,7 @@ def _reference_context(index: dict[str, Any], root: str) -> ReferenceContext | N
     if is_placeholder(index) or not index["repositories"]:
         return None
     from phases.agent.reference_context import Excerpt, ReferenceContext
-    from phases.references.search.answers import answers_to, read_on
+    from phases.references.search.answers import answer_query, read_on
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
     relations: dict[str, list[dict[str, Any]]] = {}
@@ -88,7 +88,7 @@ def _reference_context(index: dict[str, Any], root: str) -> ReferenceContext | N
         relations.setdefault(row["file"], []).append(helps)
     return ReferenceContext(
         lambda query, repository, most: [
-            Excerpt(**found._asdict()) for found in answers_to(root, index, query, repository, most)
+            Excerpt(**found._asdict()) for found in answer_query(root, index, query, repository, most)
         ],
         lambda *asked: Excerpt(**read_on(root, index, *asked)._asdict()),
         relations,

@@ -8,8 +8,15 @@ from typing import Any
 
 from phases.acceptance.hook_registry import HookSetting
 from phases.agent.assignment import Assignment
+from phases.agent.explore import Explorers
 from phases.agent.implement import implement_plan
 from phases.agent.offline_model import OfflineModel
+from phases.agent.tools.commands import bash_tool
+from phases.agent.tools.files import file_tools
+from phases.agent.tools.reference import reference_tool
+from phases.agent.tools.search import search_tools
+from phases.agent.tools.todos import todo_tool
+from phases.agent.tools.toolbox import Notes, Toolbox, ToolKind
 from phases.llm.model import Model, Reachability, Reply, Request, ToolCall
 from phases.sandbox.commands import kind_of_sandbox
 from phases.workspace.task_paths import task_paths
@@ -106,6 +113,14 @@ def carry_out(
 ) -> dict[str, Any]:
     """The documents of phase 09."""
     return implement_plan(assignment_in(folder, plan, digest, **limits), model, lambda done, total, text: None)
+
+
+def tool_kinds() -> dict[str, ToolKind]:
+    """The kind of every tool that an agent has, by name, as the tools themselves say it."""
+    workspace, explorers = Workspace("/nowhere"), Explorers.__new__(Explorers)
+    own = [bash_tool(lambda command, seconds: (0, "")), todo_tool(tuple, lambda: 1), reference_tool(None)]
+    tools = [*file_tools(workspace, Notes()), *search_tools(workspace), *own, explorers.tool()]
+    return Toolbox(tools, CONTRACTS.breach).kinds()
 
 
 def tree(folder: Path) -> dict[str, bytes]:

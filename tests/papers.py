@@ -25,6 +25,8 @@ from phases.readers.pdf.reader import read_pdf
 from phases.readers.segments import segments_of
 from phases.readers.text import read_text
 from pipeline.base.formats import Markdown
+from pipeline.cli.assembly import discover_phases
+from pipeline.engine.graph import Graph
 from tests import command_server
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +44,8 @@ PIECES = st.sampled_from(
         "x" * 900, "We use the data set. " * 120,
     ]
 )  # fmt: skip
+NUMBERS = sorted(path.name.removeprefix("phase").partition("_")[0] for path in (ROOT / "phases").glob("phase*.py"))
+"""Of the built-in phases: no test counts them, so adding one breaks none."""
 MARKDOWN = st.lists(st.one_of(PIECES, st.text(st.characters(exclude_categories=["Cs"]), max_size=40)), max_size=40).map(
     "\n".join
 )
@@ -87,6 +91,12 @@ In a journal, 2001. https://github.com/example/more
 
 [3] C. Author. On no time at all. 2005.
 """
+
+
+@cache
+def built_in_phases() -> Graph:
+    """The phases that a run has."""
+    return discover_phases("")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from phases.supervision.execution_mode import (
     ModeState,
     RuntimeState,
 )
-from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState, Signal
+from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState
+from phases.supervision.signals import Signal
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 S = ModeSignal

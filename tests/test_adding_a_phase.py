@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.papers import ROOT, Command, paper
+from tests.papers import NUMBERS, ROOT, Command, paper
 from tests.toys import write_toys
 
 GLOSSARY = '''"""Phase 03b: the words of the paper that come in capitals."""
@@ -44,7 +44,7 @@ def command(tmp_path: Path) -> Command:
     """A command whose phases are a copy of the built-in ones."""
     folder = tmp_path / "copy"
     (folder / "schemas").mkdir(parents=True)
-    for path in (ROOT / "phases").glob("phase*.py"):
+    for path in (ROOT / "phases").glob("phase*.py"):  # whatever phases there are
         shutil.copy(path, folder)
     for path in (ROOT / "schemas").glob("*.schema.json"):
         shutil.copy(path, folder / "schemas")
@@ -64,7 +64,7 @@ def test_a_phase_of_two_files_runs_in_its_place(command: Command) -> None:
     ended = command("run", "--fast", "paper.md")
     assert ended.code == 3, ended.err
     told = [line.split()[0] for line in ended.err.splitlines() if line.rstrip().endswith(("done", "skipped"))]
-    assert told == ["00", "01", "02", "03", "03b", "04", "05", "05b", "06", "07", "08", "09"]
+    assert told == sorted([*NUMBERS, "03b"])
     assert command.document("paper", "glossary.json") == {"sections": 6, "words": []}
     assert "03b glossary" in command("status", "paper").out
     assert "-> glossary.json" in command("graph").out

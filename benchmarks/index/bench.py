@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from trees import code_base_of, sources_in
 
-from phases.references.index.indexing import index_repositories
-from phases.references.index.opening import NAME
-from phases.references.parse import pool
-from phases.references.search.searching import search
+from phases.references.index.build import index_repositories
+from phases.references.index.cache_file import NAME
+from phases.references.parse import worker_queue
+from phases.references.search.search import search_code
 
 QUERIES = (
     *("the shortest path between two nodes of a weighted graph", "fit", "read a table from a file with column names"),
@@ -134,7 +134,7 @@ def _ours(folder: Path, children: str = "") -> dict[str, float]:
 
 def _once(folder: Path, children: int | None) -> None:
     if children is not None:
-        pool._processors = lambda: children  # noqa: SLF001 - elsewhere the machine says how many
+        worker_queue._count_processors = lambda: children  # noqa: SLF001 - elsewhere the machine says how many
     rows = json.loads((folder / "rows.json").read_text())
     into = folder / "indexes"
     began = time.perf_counter()
@@ -152,7 +152,7 @@ def _once(folder: Path, children: int | None) -> None:
 
 def _asked(into: Path, query: str) -> float:
     began = time.perf_counter()
-    search(str(into), query)
+    search_code(str(into), query)
     return time.perf_counter() - began
 
 

@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from trees import code_base_of, sources_in
 
-from phases.references.index.indexing import index_repositories
-from phases.references.index.opening import NAME, readable
-from phases.references.search.searching import search
+from phases.references.index.build import index_repositories
+from phases.references.index.cache_file import NAME, open_readable
+from phases.references.search.search import search_code
 
 BEST = 10
 
@@ -93,7 +93,7 @@ def blank(sources: dict[str, dict[str, bytes]], only: set[tuple[str, str, int]] 
 
 
 def ranks_of_ours(into: str, one: Asked) -> int:
-    hits = search(into, one.query, limit=BEST)
+    hits = search_code(into, one.query, limit=BEST)
     places = [(hit.repository, hit.path, hit.line) for hit in hits]
     wanted = (one.repository, one.path, one.line)
     return places.index(wanted) + 1 if wanted in places else 0
@@ -105,7 +105,7 @@ Units = list[tuple[str, str, int, int, str]]
 def pieces_in(into: str, sources: dict[str, dict[str, bytes]]) -> Units:
     """The pieces of our own index, as plain text."""
     units: Units = []
-    with readable(f"{into}/{NAME}") as cache:
+    with open_readable(f"{into}/{NAME}") as cache:
         for name in cache.repositories():
             for path, content in cache.files(name).items():
                 parsed, lines = cache.known(*content), _text(sources[name][path]).split("\n")

@@ -25,10 +25,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phases.references.parse.languages import language_of
-from phases.references.parse.parsing import parse_code
-from phases.references.parse.pool import Parsers
-from phases.references.parse.sifting import HEAD, left_out
+from phases.references.parse.file_kinds import HEAD, language_of, why_left_out
+from phases.references.parse.source_code import parse_code
+from phases.references.parse.worker_queue import ParserPool
 
 NAMES = {
     "python": "Python", "c": "C", "cpp": "C++", "cuda": "CUDA", "java": "Java", "javascript": "JavaScript",
@@ -87,7 +86,7 @@ def files_of(trees: list[str], languages: set[str]) -> list[File]:
                 with open(path, "rb") as file:
                     head = file.read(HEAD)
                 language = language_of(path, head)
-                if language in languages and not left_out(os.path.relpath(path, tree), size, head):
+                if language in languages and not why_left_out(os.path.relpath(path, tree), size, head):
                     files.append(File(path, language, Path(path).read_bytes()))
     return files
 
@@ -164,7 +163,7 @@ def report_recall(language: str, files: list[File], show: int) -> None:
 
 def seconds_of_ours(files: list[File], count: int) -> float:
     began = time.perf_counter()
-    with Parsers(count) as parsers:
+    with ParserPool(count) as parsers:
         for _ in parsers.parse((file.path, file.language, file.data) for file in files):
             pass
     return time.perf_counter() - began

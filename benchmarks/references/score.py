@@ -31,10 +31,10 @@ from phases.readers.markdown import paper_document
 from phases.readers.outline import outline_of
 from phases.readers.pdf.reader import read_pdf
 from phases.readers.segments import segments_of
-from phases.references.find.authors import surname
+from phases.references.find.authors import surname_of
 from phases.references.find.entries import entries_of
-from phases.references.find.finding import reference_document
-from phases.references.find.links import repository_of, same
+from phases.references.find.links import repository_key, repository_of
+from phases.references.find.reference_document import build_reference_document
 from phases.references.values import Entry
 
 TEI = "{http://www.tei-c.org/ns/1.0}"
@@ -90,7 +90,7 @@ def main() -> None:
             counts.append(count)
             print(_line(f"{row['id']} ({source})", count))
         own = gold.get("code_url") or OWN_BESIDES.get(row["id"])
-        document = reference_document(text, body_start, outline, kinds=kinds, allow_own_code=False)
+        document = build_reference_document(text, body_start, outline, kinds=kinds, allow_own_code=False)
         repositories.append((row["id"], own, document))
     print(_line("together", Count(*map(sum, zip(*counts, strict=True)))))
     _tell_repositories(repositories)
@@ -148,7 +148,7 @@ def _from_bbl(archive: str) -> dict[str, tuple[int | None, tuple[str, ...]]]:
         elif year:
             full = label.partition(")")[2]
             names = () if "et" in full.split() or "et~al" in full else tuple(
-                surname(_plain_latex(name)) for name in re.split(r",\s+(?:and\s+)?|\s+and\s+", full) if name.strip()
+                surname_of(_plain_latex(name)) for name in re.split(r",\s+(?:and\s+)?|\s+and\s+", full) if name.strip()
             )  # fmt: skip
             found[key] = (int(year.group(1)), names)
     return found
@@ -168,7 +168,7 @@ def _from_tei(path: str) -> list[Known]:
             continue
         title = next((one.text for one in struct.iter(f"{TEI}title") if one.get("type") == "main" or one.text), None)
         year = next((one.get("when", "")[:4] for one in struct.iter(f"{TEI}date") if one.get("when")), "")
-        names = tuple(surname(one.text) for one in struct.iter(f"{TEI}surname") if one.text)
+        names = tuple(surname_of(one.text) for one in struct.iter(f"{TEI}surname") if one.text)
         if title:
             known.append(Known(title, int(year) if year.isdigit() else None, names))
     return known
@@ -178,7 +178,7 @@ def _from_s2orc(path: str) -> list[Known]:
     data = _loaded(path)
     rows = (data.get("pdf_parse") or data).get("bib_entries") or data.get("bib_entries") or {}
     return [
-        Known(row["title"], row.get("year"), tuple(surname(one["last"]) for one in row.get("authors", ())))
+        Known(row["title"], row.get("year"), tuple(surname_of(one["last"]) for one in row.get("authors", ())))
         for row in rows.values()
         if row.get("title")
     ]
@@ -256,7 +256,7 @@ def _is_lost(title: str, raws: list[str]) -> bool:
 
 
 def _same_names(entry: Entry, names: tuple[str, ...]) -> bool:
-    return tuple(letters(surname(name)) for name in entry.authors) == tuple(letters(name) for name in names)
+    return tuple(letters(surname_of(name)) for name in entry.authors) == tuple(letters(name) for name in names)
 
 
 def _line(name: str, count: Count) -> str:
@@ -277,8 +277,8 @@ def _tell_repositories(rows: list[tuple[str, str | None, dict[str, Any]]]) -> No
         for row in document["repositories"]:
             print(f"| {name} | {row['url']} | {row['role']} {row['score']:.2f} | {row['why']} |")
     for name, own, document in wanted:
-        keys = {same(row["url"]): row["role"] for row in document["repositories"]}
-        key = same(repository_of(str(own)) or "")
+        keys = {repository_key(row["url"]): row["role"] for row in document["repositories"]}
+        key = repository_key(repository_of(str(own)) or "")
         found, marked = found + (key in keys), marked + (keys.get(key) == "own")
         if keys.get(key) != "own":
             print(f"{name}: {own} is {keys.get(key, 'not found')}")

@@ -20,7 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
 
 from phases.agent.journal_facts import FactExtractor
 from phases.agent.kernel_files import KernelFiles
-from phases.agent.kernel_setting import setting_from
+from phases.agent.supervisor_adapter import setting_from
+from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint
@@ -54,7 +55,9 @@ def _timed(mode, play, rounds, chosen):
     }
     setting = setting_from({"mode": mode, "shadow": False, "config": to_json(Config())}, plan, there=0)
     bridge = SupervisorBridge(setting, lambda: DiskFacts(added=tuple(paths), present=tuple(paths), build_summary="ok"))
-    observed = FactExtractor(paths, {}, (), [CHECK])
+    observed = FactExtractor(
+        paths, {}, (), [CHECK], {"Write": ToolKind.WRITE, "Bash": ToolKind.EXEC, "Read": ToolKind.READ}
+    )
     spent = []
     with tempfile.TemporaryDirectory(dir=HERE) as folder:
         files = KernelFiles(f"{folder}/kernel", f"{folder}/kernel-report.json", lambda: None, print)

@@ -15,7 +15,7 @@ from phases.acceptance.gate import CompletionRequest, GateContext, decide_comple
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
 from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
-from phases.acceptance.protected_files import BASE, CHECKSUMS, ProtectedFiles
+from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
 from phases.llm.journal import Journal
@@ -67,6 +67,8 @@ class Chain:
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
     _last_block: tuple[str, str] | None = None
+    added: dict[str, str] = field(default_factory=dict)
+    """Checksums of protected files that came since the work began, and that the journal does not hold yet."""
     same: int = 0
     """So many refusals in a row found the tree as the one before left it."""
 
@@ -74,17 +76,8 @@ class Chain:
         """Records what the workspace holds before anything is done."""
         began = not self.journal.replaying
         row = self.journal.replay_or_record(BASE, {"turn": 0}, self._base)
-        self._new = {} if began else dict(self.protected.added)
+        self.added = {} if began else dict(self.protected.added)
         self._start = manifest_from_json(row["manifest"])
-
-    def record_added_checksums(self, turn: int) -> bool:
-        """Records the checksums of files that have become protected since; False where there are none."""
-        journal = self.journal
-        if journal.next_kind != CHECKSUMS and (journal.replaying or not self._new):
-            return False
-        journal.replay_or_record(CHECKSUMS, {"turn": turn}, lambda: {"pins": dict(self._new)})
-        self._new = {}
-        return True
 
     def judge(self, request: CompletionRequest) -> dict[str, Any]:
         """The decision on a request, as the journal keeps it."""

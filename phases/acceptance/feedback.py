@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from phases.acceptance.commands.sanitize import cut_middle, head_of, mask_tag, strip_control
+from phases.acceptance.commands.sanitize import mask_tag, strip_control
+from phases.sandbox.output import cut_middle, head_of
 
 if TYPE_CHECKING:
     from phases.acceptance.gate import GateReport

@@ -80,12 +80,11 @@ class HookExecutor:
         events: HookEvents,
         commands: CommandRunner,
         protected: ProtectedFiles | None = None,
+        doing: Callable[[str], None] = lambda what: None,
     ) -> None:
-        """`protected`: what must be as it was before a hook is run."""
+        """`protected`: what must be as it was before a hook is run; `doing` is notified of which hook is asked."""
         self._run, self._context, self._events, self._commands = run, context, events, commands
-        self._protected = protected
-        self.doing: Callable[[str], None] = lambda what: None
-        """Told what is being done; it need not stay on the screen."""
+        self._protected, self._doing = protected, doing
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
         """What came of one hook. `own` is what a hook of this program does."""
@@ -93,7 +92,7 @@ class HookExecutor:
         who = _hook_fields(hook, occasion)
         self._events.emit("hook_started", **who)
         if occasion.point == ACCEPT_GATE:
-            self.doing(f"asks {hook.key} …")
+            self._doing(f"asks {hook.key} …")
         result = own() if own else self._why_not_run(hook, occasion) or self._run_kind(hook, occasion)
         if (
             not own

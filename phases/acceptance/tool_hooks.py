@@ -59,13 +59,16 @@ class ToolHooks:
     without; nothing where it did not go on.
     """
 
+    def watch_calls(self) -> bool:
+        """Whether any hook is asked around calls of tools."""
+        return any(hook.point in _AROUND for hook in self.hooks)
+
     def are_there_for(self, call: ToolCall) -> bool:
         """Whether a call has hooks around it."""
         return any(select_hooks(self.hooks, point, call.name) for point in _AROUND)
 
-    def around(self, call: ToolCall, turn: int, do: Callable[[], Row], begin: Callable[[], None]) -> Row:
+    def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
-        begin()
         said = self._ask(BEFORE_TOOL, call, turn, None)
         unguarded = self._unguarded(said)
         stops = [(hook, result) for hook, result in said if result.status == STOP]

@@ -18,7 +18,7 @@ from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, T
 from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Session
+from phases.agent.session import Session
 from phases.agent.transcript import FILE, Transcript
 from phases.llm.model import Model
 from phases.llm.providers import PROVIDERS
@@ -47,11 +47,15 @@ def build_acceptance(
     commands: CommandRunner,
     model: Model,
     missing: Sequence[str] = (),
+    doing: Callable[[str], None] = lambda what: None,
 ) -> Acceptance:
-    """The acceptance of a run that has begun. Raises Incomplete where the hooks of the user keep it from starting."""
+    """The acceptance of a run that has begun. `doing` is told which hook is asked.
+
+    Raises Incomplete where the hooks of the user keep it from starting.
+    """
     places = assignment.places
     root = os.path.realpath(places.workspace)
-    task = os.path.basename(os.path.dirname(places.workspace))
+    task = assignment.task
     clean = partial(redact_value, secrets=model.secrets)
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
@@ -73,7 +77,7 @@ def build_acceptance(
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
-    executor = HookExecutor(facts, outside, events, commands, protected)
+    executor = HookExecutor(facts, outside, events, commands, protected, doing)
     check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))

@@ -1,18 +1,134 @@
-"""What the loop works with, and how it ended."""
+"""What the loop works with: the state of one run, the facts that reach it from outside, and whom it tells of its work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from phases.acceptance.chain import Chain
-from phases.acceptance.todo_list.todos import Todo
-from phases.acceptance.tool_hooks import ToolHooks
+from phases.acceptance.protected_files import CHECKSUMS
+from phases.acceptance.todo_list.todos import Todo, apply_change
+from phases.agent.kernel_setting import FACTS
 from phases.agent.memory import Memory
-from phases.agent.supervisor_adapter import Supervisor
-from phases.agent.tool_runner import ToolRunner
+from phases.agent.tool_runner import ToolCallStep, ToolRunner
 from phases.llm.conversation import Conversation
+from phases.llm.journal import Journal
+from phases.llm.model import Reply, ToolCall
+
+WINDOW, SAID = "window", "said"
+"""Kinds of journal rows: another window of the model, and words of hooks for the model."""
+HOOKS_SAY = "A hook of the user says: "
+_MOST_RECENT = 20
+
+
+class AgentEvents(Protocol):
+    """Is told of a run while it works. Nothing that it does changes the run, so one that is replayed tells nobody."""
+
+    def begin_turn(self, turn: int) -> None:
+        """A turn begins; also one that the journal answers."""
+
+    def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None:
+        """A turn was done, and not answered by the journal. `interfaces`: of every file that is written by now."""
+
+    def working(self, what: str) -> None:
+        """Something that takes a while, and need not stay on the screen."""
+
+    def receiving(self, characters: int) -> None:
+        """So many characters of a reply have come."""
+
+    def say(self, line: str) -> None:
+        """Something that a person should still see later."""
+
+    def rejected(self, number: int, tree_sha256: str) -> None:
+        """The work was not accepted, for the `number`-th time, as it stands in the workspace now."""
+
+
+class NoEvents:
+    """Of a run that is only replayed."""
+
+    def begin_turn(self, turn: int) -> None: ...
+    def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None: ...
+    def working(self, what: str) -> None: ...
+    def receiving(self, characters: int) -> None: ...
+    def say(self, line: str) -> None: ...
+    def rejected(self, number: int, tree_sha256: str) -> None: ...
+
+
+class Supervisor(Protocol):
+    """Watches over a run: see supervisor_adapter.py."""
+
+    turn: int
+
+    @property
+    def acts(self) -> bool:
+        """Whether it may do something about a run that goes wrong."""
+
+    def news(self) -> dict[str, Any]:
+        """What it should learn from outside, and the journal does not say yet; empty where that is nothing."""
+
+    def ingest(self, news: Mapping[str, Any], live: bool) -> None:
+        """Learns it. `live`: it comes from this start of the run, and not from an earlier one."""
+
+    def brief(self) -> str:
+        """What the model is told for its next turn alone."""
+
+    def refuse(self, call: ToolCall) -> str:
+        """Why a call must not be done; empty where it may."""
+
+    def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
+        """Learns what came of the call that it was asked about last."""
+
+    def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
+        """Ends a turn; returns what a person should know of it. Raises Paused where it stops the run."""
+
+    def close(self, stop_reason: str, detail: str) -> None:
+        """Writes down how the run ended."""
+
+
+class Unsupervised:
+    """Stands for the supervisor of a run that has none."""
+
+    turn, acts = 0, False
+
+    def news(self) -> dict[str, Any]:
+        return {}
+
+    def ingest(self, news: Mapping[str, Any], live: bool) -> None: ...
+
+    def brief(self) -> str:
+        return ""
+
+    def refuse(self, call: ToolCall) -> str:
+        return ""
+
+    def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None: ...
+
+    def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None) -> str:
+        return ""
+
+    def close(self, stop_reason: str, detail: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something from outside that a run learns between two turns. The journal has it before the run goes by it."""
+
+    kind: str
+    turn: int
+    content: Callable[[], dict[str, Any]]
+    """What is new; empty where nothing is. Not asked while the journal answers."""
+    ingest: Callable[[Mapping[str, Any], bool], None]
+    """Takes the content in, and whether it is from this start of the run."""
+
+    def is_due(self, journal: Journal) -> bool:
+        """Whether it is the next step of the run."""
+        return journal.next_kind == self.kind if journal.replaying else bool(self.content())
+
+    def record(self, journal: Journal) -> None:
+        """Writes it down, or takes it from where it was written down, and goes by it."""
+        live = not journal.replaying
+        self.ingest(journal.replay_or_record(self.kind, {"turn": self.turn}, self.content), live)
 
 
 @dataclass
@@ -29,27 +145,69 @@ class AgentState:
 
     conversation: Conversation
     memory: Memory
-    hands: ToolRunner
+    tools: ToolRunner
     chain: Chain
-    tool_hooks: ToolHooks
-    supervised: Supervisor
+    supervisor: Supervisor
+    events: AgentEvents
     most_turns: int
     most_continues: int
     todo_list: RunTodos
     deadline: float | None = None
     """time.monotonic() after which no further turn begins."""
-    on_turn: Callable[[str], None] = lambda what: None
-    """Told what was done in a turn; not of turns that the journal answered."""
-    say: Callable[[str], None] = lambda what: None
-    """Told what a person should still see later."""
-    said: list[str] = field(default_factory=list)
+    hook_messages: list[str] = field(default_factory=list)
     """What hooks said for the model when this start began."""
-    keep_ending: Callable[[int, str], object] = lambda number, tree: None
-    """Keeps the workspace at a refusal: which one it is, and the digest of what was judged."""
-    characters: int = 0
-    """Of the reply that is on its way."""
     recent: list[tuple[str, bool]] = field(default_factory=list)
     """The last calls: name, and whether they failed."""
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next step is answered by the journal."""
+        return self.conversation.journal.replaying
+
+    def pending_facts(self) -> Iterator[Fact]:
+        """What the run has to learn before its next turn, one by one; each is to be recorded before the next is asked for.
+
+        While the journal answers, it says which and in which order; then they come as below.
+        """
+        turn, journal = self.conversation.turn, self.conversation.journal
+        self.supervisor.turn = turn + 1
+        facts = (
+            Fact(WINDOW, turn, self._other_window, lambda row, live: self.memory.widen(row["window"])),
+            Fact(CHECKSUMS, turn + 1, self._added_checksums, lambda row, live: self.chain.added.clear()),
+            Fact(SAID, turn, self._hook_texts, self._pin_hook_texts),
+            Fact(FACTS, turn + 1, self.supervisor.news, self.supervisor.ingest),
+        )
+        while fact := next((fact for fact in facts if fact.is_due(journal)), None):
+            yield fact
+
+    def observe(self, step: ToolCallStep, result: dict[str, Any]) -> None:
+        """Learns what came of a call, from the journal's row of it."""
+        call, failed = step.call, bool(result["failed"])
+        self.supervisor.observe(call, result)
+        self.memory.observed(call.id, ("error: " if failed else "") + result["text"], result["files"])
+        if call.name == "TodoWrite" and not failed:
+            self.todo_list.todos = apply_change(self.todo_list.todos, call.arguments, step.turn, recorded=True)
+        self.recent = [*self.recent, (call.name, failed)][-_MOST_RECENT:]
+
+    def report_turn(self, what: str) -> None:
+        """Tells of a turn, unless it is only walked again."""
+        if not self.replaying:
+            self.events.end_turn(self.conversation.turn, what, self.memory.interfaces)
+
+    def _other_window(self) -> dict[str, Any]:
+        """Another model may go on with the work, or the user may have said how large the window is."""
+        window = self.conversation.model.window
+        return {} if window == self.memory.window else {"window": window}
+
+    def _added_checksums(self) -> dict[str, Any]:
+        return {"pins": dict(self.chain.added)} if self.chain.added else {}
+
+    def _hook_texts(self) -> dict[str, Any]:
+        return {"texts": list(self.hook_messages)} if self.hook_messages else {}
+
+    def _pin_hook_texts(self, row: Mapping[str, Any], live: bool) -> None:
+        self.hook_messages = []
+        self.memory.pin("hooks", "\n".join(f"{HOOKS_SAY}{text}" for text in row["texts"]))
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from phases.acceptance.hook_registry import HookSetting
 from phases.agent.reference_context import ReferenceContext
 from phases.workspace.task_paths import TaskPaths
+
+_MOST_TURNS = 400
 
 
 class Assignment(NamedTuple):
@@ -41,3 +44,13 @@ class Assignment(NamedTuple):
     """Tells the user something that stays on the screen."""
     in_place: Callable[[], None] = lambda: None
     """Raises when the task folder is no longer where it was."""
+
+    @property
+    def task(self) -> str:
+        """The name of the task."""
+        return os.path.basename(os.path.dirname(self.places.workspace))
+
+    @property
+    def turn_limit(self) -> int:
+        """How many turns the work may take; 0 for no limit."""
+        return int(self.limits.get("max_turns", _MOST_TURNS))

@@ -17,60 +17,60 @@ WAITED = (
 """What the model is told when the user starts a run again that waited."""
 
 
-def judge_request(run: AgentState, text: str, continues: int) -> dict[str, Any]:
+def judge_request(state: AgentState, text: str, continues: int) -> dict[str, Any]:
     """The decision on a claim to be done. Where only the user can mend what is wrong, the run ends, and is judged anew later."""
     while True:
-        replaying = run.conversation.journal.replaying
-        verdict = run.chain.judge(completion_request(run, text, continues))
+        replaying = state.conversation.journal.replaying
+        verdict = state.chain.judge(completion_request(state, text, continues))
         if not replaying:
             for line in [*verdict["messages"], *verdict["lines"]]:
-                run.say(line)
+                state.events.say(line)
         if verdict["stop"] in ("", TODO_FAILED, TODO_WAITING):
             return verdict
-        stop_for_user(run, verdict["stop"], verdict["detail"])
+        stop_for_user(state, verdict["stop"], verdict["detail"])
 
 
-def judge_again(run: AgentState, ending: Ending, holds: Callable[[Ending], bool]) -> Ending:
+def judge_again(state: AgentState, ending: Ending, holds: Callable[[Ending], bool]) -> Ending:
     """The ending, judged anew where the tree or the sandbox is another one since: a hand edit, say. The agent is not asked."""
-    journal, live = run.conversation.journal, False
+    journal, live = state.conversation.journal, False
     while journal.replaying or not (live or holds(ending)):
         live = not journal.replaying  # once a start: what cannot be looked at as a whole is never as it was
-        verdict = judge_request(run, "the work as it is now", run.most_continues)
+        verdict = judge_request(state, "the work as it is now", state.most_continues)
         if verdict["stop"] == TODO_WAITING:
-            stop_for_user(run, TODO_WAITING, verdict["detail"])
+            stop_for_user(state, TODO_WAITING, verdict["detail"])
             continue
         refused = verdict["stop"] or (HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED)
         reason = ACCEPTED if verdict["block"] is None else refused
         if reason != ACCEPTED and not journal.replaying:
-            run.keep_ending(_count_refusals(run), verdict["verification"]["tree_sha256"])
-        ending = record_ending(run, reason, verdict, verdict["block"] or "")
+            state.events.rejected(_count_refusals(state), verdict["verification"]["tree_sha256"])
+        ending = record_ending(state, reason, verdict, verdict["block"] or "")
     return ending
 
 
-def _count_refusals(run: AgentState) -> int:
+def _count_refusals(state: AgentState) -> int:
     """How often the work was refused by now."""
-    verdicts = (row["result"] for row in run.conversation.journal.all_rows() if row["kind"] == "verdict")
+    verdicts = (row["result"] for row in state.conversation.journal.all_rows() if row["kind"] == "verdict")
     return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
 
 
-def record_ending(run: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
+def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
     """Records how the run ends, so far."""
-    turn = run.conversation.turn
-    run.conversation.journal.replay_or_record("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
+    turn = state.conversation.turn
+    state.conversation.journal.replay_or_record("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
     return Ending(stop_reason, turn, verdict["verification"], detail)
 
 
-def completion_request(run: AgentState, text: str, continues: int, *, claimed: bool = True) -> CompletionRequest:
+def completion_request(state: AgentState, text: str, continues: int, *, claimed: bool = True) -> CompletionRequest:
     """What the chain is asked. `claimed` is False where it is to look at the work though nobody says that it is done."""
-    turn, todos, recent = run.conversation.turn, run.todo_list.todos, tuple(run.recent)
-    return CompletionRequest(turn, text, todos, continues, run.most_continues, recent, claimed)
+    turn, todos, recent = state.conversation.turn, state.todo_list.todos, tuple(state.recent)
+    return CompletionRequest(turn, text, todos, continues, state.most_continues, recent, claimed)
 
 
-def stop_for_user(run: AgentState, stop_reason: str, detail: str) -> None:
+def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:
     """Ends the run here, once: when the user starts it again, it goes on from here. Raises Incomplete."""
-    journal = run.conversation.journal
+    journal = state.conversation.journal
     was_stopped = journal.replaying
-    key = {"turn": run.conversation.turn}
+    key = {"turn": state.conversation.turn}
     journal.replay_or_record("stop", key, lambda: {"stop_reason": stop_reason, "detail": detail})
     if not was_stopped:
         raise Incomplete(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from phases.agent.prompt import without_result
-from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolError
+from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolError, ToolKind
 from phases.llm.conversation import Conversation, Unusable
 from phases.llm.journal import Journal, digest_of
 from phases.llm.ledger import Ledger
@@ -44,8 +44,8 @@ class Explorers:
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
     """Takes out of results what may be in no file."""
-    around: Callable[..., dict[str, Any]] = lambda call, turn, do, begin: do()
-    """Has a call watched over: with the turn, what does it, and what comes before."""
+    around: Callable[..., dict[str, Any]] = lambda call, turn, do: do()
+    """Runs the hooks of the user around a call: the call, its turn, and what does it in; its result out."""
     step: str = ""
     """Names the call that starts the next one, the same before and after a kill."""
 
@@ -56,7 +56,7 @@ class Explorers:
             "Ask a sub-agent that can read and search the workspace. It sees only your prompt; its answer comes back as text.",
             _PARAMETERS,
             self.explore,
-            reads_only=True,
+            ToolKind.DELEGATE,
         )
 
     def explore(self, description: str, prompt: str) -> str:
@@ -81,7 +81,7 @@ class _HookedToolbox(NamedTuple):
     turn: int
 
     def answer(self, call: ToolCall) -> dict[str, Any]:
-        return self.around(call, self.turn, partial(self.box.answer, call), lambda: None)
+        return self.around(call, self.turn, partial(self.box.answer, call))
 
 
 def _find_answer(conversation: Conversation, box: _HookedToolbox, notes: Notes, prompt: str, description: str) -> str:

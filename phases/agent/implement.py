@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,21 +13,26 @@ from phases.acceptance.stop_reasons import ACCEPTED, HOOK_TAMPERED, STUCK
 from phases.acceptance.todo_list.todos import plan_todos, todo_rows
 from phases.acceptance.tool_hooks import read_subagents
 from phases.agent.acceptance_setup import Acceptance, build_acceptance, notify_hooks
-from phases.agent.agent_state import AgentState, Ending, RunTodos
+from phases.agent.agent_state import AgentEvents, AgentState, Ending, NoEvents, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Session
 from phases.agent.completion import judge_again
+from phases.agent.earlier_code import OFFLINE, restore_missing
 from phases.agent.explore import Explorers
-from phases.agent.kernel_setting import rules_of
+from phases.agent.kernel_setting import RULES, is_unsupervised, read_wanted, rules_of
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
 from phases.agent.reference_context import excerpts_shown, group_by_file
-from phases.agent.reports import acceptance_document, implementation_document, summary_document
-from phases.agent.restore_files import restore_missing
+from phases.agent.reports import (
+    Progress,
+    ProgressReporter,
+    acceptance_document,
+    count_written,
+    implementation_document,
+    summary_document,
+)
 from phases.agent.rewind import finish_rewind
-from phases.agent.session import RULES, begin_session
-from phases.agent.supervisor_setup import build_supervisor, turn_limit
-from phases.agent.tool_runner import RunnerContext, ToolRunner
+from phases.agent.session import Session, begin_session
+from phases.agent.tool_runner import ToolRunner
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import file_tools
 from phases.agent.tools.reference import reference_tool
@@ -40,18 +44,14 @@ from phases.llm.ledger import Ledger
 from phases.llm.model import Model, tokens_of
 from phases.llm.redaction import redact_value
 from phases.sandbox.box import Box
-from phases.supervision.config import RULES as SUPERVISION_RULES
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import tree_digest
 from phases.workspace.packages import ALLOW, Packages, describe_missing, install_packages, missing_packages
-from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Incomplete, Paused, PhaseError
-from pipeline.base.files import read_bytes, sync_tree, write_durable
+from pipeline.base.files import sync_tree
 
-Progress = Callable[[int, int, str], None]
-_TOLD_EVERY = 1000
 _OLDER_RULES = (
     "this work began under older rules: what is recorded of it stands; from here on requirements that are open, and checks "
     "that ran no test, keep it from being accepted"
@@ -59,50 +59,130 @@ _OLDER_RULES = (
 
 
 def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> dict[str, Any]:
-    """The documents of phase 09, by short name: implementation, summary, traceability."""
+    """The documents of phase 09, by short name: implementation, summary, traceability, acceptance."""
     plan, places = assignment.plan, assignment.places
     finish_rewind(places, assignment.in_place)
     ledger = Ledger(places.ledger, assignment.limits, assignment.in_place)
-    total = len(plan["file_structure"])
-    tell, clean = partial(progress, 0, total), partial(redact_value, secrets=model.secrets)
+    tell, clean = partial(progress, 0, len(plan["file_structure"])), partial(redact_value, secrets=model.secrets)
     packages = _install_packages(assignment, tell)
     missing = missing_packages(plan["environment_setup"]["packages"], packages.python)
-    begun = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
+    session = begin_session(assignment, model, ledger.next_run("implement"), packages.names, tell, clean)
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
-    begun.journal.on_other_question = assignment.tell
-    restore_missing(begun.journal, workspace)  # before anybody looks at the files
+    restore_missing(session.journal, workspace)  # before anybody looks at the files
+    events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
     try:
-        run, acceptance = build_state(assignment, model, ledger, begun, commands, missing)
+        state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)
     except Incomplete as error:
         raise _with_files(error, assignment, workspace) from error
-    acceptance.executor.doing = _listen(assignment, workspace, run, progress)
-    _tell_beforehand(assignment, begun, missing)
-    if not begun.journal.replaying:
+    _tell_beforehand(assignment, session, missing)
+    if not session.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
-        if told := describe_estimate(model, plan, begun.write):
+        if told := describe_estimate(model, plan, session.write):
             tell(told)
-    with notify_hooks(acceptance, assignment.tell, resumed=begun.journal.replaying) as end:
-        run.said = end.said
-        ending = end.ended_by(_run_loop(run, assignment, workspace, commands, missing))
-    run.supervised.close(_in_report(ending), ending.detail)
+    with notify_hooks(acceptance, assignment.tell, resumed=session.journal.replaying) as end:
+        state.hook_messages = end.said
+        ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
+    state.supervisor.close(_in_report(ending), ending.detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     sync_tree(places.workspace)
-    traced, rows = trace_requirements(workspace, plan), begun.journal.all_rows()
-    made = implementation_document(ending, workspace, plan, traced, scaffold=model.name == RULES)
+    traced, rows = trace_requirements(workspace, plan), session.journal.all_rows()
+    made = implementation_document(ending, workspace, plan, traced, scaffold=events.scaffold)
     return {
         "implementation": {
             **made,
             "subagents": read_subagents(rows).counts,
-            "todos": todo_rows(run.todo_list.todos),
+            "todos": todo_rows(state.todo_list.todos),
             "packages": [dict(row) for row in packages.installed],
-            "reference_files": group_by_file(excerpts_shown(begun.journal.begun, rows)),
+            "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
-        "summary": summary_document(run.memory.interfaces, workspace, plan, assignment.plan_sha256),
+        "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),
         "traceability": traced,
         "acceptance": acceptance_document(ending, made["verification"], rows, assignment.hooks.most_continues),
     }
+
+
+def build_state(
+    assignment: Assignment,
+    model: Model,
+    ledger: Ledger,
+    session: Session,
+    commands: CommandRunner,
+    missing: Sequence[str] = (),
+    events: AgentEvents | None = None,
+) -> tuple[AgentState, Acceptance]:
+    """Everything that the loop works with; nothing is asked or done yet. `events` is None where a run is only replayed."""
+    events = events or NoEvents()
+    root, notes, clean = assignment.places.workspace, Notes(), partial(redact_value, secrets=model.secrets)
+    acceptance = build_acceptance(assignment, session, Workspace(root), commands, model, missing, events.working)
+    workspace, todo_list = Workspace(root, tuple(acceptance.protected.checksums)), RunTodos(plan_todos(assignment.plan))
+
+    def tools(notes: Notes) -> list[Tool]:
+        return [*file_tools(workspace, notes), *search_tools(workspace)]
+
+    explorers = Explorers(
+        model,
+        ledger,
+        lambda notes: Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach),
+        assignment.places.explorations,
+        session.journal.run,
+        assignment.in_place,
+        clean,
+        around=acceptance.tool_hooks.around,
+    )
+    own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
+    others = [reference_tool(assignment.library)] if session.references is not None else []
+    box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
+    digests = {path: session.before.get(path, "") for path in session.planned}
+    runner = ToolRunner(box, acceptance.tool_hooks, workspace, commands, explorers, notes, digests)
+    memory = Memory(assignment.plan, session, runner.schemas)
+    state = AgentState(
+        Conversation(model, session.journal, ledger, "implement", on_text=events.receiving, on_wait=events.working),
+        memory,
+        runner,
+        acceptance.chain,
+        _choose_supervisor(assignment, session, memory, ledger, runner, commands),
+        events,
+        assignment.turn_limit,
+        assignment.hooks.most_continues,
+        todo_list,
+        assignment.deadline,
+    )
+    return state, acceptance
+
+
+def _choose_supervisor(
+    assignment: Assignment,
+    session: Session,
+    memory: Memory,
+    ledger: Ledger,
+    runner: ToolRunner,
+    commands: CommandRunner,
+) -> Supervisor:
+    wanted, warning = read_wanted(assignment)
+    if warning:
+        commands.tell(warning)
+    if is_unsupervised(session.journal, wanted, warning):
+        rules_of(session.journal.begun)  # rules of a later version are refused all the same
+        return Unsupervised()
+    from phases.agent.supervisor_adapter import build_supervisor  # late: with supervision off the kernel is not loaded
+
+    return build_supervisor(assignment, session, memory, ledger, runner.kinds, commands.tell)
+
+
+def _work_to_ending(
+    state: AgentState, assignment: Assignment, workspace: Workspace, commands: CommandRunner, missing: Sequence[str]
+) -> Ending:
+    """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
+    try:
+        return judge_again(state, run_loop(state), partial(_is_current, workspace, commands, missing))
+    except (Paused, Incomplete) as error:
+        state.supervisor.close(error.stop_reason, str(error))
+        raise _with_files(error, assignment, workspace) from error
+    except PhaseError as error:
+        state.supervisor.close("error", str(error))
+        raise
 
 
 def _install_packages(assignment: Assignment, tell: Callable[[str], None]) -> Packages:
@@ -115,125 +195,23 @@ def _install_packages(assignment: Assignment, tell: Callable[[str], None]) -> Pa
     return install_packages(wanted, assignment.places.packages, assignment.sandbox, assignment.environment)
 
 
-def _listen(assignment: Assignment, workspace: Workspace, run: AgentState, progress: Progress) -> Callable[[str], None]:
-    """Has the run tell its user what it does. Returns what is told of things that take a while."""
-    doing = partial(_doing, assignment, workspace, run, progress)
-    run.on_turn = partial(_after_turn, assignment, workspace, run.memory, progress)
-    # A scaffold is what it is: its stubs are on the last screen, not refusals that somebody could mend.
-    run.say = (lambda line: None) if run.conversation.model.name == RULES else assignment.tell
-    run.keep_ending = partial(keep_rejected, assignment.places)
-    run.conversation.on_text = partial(_while_it_comes, assignment, workspace, run, progress)
-    run.conversation.on_wait = doing
-    return doing
-
-
-def _tell_beforehand(assignment: Assignment, begun: Session, missing: Sequence[str]) -> None:
+def _tell_beforehand(assignment: Assignment, session: Session, missing: Sequence[str]) -> None:
     """What the user should know before anything is paid for."""
     if missing:
         told = "what needs it cannot be checked" if len(missing) == 1 else "what needs them cannot be checked"
         assignment.tell(f"{describe_missing(missing)}: {told}; {ALLOW} installs the plan's packages")
-    if begun.journal.replaying and rules_of(begun.journal.begun) < SUPERVISION_RULES:
+    if session.journal.replaying and rules_of(session.journal.begun) < RULES:
         assignment.tell(_OLDER_RULES)
-
-
-def files_done(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int, str]:
-    """How many planned files are there, how many are planned, and the last that is there."""
-    planned = [row["path"] for row in plan["file_structure"]]
-    there = [path for path in planned if workspace.exists(path)]
-    return len(there), len(planned), there[-1] if there else ""
-
-
-def _run_loop(
-    run: AgentState, assignment: Assignment, workspace: Workspace, commands: CommandRunner, missing: Sequence[str]
-) -> Ending:
-    """Lets it work to an ending. Whatever else comes is passed on, and kernel-report.json says it."""
-    try:
-        return judge_again(run, run_loop(run), partial(_is_current, workspace, commands, missing))
-    except (Paused, Incomplete) as error:
-        run.supervised.close(error.stop_reason, str(error))
-        raise _with_files(error, assignment, workspace) from error
-    except PhaseError as error:
-        run.supervised.close("error", str(error))
-        raise
 
 
 def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: Workspace) -> Paused | Incomplete:
     """The same, with what is written so far."""
-    done, total, _ = files_done(workspace, assignment.plan)
+    done, total = count_written(workspace, assignment.plan)
     told = f"{done} of {total} files written; {error}"
     if isinstance(error, Paused):
         return Paused(told, stop_reason=error.stop_reason)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
     return Incomplete(told, stop_reason=error.stop_reason, report=report)
-
-
-def build_state(
-    assignment: Assignment,
-    model: Model,
-    ledger: Ledger,
-    begun: Session,
-    commands: CommandRunner,
-    missing: Sequence[str] = (),
-) -> tuple[AgentState, Acceptance]:
-    """Everything that the loop works with; nothing is asked or done yet."""
-    notes, planned, root = Notes(), begun.planned, assignment.places.workspace
-    acceptance = build_acceptance(assignment, begun, Workspace(root), commands, model, missing)
-    workspace, todo_list = Workspace(root, tuple(acceptance.protected.checksums)), RunTodos(plan_todos(assignment.plan))
-
-    def tools(notes: Notes) -> list[Tool]:
-        return [*file_tools(workspace, notes), *search_tools(workspace)]
-
-    explorers = Explorers(
-        model,
-        ledger,
-        lambda notes: Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach),
-        assignment.places.explorations,
-        begun.journal.run,
-        assignment.in_place,
-        partial(redact_value, secrets=model.secrets),
-        around=acceptance.tool_hooks.around,
-    )
-    own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
-    others = [reference_tool(assignment.library)] if begun.references is not None else []
-    box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
-    hands = ToolRunner(box, RunnerContext(workspace, planned, commands, explorers, notes, begun.before))
-    memory = Memory(assignment.plan, begun, hands.schemas)
-    run = AgentState(
-        Conversation(model, begun.journal, ledger, "implement"),
-        memory,
-        hands,
-        acceptance.chain,
-        acceptance.tool_hooks,
-        build_supervisor(assignment, begun, memory, ledger, commands.tell),
-        turn_limit(assignment),
-        assignment.hooks.most_continues,
-        todo_list,
-        assignment.deadline,
-    )
-    return run, acceptance
-
-
-def _after_turn(assignment: Assignment, workspace: Workspace, memory: Memory, progress: Progress, what: str) -> None:
-    """Tells what was done, and keeps the memory on the disk up to date."""
-    progress(*files_done(workspace, assignment.plan)[:2], what)
-    summary = summary_document(memory.interfaces, workspace, assignment.plan, assignment.plan_sha256).text.encode()
-    if not os.path.lexists(assignment.places.summary) or read_bytes(assignment.places.summary) != summary:
-        assignment.in_place()
-        write_durable(assignment.places.summary, summary)
-
-
-def _doing(assignment: Assignment, workspace: Workspace, run: AgentState, progress: Progress, what: str) -> None:
-    """Tells what takes a while."""
-    progress(*files_done(workspace, assignment.plan)[:2], f"turn {run.conversation.turn}: {what}")
-
-
-def _while_it_comes(
-    assignment: Assignment, workspace: Workspace, run: AgentState, progress: Progress, characters: int
-) -> None:
-    """Tells that a long reply is on its way."""
-    if characters // _TOLD_EVERY > run.characters // _TOLD_EVERY:
-        _doing(assignment, workspace, run, progress, f"{characters:,} characters so far …")
-    run.characters = characters
 
 
 def _in_report(ending: Ending) -> str:

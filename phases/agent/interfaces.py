@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.workspace.syntax import parse_python
+from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.text_escaping import escape_text, one_line
 
 LARGEST = 4000
@@ -26,6 +29,23 @@ def interface_of(path: str, source: str) -> str:
     if tree is None:
         return _outline_other(path, source)
     return _bound_lines(f"# {path}", [*_doc_line(tree, ""), *_import_lines(tree), *_symbol_lines(tree.body, "")])
+
+
+def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
+    """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
+    fault = planned_file_fault(workspace, path)
+    if fault:
+        return {"sound": False, "interface": f"{path} is not usable: {fault}"}
+    try:
+        return {"sound": True, "interface": interface_of(path, workspace.read(path))}
+    except WorkspaceError as error:
+        return {"sound": False, "interface": f"{path} is not usable: {error}"}
+
+
+def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
+    """The interfaces of those files that are there and sound."""
+    states: Mapping[str, Mapping[str, Any]] = {path: state_of(workspace, path) for path in paths}
+    return {path: state["interface"] for path, state in states.items() if state["sound"]}
 
 
 def outline_of(interface: str) -> str:

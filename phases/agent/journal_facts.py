@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.agent.tools.toolbox import ToolKind
 from phases.llm.model import ToolCall
 from phases.supervision.config import FIRST, RULES
 from phases.supervision.enums import ToolClass
@@ -26,17 +27,6 @@ from phases.supervision.signatures import (
     summarize_result,
 )
 
-_CLASSES = {
-    "Read": ToolClass.READ,
-    "Glob": ToolClass.SEARCH,
-    "Grep": ToolClass.SEARCH,
-    "SearchReference": ToolClass.SEARCH,
-    "Write": ToolClass.WRITE,
-    "Edit": ToolClass.WRITE,
-    "Bash": ToolClass.EXEC,
-    "Task": ToolClass.DELEGATE,
-    "TodoWrite": ToolClass.NEUTRAL,
-}
 _TAKES_BACK = {"reset", "checkout", "restore", "clean", "stash", "revert"}
 _PARTS = re.compile(r"[;&|\n()]+")
 _LONGEST_ERROR = 200
@@ -52,11 +42,15 @@ class FactExtractor:
         before: Mapping[str, str],
         done: Collection[str],
         checks: Sequence[str],
+        kinds: Mapping[str, ToolKind],
         *,
         rules: int = RULES,
     ) -> None:
-        """`before`: the sha256 of files that were there at the beginning; `done`: planned files that need not be written."""
+        """`before`: the sha256 of files that were there at the beginning; `done`: planned files that need not be written;
+        `kinds`: of all tools, by name. Raises ValueError for a kind that supervision does not know.
+        """
         self.rules = rules
+        self._classes = {name: ToolClass(kind) for name, kind in kinds.items()}
         self._digests = dict(before)
         self._lines: dict[str, Counter[str]] = {}
         self._open = [path for path in planned if path not in done]
@@ -76,7 +70,8 @@ class FactExtractor:
 
     def call(self, call: ToolCall) -> Call:
         """A call, before it is done."""
-        kind, arguments = _CLASSES.get(call.name, ToolClass.SEARCH), call.arguments
+        # A tool that is not there does nothing, like a search; one that is there has named its kind.
+        kind, arguments = self._classes.get(call.name, ToolClass.SEARCH), call.arguments
         path = next(
             (_relative_path(str(arguments[name])) for name in _PATHS if isinstance(arguments.get(name), str)), ""
         )
@@ -147,13 +142,13 @@ class FactExtractor:
             changed.append(path)
             lines += self._rewritten(path, str(content)) if content is not None else self._edited(path, call.arguments)
         for path, state in row["files"].items():
-            self._take_in(path, state)
+            self._ingest_state(path, state)
         for path in touched - row["files"].keys():
             self._digests[path] = str(row["seen"].get(path, "")) or "unknown"
         self._written.update(changed)
         return tuple(sorted(set(changed))), lines
 
-    def _take_in(self, path: str, state: Mapping[str, Any]) -> None:
+    def _ingest_state(self, path: str, state: Mapping[str, Any]) -> None:
         if digest := str(state.get("sha256", "")):
             self._digests[path] = digest
         else:

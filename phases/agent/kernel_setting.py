@@ -1,4 +1,4 @@
-"""How a run is supervised: the user's setting and the file of the task, as one value that the journal keeps."""
+"""How a run is to be supervised, as the journal keeps it. The kernel itself is loaded only where a run has a supervisor."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.agent.assignment import Assignment
-from phases.agent.kernel_files import read_settings, unusable_text
-from phases.supervision.config import FIRST, RULES, Config
-from phases.supervision.enums import TaskIntent
-from phases.supervision.facts import RepoShape, Task
-from phases.supervision.policy import infer_task_domain, resolve_policy
-from phases.supervision.serialization import from_json, to_json
-from phases.supervision.state import Setting
+from phases.agent.kernel_files import read_settings
+from phases.llm.journal import Journal
 from pipeline.base.errors import PhaseError
 
-_INTENT = TaskIntent.EDIT
-"""Of the phase that writes code, whatever a goal says."""
-OFF = "off"
+OFF, FACTS = "off", "facts"
+"""A mode; and the kind of the journal rows that say what a supervisor learned from outside."""
 RULES_KEY = "rules"
 """In the header of a journal, under `begun`."""
+FIRST_RULES, RULES = 1, 2
+"""Those of journals that name none, and today's: the same as in supervision/config.py, which is not loaded for them."""
 
 
 def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
@@ -28,40 +24,25 @@ def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     A file that cannot be used supervises nobody, and keeps nobody from starting.
     """
     content, warning = read_settings(work.places.kernel, work.parse_supervision)
-    try:
-        config = _config_of(content)
-    except ValueError as error:
-        content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
-    policy = resolve_policy(OFF if content is None else work.supervisor, config, _INTENT, work.shadow)
-    return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
+    if work.supervisor == OFF and content == {}:
+        return {"mode": OFF, "shadow": False, "config": {}}, ""
+    from phases.agent.supervisor_adapter import resolve_setting  # late: with supervision off the kernel is not loaded
+
+    return resolve_setting(work, content, warning)
+
+
+def is_unsupervised(journal: Journal, wanted: Mapping[str, Any], warning: str) -> bool:
+    """Whether nobody supervises this run, nor did at any time. A warning about the settings goes into the supervisor's report."""
+    was_told = any(row["kind"] == FACTS for row in journal.rows())
+    return wanted["mode"] == OFF == journal.begun["supervisor"]["mode"] and not (warning or was_told)
 
 
 def rules_of(begun: Mapping[str, Any]) -> int:
     """The rules that work began under, and is supervised by to its end. Raises PhaseError for rules of a later version."""
-    rules = begun.get(RULES_KEY, FIRST)
-    if rules not in range(FIRST, RULES + 1):
+    rules = begun.get(RULES_KEY, FIRST_RULES)
+    if rules not in range(FIRST_RULES, RULES + 1):
         raise PhaseError(
-            f"journal.jsonl: this work is supervised under rules {rules}, and this version of pipeline knows rules {FIRST} to "
-            f"{RULES}; go on with the version that began it, or start afresh with --redo implement"
+            f"journal.jsonl: this work is supervised under rules {rules}, and this version of pipeline knows rules "
+            f"{FIRST_RULES} to {RULES}; go on with the version that began it, or start afresh with --redo implement"
         )
     return int(rules)
-
-
-def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int, rules: int = RULES) -> Setting:
-    """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
-    config = _config_of(pinned["config"])
-    checks = tuple(plan["validation_approach"]["verify_commands"])
-    task = Task(
-        f"{plan['paper']['title']}: {plan['paper']['core_contribution']}",
-        _INTENT,
-        tuple(row["path"] for row in plan["file_structure"]),
-        checks,
-        RepoShape(there, test_framework="the plan's" if checks else "none"),
-        from_nothing=not there,
-    )
-    policy = resolve_policy(str(pinned["mode"]), config, _INTENT, "1" if pinned["shadow"] else "0")
-    return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal), rules)
-
-
-def _config_of(content: Mapping[str, Any] | None) -> Config:
-    return from_json(Config, dict(content or {}))

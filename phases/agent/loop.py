@@ -4,212 +4,140 @@ from __future__ import annotations
 
 import json
 import time
-from functools import partial
 from typing import Any
 
-from phases.acceptance.stop_reasons import (
-    ACCEPTED,
-    EXHAUSTED,
-    HOOK_TAMPERED,
-    STUCK,
-    TODO_FAILED,
-    TODO_WAITING,
-)
-from phases.acceptance.todo_list.todos import apply_change
-from phases.agent.agent_state import AgentState, Ending
+from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, STUCK, TODO_FAILED, TODO_WAITING
+from phases.agent.agent_state import HOOKS_SAY, AgentState, Ending
 from phases.agent.completion import WAITED, completion_request, judge_request, record_ending, stop_for_user
-from phases.agent.tool_runner import skipped_result
-from phases.llm.model import OK, Finite, Reply, ToolCall
+from phases.agent.tool_runner import ToolCallStep
+from phases.llm.model import OK, Finite, Reply
 from pipeline.base.errors import Paused
 
-_TOLD, _STUCK, _HOPELESS = 3, 10, 30
+_TELL_AFTER, _STUCK_AFTER, _HOPELESS_AFTER = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
-_SHOWN, _MOST_RECENT = 3, 20
-HOOKS_SAY = "A hook of the user says: "
+_MOST_DESCRIBED = 3
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 
 
-def run_loop(run: AgentState) -> Ending:
+def run_loop(state: AgentState) -> Ending:
     """Drives the model until an ending. On resume the same steps are walked again, answered by the journal.
 
     Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on, Incomplete where only
     the user can mend what is wrong.
     """
-    run.chain.begin()
+    state.chain.begin()
     continues, repeated, last = 0, 0, ""
     while True:
-        reply = _ask(run)
+        reply = _ask(state)
         if reply.outcome != OK:
-            run.memory.useless(reply)
+            state.memory.useless(reply)
             continue
-        run.memory.heard(reply)
+        state.memory.heard(reply)
+        verdict = None
         if reply.calls:
-            turn = _turn(run, reply)
+            turn = _act(state, reply)
             repeated, last = (repeated + 1 if turn == last else 1), turn
-            if ending := _end_if_stuck(run, repeated):
+            if ending := _end_if_stuck(state, repeated):
                 return ending
-            _end_turn(run, reply)
-            continue
-        verdict = judge_request(run, reply.text, continues)
-        if verdict["block"] is None:
-            _tell(run, "accepted")
-            _end_turn(run, reply, verdict)
-            return record_ending(run, ACCEPTED, verdict, "")
-        if verdict["stop"] == TODO_FAILED:
-            return record_ending(run, TODO_FAILED, verdict, verdict["detail"])
-        if verdict["stop"] == TODO_WAITING:
-            stop_for_user(run, TODO_WAITING, verdict["detail"])
-            run.memory.told(WAITED.format(verdict["detail"]))
         else:
-            continues += 1
-            _keep(run, continues, verdict)
-            if continues > verdict["most"] or run.chain.same > _SAME_TREE or _cannot_go_on(run):
-                return record_ending(
-                    run, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"]
-                )
-            run.memory.rejected(verdict["feedback"])
-        _end_turn(run, reply, verdict)
+            verdict = judge_request(state, reply.text, continues)
+            continues += verdict["block"] is not None and not verdict["stop"]
+            if ending := _end_if_decided(state, reply, verdict, continues):
+                return ending
+        _end_turn(state, reply, verdict)
 
 
-def _cannot_go_on(run: AgentState) -> bool:
-    """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
-    conversation = run.conversation
-    model, journal = conversation.model, conversation.journal
-    if journal.replaying:
-        return journal.next_kind == "ending"
-    return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)
-
-
-def _turn(run: AgentState, reply: Reply) -> str:
-    """Does what a reply asks for, and tells of it. Returns what stands for the turn when turns are compared."""
-    replaying = run.conversation.journal.replaying
-    turn, said = _act(run, reply)
-    if not replaying:
-        run.on_turn(f"turn {run.conversation.turn}: {said}")
-    return turn
-
-
-def _end_turn(run: AgentState, reply: Reply, verdict: dict[str, Any] | None = None) -> None:
-    if said := run.supervised.after(reply, verdict):
-        _tell(run, said)
-
-
-def _end_if_stuck(run: AgentState, repeated: int) -> Ending | None:
-    """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
-    watched = run.supervised.acts
-    if repeated >= (_HOPELESS if watched else _STUCK):
-        return record_ending(
-            run,
-            STUCK,
-            run.chain.judge(completion_request(run, "", 0, claimed=False)),
-            f"the same call with the same result {repeated} times in a row",
-        )
-    if repeated >= _TOLD and not watched:
-        run.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
-    return None
-
-
-def _ask(run: AgentState) -> Reply:
-    turns = run.conversation.turn
-    run.todo_list.turn = turns + 1
-    if run.most_turns and turns >= run.most_turns and not run.conversation.journal.replaying:
+def _ask(state: AgentState) -> Reply:
+    """The next reply of the model. What came from outside since the last turn is recorded before."""
+    conversation, memory = state.conversation, state.memory
+    turns = conversation.turn
+    state.todo_list.turn = turns + 1
+    state.events.begin_turn(turns + 1)
+    if state.most_turns and turns >= state.most_turns and not state.replaying:
         raise Paused(
-            f"the limit max_turns = {run.most_turns} is reached; what is written is kept; go on with: "
-            f"pipeline resume {run.conversation.ledger.task} --max-turns {2 * run.most_turns}",
+            f"the limit max_turns = {state.most_turns} is reached; what is written is kept; go on with: "
+            f"pipeline resume {conversation.ledger.task} --max-turns {2 * state.most_turns}",
             stop_reason="budget_rounds",
         )
-    while (
-        _widened(run)
-        or run.chain.record_added_checksums(turns + 1)
-        or _heard_hooks(run)
-        or run.supervised.took_in(turns + 1)
-    ):
-        continue
-    aside = run.supervised.before()
-    if run.deadline is not None and time.monotonic() > run.deadline:
+    for fact in state.pending_facts():
+        fact.record(conversation.journal)
+    aside = state.supervisor.brief()
+    if state.deadline is not None and time.monotonic() > state.deadline:
         raise Paused(
             f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; go on with: "
-            f"pipeline resume {run.conversation.ledger.task}",
+            f"pipeline resume {conversation.ledger.task}",
             stop_reason="budget_time",
         )
-    messages = run.memory.messages(aside)
-    run.hands.forget(run.memory.forgotten)
-    memory = run.memory
-    return run.conversation.ask(
-        messages, run.hands.schemas, about=memory.target, digest=memory.digest(), lasting=memory.lasting
+    messages = memory.messages(aside)
+    state.tools.forget(memory.forgotten)
+    return conversation.ask(
+        messages, state.tools.schemas, about=memory.target, digest=memory.digest(), lasting=memory.lasting
     )
 
 
-def _widened(run: AgentState) -> bool:
-    """Whether the model has another window than before: one that goes on with the work of another, say."""
-    journal, window = run.conversation.journal, run.conversation.model.window
-    if journal.next_kind != "window" and (journal.replaying or window == run.memory.window):
-        return False
-    key = {"turn": run.conversation.turn}
-    run.memory.widen(journal.replay_or_record("window", key, lambda: {"window": window})["window"])
-    return True
-
-
-def _heard_hooks(run: AgentState) -> bool:
-    """Whether hooks at the beginning of this start have something for the model."""
-    journal = run.conversation.journal
-    if journal.next_kind != "said" and (journal.replaying or not run.said):
-        return False
-    texts = journal.replay_or_record("said", {"turn": run.conversation.turn}, lambda: {"texts": list(run.said)})[
-        "texts"
-    ]
-    run.said = []
-    run.memory.pin("hooks", "\n".join(f"{HOOKS_SAY}{text}" for text in texts))
-    return True
-
-
-def _act(run: AgentState, reply: Reply) -> tuple[str, str]:
-    """Does what a reply asks for. Returns what stands for the turn when turns are compared, and the turn in words."""
-    journal, turn, results, words = run.conversation.journal, run.conversation.turn, [], []
-    told: list[str] = []
+def _act(state: AgentState, reply: Reply) -> str:
+    """Does what a reply asks for. Returns what stands for the turn when turns are compared."""
+    turn, live = state.conversation.turn, not state.replaying
+    outcome, words, hook_messages = [], [], []
     for index, call in enumerate(reply.calls):
-        fact, refused = run.supervised.refusal(call)
-        step, again = f"{turn}-{index}", journal.cut_here
-        begin = partial(run.hands.begin, step, again=again, hooked=run.tool_hooks.are_there_for(call))
-        do = partial(run.hands.act, call, step, again=again)
-        durable = not refused and run.hands.may_change(call)
-        done = (
-            partial(skipped_result, refused)
-            if refused
-            else partial(run.hands.do_durably, partial(run.tool_hooks.around, call, turn, do, begin))
-        )
-        key = {"turn": turn, "call": call.id, **({"kept_back": True} if refused else {})}
-        result = journal.replay_or_record("result", key, done, durable=durable)
-        run.hands.settled(result)
-        run.supervised.saw(fact, call, result)
-        run.memory.observed(call.id, ("error: " if result["failed"] else "") + result["text"], result["files"])
-        if call.name == "TodoWrite" and not result["failed"]:
-            run.todo_list.todos = apply_change(run.todo_list.todos, call.arguments, turn, recorded=True)
-        run.recent = [*run.recent, (call.name, bool(result["failed"]))][-_MOST_RECENT:]
-        told += result.get("hooks_say", ())
+        step = ToolCallStep(state.tools, call, turn, index, state.supervisor.refuse(call))
+        result = step.record(state.conversation.journal)
+        state.observe(step, result)
+        hook_messages += result.get("hooks_say", ())
         if result.get("stopped"):
-            stop_for_user(run, result["stop_reason"], result["stopped"])
-        results.append([call.name, dict(call.arguments), "" if refused else result["text"]])
-        words.append(_in_words(call) + (" (kept back)" if refused else " (failed)" if result["failed"] else ""))
-    run.memory.turn_over()
-    for text in told:
-        run.memory.told(f"{HOOKS_SAY}{text}")
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return json.dumps(results, sort_keys=True), ", ".join(words[:_SHOWN]) + more
+            stop_for_user(state, result["stop_reason"], result["stopped"])
+        outcome.append([call.name, dict(call.arguments), "" if step.refusal else result["text"]])
+        words.append(step.describe(result))
+    state.memory.turn_over()
+    for text in hook_messages:
+        state.memory.told(f"{HOOKS_SAY}{text}")
+    if live:  # also of a turn that the journal answered in part
+        more = f" and {len(words) - _MOST_DESCRIBED} more" if len(words) > _MOST_DESCRIBED else ""
+        state.events.end_turn(turn, ", ".join(words[:_MOST_DESCRIBED]) + more, state.memory.interfaces)
+    return json.dumps(outcome, sort_keys=True)
 
 
-def _tell(run: AgentState, what: str) -> None:
-    if not run.conversation.journal.replaying:
-        run.on_turn(f"turn {run.conversation.turn}: {what}")
+def _end_turn(state: AgentState, reply: Reply, verdict: dict[str, Any] | None) -> None:
+    if told := state.supervisor.end_turn(reply, verdict):
+        state.report_turn(told)
 
 
-def _in_words(call: ToolCall) -> str:
-    first = next((value for value in call.arguments.values() if isinstance(value, str)), "")
-    return f"{call.name} {' '.join(first[:200].split())[:80]}".strip()
+def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:
+    """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
+    watched = state.supervisor.acts
+    if repeated >= (_HOPELESS_AFTER if watched else _STUCK_AFTER):
+        verdict = state.chain.judge(completion_request(state, "", 0, claimed=False))
+        return record_ending(state, STUCK, verdict, f"the same call with the same result {repeated} times in a row")
+    if repeated >= _TELL_AFTER and not watched:
+        state.memory.told(f"That was the same call with the same result {repeated} times in a row. Do something else.")
+    return None
 
 
-def _keep(run: AgentState, number: int, verdict: dict[str, Any]) -> None:
-    """So that the user can go back to this ending, and let the work take another way from there."""
-    if not run.conversation.journal.replaying:
-        run.keep_ending(number, verdict["verification"]["tree_sha256"])
+def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], continues: int) -> Ending | None:
+    """The ending that a verdict on the work leads to; None where the model goes on. `continues`: refusals, this one included."""
+    if verdict["block"] is None:
+        state.report_turn("accepted")
+        _end_turn(state, reply, verdict)
+        return record_ending(state, ACCEPTED, verdict, "")
+    if verdict["stop"] == TODO_FAILED:
+        return record_ending(state, TODO_FAILED, verdict, verdict["detail"])
+    if verdict["stop"] == TODO_WAITING:
+        stop_for_user(state, TODO_WAITING, verdict["detail"])
+        state.memory.told(WAITED.format(verdict["detail"]))
+        return None
+    if not state.replaying:  # a copy for `pipeline rewind`
+        state.events.rejected(continues, verdict["verification"]["tree_sha256"])
+    if continues > verdict["most"] or state.chain.same > _SAME_TREE or _is_over(state):
+        return record_ending(state, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
+    state.memory.rejected(verdict["feedback"])
+    return None
+
+
+def _is_over(state: AgentState) -> bool:
+    """Whether the model has nothing more to say: a scaffold, or a recording made when less was refused."""
+    conversation = state.conversation
+    model = conversation.model
+    if state.replaying:
+        return conversation.journal.next_kind == "ending"
+    return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)

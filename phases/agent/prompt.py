@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phases.agent.begun import Session
+from phases.agent.session import Session
 from phases.llm.model import Message, tokens_of
 
 _SHORT_RESULT = 60

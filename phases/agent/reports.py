@@ -1,8 +1,10 @@
-"""What phase 09 says of its work, read from the disk: implementation.json and implement_code_summary.md."""
+"""What phase 09 says of its work: to a person while it works, and in its documents, which are read from the disk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from phases.acceptance.attempt_report import read_attempts
@@ -10,8 +12,60 @@ from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
 from phases.acceptance.todo_list.todos import find_refused_changes
 from phases.agent.agent_state import Ending
+from phases.agent.assignment import Assignment
+from phases.workspace.rejected_snapshots import keep_rejected
 from phases.workspace.workspace import Workspace
+from pipeline.base.files import read_bytes, write_durable
 from pipeline.base.formats import Markdown, compose_markdown
+
+Progress = Callable[[int, int, str], None]
+"""Files that are there, files that are planned, and what is being done."""
+_TOLD_EVERY = 1000
+
+
+@dataclass
+class ProgressReporter:
+    """The events of a run, as its user sees them; and the summary of what is written, kept up to date on the disk."""
+
+    assignment: Assignment
+    workspace: Workspace
+    progress: Progress
+    scaffold: bool
+    """Rules wrote it: its stubs are on the last screen, and no refusals that somebody could mend."""
+    _turn: int = 0
+    _characters: int = 0
+
+    def begin_turn(self, turn: int) -> None:
+        self._turn = turn
+
+    def end_turn(self, turn: int, what: str, interfaces: Mapping[str, str]) -> None:
+        plan, path = self.assignment.plan, self.assignment.places.summary
+        self.progress(*count_written(self.workspace, plan), f"turn {turn}: {what}")
+        summary = summary_document(interfaces, self.workspace, plan, self.assignment.plan_sha256).text.encode()
+        if not os.path.lexists(path) or read_bytes(path) != summary:
+            self.assignment.in_place()
+            write_durable(path, summary)
+
+    def working(self, what: str) -> None:
+        self.progress(*count_written(self.workspace, self.assignment.plan), f"turn {self._turn}: {what}")
+
+    def receiving(self, characters: int) -> None:
+        if characters // _TOLD_EVERY > self._characters // _TOLD_EVERY:
+            self.working(f"{characters:,} characters so far …")
+        self._characters = characters
+
+    def say(self, line: str) -> None:
+        if not self.scaffold:
+            self.assignment.tell(line)
+
+    def rejected(self, number: int, tree_sha256: str) -> None:
+        keep_rejected(self.assignment.places, number, tree_sha256)
+
+
+def count_written(workspace: Workspace, plan: Mapping[str, Any]) -> tuple[int, int]:
+    """How many planned files are there, and how many are planned."""
+    planned = [row["path"] for row in plan["file_structure"]]
+    return sum(workspace.exists(path) for path in planned), len(planned)
 
 
 def implementation_document(

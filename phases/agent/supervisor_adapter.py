@@ -8,46 +8,77 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from phases.agent.assignment import Assignment
 from phases.agent.journal_facts import FactExtractor, gate_verdict
-from phases.agent.kernel_files import KernelFiles
-from phases.agent.kernel_setting import OFF, setting_from
+from phases.agent.kernel_files import KernelFiles, unusable_text
+from phases.agent.kernel_setting import OFF, read_wanted, rules_of
 from phases.agent.memory import Memory
+from phases.agent.session import Session
+from phases.agent.tools.toolbox import ToolKind
+from phases.agent.workspace_facts import read_disk_facts
 from phases.llm.journal import Journal
+from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, kernel_report
-from phases.supervision.config import FIRST
+from phases.supervision.config import FIRST, RULES, Config
 from phases.supervision.effects import Effects, Stop
-from phases.supervision.facts import Call, Round
+from phases.supervision.enums import TaskIntent
+from phases.supervision.facts import Call, RepoShape, Round, Task
+from phases.supervision.policy import infer_task_domain, resolve_policy
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import Setting
 from phases.supervision.workspace_snapshot import DiskFacts
+from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Paused
 
-FACTS, SNAPSHOT, STOP = "facts", "snapshot", "stop"
-"""Kinds of journal rows: what is told from outside, what a takeover found, and that it stopped the run."""
+SNAPSHOT, STOP = "snapshot", "stop"
+"""Kinds of journal rows: what a takeover found, and that it stopped the run."""
+_INTENT = TaskIntent.EDIT
+"""Of the phase that writes code, whatever a goal says."""
 _NOTICES = (10, 25, 50)
 """At so many percent left of a limit, the model is told."""
 _TIMES = ("budget_time", "budget_minutes")
 _NAMES = {"max_turns": "turns", "max_tokens": "tokens", "max_usd": "money", "batch_usd": "money", "max_minutes": "time"}
 
 
-@dataclass(frozen=True)
-class SupervisorInputs:
-    """What a run brings along that is not in its journal."""
+def build_supervisor(
+    assignment: Assignment,
+    session: Session,
+    memory: Memory,
+    ledger: Ledger,
+    kinds: Mapping[str, ToolKind],
+    tell: Callable[[str], None],
+) -> KernelSupervisor:
+    """The supervisor of a run that has begun. `kinds`: of the tools, by name; `tell` says what a user should know."""
+    plan, places, begun = assignment.plan, assignment.places, session.journal.begun
+    wanted, warning = read_wanted(assignment)
+    done = [path for path in session.planned if path not in session.write]
+    checks = plan["validation_approach"]["verify_commands"]
+    observed = FactExtractor(session.planned, session.before, done, checks, kinds, rules=rules_of(begun))
+    workspace = Workspace(places.workspace)
 
-    wanted: Mapping[str, Any]
-    """How this start of the run should be supervised."""
-    warning: str
-    """What is wrong with the file of settings."""
-    limits: Callable[[int], Mapping[str, tuple[float, float]]]
-    """Before a turn: of each limit that is set, how much is used, and how much there is."""
-    disk: Callable[[], DiskFacts]
+    def limits(turn: int) -> dict[str, tuple[float, float]]:
+        used = {name: (used, float(assignment.limits[name])) for name, used in ledger.used().items()}
+        return {**used, "max_turns": (turn - 1, float(assignment.turn_limit))}
+
+    return KernelSupervisor(
+        plan,
+        assignment.task,
+        observed,
+        KernelFiles(places.kernel, places.kernel_report, assignment.in_place, tell),
+        session.journal,
+        memory,
+        wanted,
+        warning,
+        limits,
+        lambda: read_disk_facts(workspace, session.planned, session.before, observed.written),
+    )
 
 
 @dataclass
-class Supervisor:
-    """One run, with its supervisor."""
+class KernelSupervisor:
+    """The supervisor of one run: what the loop tells goes to the kernel, and what the kernel says goes to the model."""
 
     plan: Mapping[str, Any]
     task: str
@@ -55,16 +86,24 @@ class Supervisor:
     files: KernelFiles
     journal: Journal
     memory: Memory
-    outside: SupervisorInputs
+    wanted: Mapping[str, Any]
+    """How this start of the run should be supervised."""
+    warning: str
+    """What is wrong with the file of settings."""
+    limits: Callable[[int], Mapping[str, tuple[float, float]]]
+    """Before a turn: of each limit that is set, how much is used, and how much there is."""
+    read_disk: Callable[[], DiskFacts]
     turn: int = 0
     _left: int = 100
     """Percent of a limit that the model was last told of."""
     _tail: list[dict[str, Any]] = field(default_factory=list)
+    _call: Call | None = None
+    """The call that was asked about last; None where the kernel is off."""
 
     def __post_init__(self) -> None:
         self.rules = self.observed.rules
         self.bridge = SupervisorBridge(self._setting(self.journal.begun["supervisor"]), self._disk)
-        self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
+        self._unlike = self.bridge.setting != self._setting(self.wanted)
         self._resumes = any(row["kind"] == "reply" for row in self.journal.rows())
 
     @property
@@ -73,34 +112,59 @@ class Supervisor:
         layers = self.bridge.setting.config.layers
         return self.bridge.on and not self.bridge.setting.policy.shadow and all(vars(layers).values())
 
-    def took_in(self, turn: int) -> bool:
-        """Takes in what came from outside since the turn before; False where there is nothing of the kind."""
-        self.turn = turn
-        recorded = self.journal.next_kind == FACTS
-        if not recorded and (self.journal.replaying or not self._news()):
-            return False
-        self._take_in(self.journal.replay_or_record(FACTS, {"turn": turn}, self._news), now=not recorded)
-        return True
+    def news(self) -> dict[str, Any]:
+        """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
+        news: dict[str, Any] = {}
+        if self._unlike:
+            news["supervisor"] = dict(self.wanted)
+        if self.wanted["mode"] == OFF:
+            return news
+        if self._resumes:
+            news["resumed"] = True
+            if (last := self.files.last_stop()) in _TIMES:
+                news["timed_out"] = last
+        if self.files.request():
+            news["take_over"] = True
+        if left := self._notice():
+            news["left"] = left
+        return news
 
-    def before(self) -> str:
+    def ingest(self, news: Mapping[str, Any], live: bool) -> None:
+        """Learns what came from outside. `live`: from this very start of the run, and not from an earlier one."""
+        if "supervisor" in news:
+            self._say(self.bridge.set_to(self._setting(news["supervisor"])))
+            self._unlike = self.bridge.setting != self._setting(self.wanted)
+        if "timed_out" in news:
+            self.bridge.timed_out(news["timed_out"])
+        if "resumed" in news:
+            self._resumes = self._resumes and not live
+            self._say(self.bridge.resumed())
+        if "take_over" in news:
+            self.bridge.take_over()
+            if live or not self.journal.replaying:
+                self.files.request_is_met()
+        if "left" in news:
+            self._left = int(news["left"]["percent"])
+            if told := news["left"]["text"]:
+                self.memory.told(told)
+
+    def brief(self) -> str:
         """What the model is told for its next turn alone."""
         return self.bridge.begin() if self.bridge.on else ""
 
-    def refusal(self, call: ToolCall) -> tuple[Call | None, str]:
-        """A call as the kernel sees it, and the answer to one that must not be done; empty where it may."""
-        if not self.bridge.on:
-            return None, ""
-        fact = self.observed.call(call)
-        return fact, self.bridge.gate(fact)
+    def refuse(self, call: ToolCall) -> str:
+        """Why a call must not be done; empty where it may."""
+        self._call = self.observed.call(call) if self.bridge.on else None
+        return self.bridge.gate(self._call) if self._call else ""
 
-    def saw(self, fact: Call | None, call: ToolCall, row: Mapping[str, Any]) -> None:
-        """Takes in what came of a call."""
-        if fact is None:
-            self.observed.changed(call, row)
+    def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
+        """Learns what came of a call. Also while it is off: it may be switched on when the run is gone on with."""
+        if self._call is None:
+            self.observed.changed(call, result)
         else:
-            self.bridge.record(fact, self.observed.result(call, row))
+            self.bridge.record(self._call, self.observed.result(call, result))
 
-    def after(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> str:
+    def end_turn(self, reply: Reply, verdict: Mapping[str, Any] | None = None) -> str:
         """Ends a turn that was of use, and says what a person should know of it. Raises Paused where supervision stops the run:
         its work is kept.
         """
@@ -123,8 +187,8 @@ class Supervisor:
         """Writes down how the run ended, so far."""
         if self.bridge.on:
             self._write_down("ended")
-        if self.bridge.on or self.outside.warning:
-            setting, warning = self.bridge.setting, self.outside.warning
+        if self.bridge.on or self.warning:
+            setting, warning = self.bridge.setting, self.warning
             self.files.report(
                 kernel_report(self.bridge.state, setting, stop_reason=stop_reason, detail=detail, warning=warning)
             )
@@ -132,61 +196,21 @@ class Supervisor:
     def _setting(self, pinned: Mapping[str, Any]) -> Setting:
         return setting_from(pinned, self.plan, there=len(self.journal.begun["before"]), rules=self.rules)
 
-    def _news(self) -> dict[str, Any]:
-        """What the kernel should be told now, and nobody wrote down yet; empty where that is nothing."""
-        news: dict[str, Any] = {}
-        if self._unlike:
-            news["supervisor"] = dict(self.outside.wanted)
-        if self.outside.wanted["mode"] == OFF:
-            return news
-        if self._resumes:
-            news["resumed"] = True
-            if (last := self.files.last_stop()) in _TIMES:
-                news["timed_out"] = last
-        if self.files.request():
-            news["take_over"] = True
-        if left := self._notice():
-            news["left"] = left
-        return news
-
-    def _take_in(self, news: Mapping[str, Any], *, now: bool) -> None:
-        """`now`: it comes from this very start of the run, and not from an earlier one."""
-        if "supervisor" in news:
-            self._say(self.bridge.set_to(self._setting(news["supervisor"])))
-            self._unlike = self.bridge.setting != self._setting(self.outside.wanted)
-        if "timed_out" in news:
-            self.bridge.timed_out(news["timed_out"])
-        if "resumed" in news:
-            self._resumes = self._resumes and not now
-            self._say(self.bridge.resumed())
-        if "take_over" in news:
-            self.bridge.take_over()
-            if now or not self.journal.replaying:
-                self.files.request_is_met()
-        if "left" in news:
-            self._left = int(news["left"]["percent"])
-            if told := news["left"]["text"]:
-                self.memory.told(told)
-
     def _notice(self) -> dict[str, Any] | None:
         """How much is left of the limit that is nearest, where that was not said yet. A limit that was raised is said anew."""
-        shares = {
-            name: 100 * (1 - used / most) for name, (used, most) in self.outside.limits(self.turn).items() if most
-        }
+        shares = {name: 100 * (1 - used / most) for name, (used, most) in self.limits(self.turn).items() if most}
         name = min(shares, key=lambda name: shares[name], default="")
         step = next((step for step in _NOTICES if name and shares[name] <= step), 100)
         if step == self._left:
             return None
         if step > self._left:
             return {"percent": step, "text": ""}
-        used, most = self.outside.limits(self.turn)[name]
+        used, most = self.limits(self.turn)[name]
         told = f"{used:,.6g} of {most:,.6g} are used, {step}% or less of the {_NAMES[name]} are left"
         return {"percent": step, "text": f"[Budget] {told}. Do what matters most first."}
 
     def _disk(self) -> DiskFacts:
-        row = self.journal.replay_or_record(
-            SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.outside.disk())}
-        )
+        row = self.journal.replay_or_record(SNAPSHOT, {"turn": self.turn}, lambda: {"disk": to_json(self.read_disk())})
         return from_json(DiskFacts, row["disk"])
 
     def _say(self, out: Effects) -> None:
@@ -234,3 +258,33 @@ class Supervisor:
                 f"pipeline supervisor {self.task}, then go on with: pipeline resume {self.task}",
                 stop_reason=row["stop_reason"],
             )
+
+
+def resolve_setting(work: Assignment, content: dict[str, Any] | None, warning: str) -> tuple[dict[str, Any], str]:
+    """The user's setting and the file of the task (None: it cannot be used) as one value, and what is wrong with the file."""
+    try:
+        config = _config_of(content)
+    except ValueError as error:
+        content, config, warning = None, Config(), unusable_text(work.places.kernel, str(error))
+    policy = resolve_policy(OFF if content is None else work.supervisor, config, _INTENT, work.shadow)
+    return {"mode": policy.mode.value, "shadow": policy.shadow, "config": to_json(config)}, warning
+
+
+def setting_from(pinned: Mapping[str, Any], plan: Mapping[str, Any], *, there: int, rules: int = RULES) -> Setting:
+    """What the kernel goes by. `there`: files that stood in the workspace. Raises ValueError for what no version of it wrote."""
+    config = _config_of(pinned["config"])
+    checks = tuple(plan["validation_approach"]["verify_commands"])
+    task = Task(
+        f"{plan['paper']['title']}: {plan['paper']['core_contribution']}",
+        _INTENT,
+        tuple(row["path"] for row in plan["file_structure"]),
+        checks,
+        RepoShape(there, test_framework="the plan's" if checks else "none"),
+        from_nothing=not there,
+    )
+    policy = resolve_policy(str(pinned["mode"]), config, _INTENT, "1" if pinned["shadow"] else "0")
+    return Setting(task, policy, config, infer_task_domain(_INTENT, task.goal), rules)
+
+
+def _config_of(content: Mapping[str, Any] | None) -> Config:
+    return from_json(Config, dict(content or {}))

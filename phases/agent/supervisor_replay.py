@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from phases.agent.agent_state import AgentState
 from phases.agent.assignment import Assignment
-from phases.agent.begun import session_from
+from phases.agent.earlier_code import order_files
 from phases.agent.implement import build_state
 from phases.agent.kernel_files import CHECKPOINT, EVENTS, GRAPH
 from phases.agent.loop import run_loop
-from phases.agent.session import order_files
+from phases.agent.session import session_from
+from phases.agent.supervisor_adapter import KernelSupervisor
 from phases.llm.conversation import NoRoom
 from phases.llm.journal import Journal, read_journal
 from phases.llm.ledger import Ledger
@@ -73,22 +73,24 @@ def replay_decisions(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
             )
         try:
             plan = _plan_of(places, rows[0]["plan_sha256"], parse_plan)
-            run, told = _walk_journal(copy, plan, rows[0])
+            supervisor, told = _walk_journal(copy, plan, rows[0])
         except FAULTS as error:
             raise PhaseError(
                 f"{places.journal}: fits no run of this version ({type(error).__name__}: {error})"
             ) from error
-        differences = [*told, *_compare_events(places, copy), *_compare_state(places, run)]
+        differences = [*told, *_compare_events(places, copy), *_compare_state(places, supervisor)]
     calls = sum(row["kind"] == "result" for row in rows[1:])
-    return differences[:_MOST_TOLD], calls + run.supervised.bridge.state.round
+    return differences[:_MOST_TOLD], calls + supervisor.bridge.state.round
 
 
-def _walk_journal(places: TaskPaths, plan: dict[str, Any], header: Mapping[str, Any]) -> tuple[AgentState, list[str]]:
-    """The run at the end of its journal. A decision that is another one than before parts with the journal, and is named."""
+def _walk_journal(
+    places: TaskPaths, plan: dict[str, Any], header: Mapping[str, Any]
+) -> tuple[KernelSupervisor, list[str]]:
+    """The supervisor at the end of its journal. A decision that differs from the one on record parts with it, and is named."""
     begun = header["begun"]
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
     journal = Journal(places.journal, identity, in_place=_end_journal, strict=True)
-    work_begun = session_from(journal, order_files(plan))
+    session = session_from(journal, order_files(plan))
     assignment = Assignment(
         plan,
         header["plan_sha256"],
@@ -102,14 +104,17 @@ def _walk_journal(places: TaskPaths, plan: dict[str, Any], header: Mapping[str, 
     )
     commands = CommandRunner(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
     model = _SilentModel(begun["window"])
-    run, _ = build_state(assignment, model, Ledger(places.ledger, {}), work_begun, commands)
+    state, _ = build_state(assignment, model, Ledger(places.ledger, {}), session, commands)
+    supervisor = state.supervisor
+    if not isinstance(supervisor, KernelSupervisor):
+        raise TypeError("an assignment that names no mode is supervised")
     try:
-        run_loop(run)
+        run_loop(state)
     except (_JournalOver, NoRoom):
-        return run, []
+        return supervisor, []
     except PipelineError as error:
-        return run, [str(error).replace(places.journal, "journal.jsonl").partition("; start afresh")[0]]
-    return run, []
+        return supervisor, [str(error).replace(places.journal, "journal.jsonl").partition("; start afresh")[0]]
+    return supervisor, []
 
 
 def _parse_nothing(data: bytes) -> dict[str, Any]:
@@ -153,15 +158,15 @@ def _describe_line(line: Any) -> str:
     return f"{str(line)[:60]!r}"
 
 
-def _compare_state(places: TaskPaths, run: AgentState) -> list[str]:
+def _compare_state(places: TaskPaths, supervisor: KernelSupervisor) -> list[str]:
     """Whether the checkpoint, where it is of the last round, holds the very state that was computed."""
     path, graph = (os.path.join(places.kernel, name) for name in (CHECKPOINT, GRAPH))
-    state = run.supervised.bridge.state
+    state = supervisor.bridge.state
     try:
         data = parse_json(read_bytes(path)) if os.path.exists(path) else {}
         if not isinstance(data, dict) or data.get("round") != state.round or data.get("trigger") != "ended":
             return [] if isinstance(data, dict) else [f"{CHECKPOINT}: is no checkpoint"]
-        if data.get("journalRows") != len(run.supervised.journal.all_rows()):
+        if data.get("journalRows") != len(supervisor.journal.all_rows()):
             return []  # the run went on since
         kept = restore_state(data, parse_json(read_bytes(graph)) if os.path.exists(graph) else None)
     except (ValueError, FormatError) as error:

@@ -1,130 +1,145 @@
-"""What one turn does to the workspace: the tools bound to it, and what became of the planned files."""
+"""Runs the tools that a model calls: once each, with the user's hooks around them, and tells what became of the planned files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from phases.acceptance.checks.planned_files import planned_file_fault
+from phases.acceptance.tool_hooks import ToolHooks
 from phases.agent.explore import Explorers
-from phases.agent.interfaces import interface_of
-from phases.agent.tools.toolbox import Notes, Toolbox
+from phases.agent.interfaces import state_of
+from phases.agent.tools.toolbox import Notes, Toolbox, ToolKind
+from phases.llm.journal import Journal
 from phases.llm.model import ToolCall
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
 
-_ODD = "odd"
+Row = dict[str, Any]
+"""The answer to a call, as the journal keeps it."""
+_UNREADABLE = "odd"
 """Stands for the digest of what cannot be read."""
 
 
-class RunnerContext(NamedTuple):
-    """What is watched over while tools work."""
-
-    workspace: Workspace
-    planned: Sequence[str]
-    commands: CommandRunner
-    explorers: Explorers
-    notes: Notes
-    there: Mapping[str, str]
-    """The sha256 of planned files that were there when the work began."""
-
-
+@dataclass
 class ToolRunner:
     """The tools of one run, and a watch over the planned files."""
 
-    def __init__(self, box: Toolbox, watched: RunnerContext) -> None:
-        self._box, self._watched = box, watched
-        self.schemas = box.schemas()
-        self._read: dict[str, tuple[tuple[int, ...] | None, str]] = {}
-        # What is told of a file follows from the journal, never from what a run that was cut off left on the disk.
-        self._told = {path: watched.there.get(path, "") for path in watched.planned}
-        self._forgotten = 0
+    box: Toolbox
+    hooks: ToolHooks
+    workspace: Workspace
+    commands: CommandRunner
+    explorers: Explorers
+    notes: Notes
+    digests: dict[str, str]
+    """Planned file -> sha256 as the journal tells it, empty where there is none. Never from the disk: a run that was cut off may
+    have left anything there, and that must be told of once it is on record."""
+    _on_disk: dict[str, tuple[tuple[int, ...] | None, str]] = field(default_factory=dict)
+    _forgotten: int = 0
 
-    def act(self, call: ToolCall, step: str, *, again: bool) -> dict[str, Any]:
-        """The answer to one call, with what became of the planned files that it changed, as the journal keeps it.
-
-        `again`: a run that was cut off may have done it already.
-        """
-        self._watched.commands.step = self._watched.explorers.step = step
-        answer = self._box.answer(call, again=again)
-        return {**answer, "files": self._changed(answer["touched"])}
-
-    def begin(self, step: str, *, again: bool, hooked: bool) -> None:
-        """Before a call, and before hooks around it: what is cut off is done again, all of it, on the tree that is there now."""
-        self._watched.commands.step = step
-        if again or hooked:
-            self._watched.commands.begin()
-
-    def do_durably(self, do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The record of a call; what commands of it wrote, and hooks around it, is on the disk by then."""
-        row = do()
-        self._watched.commands.sync()
-        return row
-
-    def may_change(self, call: ToolCall) -> bool:
-        """Whether doing a call may have changed something."""
-        return not self._box.reads_only(call.name)
-
-    def settled(self, result: Mapping[str, Any]) -> None:
-        """To be called when a result is on the disk, by this run or an earlier one."""
-        for path, state in result.get("files", {}).items():
-            self._told[path] = state.get("sha256", "")
-        self._watched.notes.learn(result.get("seen", {}))
-        self._watched.commands.settled()
+    def __post_init__(self) -> None:
+        self.schemas = self.box.schemas()
+        self.kinds = self.box.kinds()
+        self.hooked = self.hooks.watch_calls()
 
     def forget(self, times: int) -> None:
         """To be called with how often the transcript lost turns: what they showed may be asked for again."""
         if times != self._forgotten:
             self._forgotten = times
-            self._watched.notes.forget()
+            self.notes.forget()
 
-    def _changed(self, touched: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def changed_files(self, touched: Sequence[str]) -> dict[str, Row]:
+        """The planned files that are other than the journal tells, and those that were written: what they are now."""
         files = {}
-        for path, told in self._told.items():
-            now = self._digest(path)
-            if now != told or path in touched:
-                files[path] = {**state_of(self._watched.workspace, path), "sha256": now}
+        for path, known in self.digests.items():
+            now = self._digest_of(path)
+            if now != known or path in touched:
+                files[path] = {**state_of(self.workspace, path), "sha256": now}
         return files
 
-    def _digest(self, path: str) -> str:
+    def settle(self, result: Mapping[str, Any]) -> None:
+        """Goes by a result that is on the disk, by this run or an earlier one."""
+        self.digests.update({path: state.get("sha256", "") for path, state in result.get("files", {}).items()})
+        self.notes.learn(result.get("seen", {}))
+        if self.commands.begun:
+            self.commands.settled()
+
+    def _digest_of(self, path: str) -> str:
         """Of a planned file as it is now; empty where there is none. What looks unchanged is not read again."""
-        stamp = _stat_key(self._watched.workspace, path)
-        known, digest = self._read.get(path, (None, ""))
+        stamp = _stat_key(self.workspace, path)
+        known, digest = self._on_disk.get(path, (None, ""))
         if stamp != known:
-            digest = _digest_of(self._watched.workspace, path) if stamp else ""
-            self._read[path] = stamp, digest
+            digest = _read_digest(self.workspace, path) if stamp else ""
+            self._on_disk[path] = stamp, digest
         return digest
 
 
-def skipped_result(text: str) -> dict[str, Any]:
-    """The answer to a call that was not done, as the journal keeps it."""
-    return {"text": text, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
+@dataclass(frozen=True)
+class ToolCallStep:
+    """One tool call of a reply: it can be run, run again after a kill, and put on record."""
+
+    tools: ToolRunner
+    call: ToolCall
+    turn: int
+    index: int
+    """Its place among the calls of the turn."""
+    refusal: str = ""
+    """Why it is kept back; empty: it is not."""
+
+    def run(self) -> Row:
+        """Does the call for the first time."""
+        return self._do(again=False)
+
+    def redo(self) -> Row:
+        """Does it where an earlier start was cut off: a command on the tree that it began with, an edit only if it is missing."""
+        return self._do(again=True)
+
+    def record(self, journal: Journal) -> Row:
+        """The result: from the journal where it is on record, else of doing the call now."""
+        key = {"turn": self.turn, "call": self.call.id, **({"kept_back": True} if self.refusal else {})}
+        do = self._skip if self.refusal else self.redo if journal.cut_here else self.run
+        # What changed nothing may be lost in a power cut and is asked for again: it is not worth a sync of the disk.
+        durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
+        result = journal.replay_or_record("result", key, do, durable=durable)
+        self.tools.settle(result)
+        return result
+
+    def describe(self, result: Mapping[str, Any]) -> str:
+        """The call in a few words, for a person."""
+        first = next((value for value in self.call.arguments.values() if isinstance(value, str)), "")
+        note = " (kept back)" if self.refusal else " (failed)" if result["failed"] else ""
+        return f"{self.call.name} {' '.join(first[:200].split())[:80]}".strip() + note
+
+    def _do(self, *, again: bool) -> Row:
+        tools, commands = self.tools, self.tools.commands
+        commands.step = tools.explorers.step = f"{self.turn}-{self.index}"
+        hooked = tools.hooked and tools.hooks.are_there_for(self.call)
+        if again or hooked:  # hooks may write, too: what is cut off is done again as a whole
+            commands.begin()
+        act = partial(self._act, again=again)
+        # Sub-agents are told of in the event log by the hooks' own module, whether hooks are asked or not.
+        is_sub_agent = tools.kinds.get(self.call.name) is ToolKind.DELEGATE
+        row = tools.hooks.around(self.call, self.turn, act) if hooked or is_sub_agent else act()
+        if commands.begun:
+            commands.sync()
+        return row
+
+    def _act(self, *, again: bool) -> Row:
+        answer = self.tools.box.answer(self.call, again=again)
+        return {**answer, "files": self.tools.changed_files(answer["touched"])}
+
+    def _skip(self) -> Row:
+        return {"text": self.refusal, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
 
 
-def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
-    """A planned file as the transcript keeps it: its `interface`, and whether it is `sound`."""
-    fault = planned_file_fault(workspace, path)
-    if fault:
-        return {"sound": False, "interface": f"{path} is not usable: {fault}"}
-    try:
-        return {"sound": True, "interface": interface_of(path, workspace.read(path))}
-    except WorkspaceError as error:
-        return {"sound": False, "interface": f"{path} is not usable: {error}"}
-
-
-def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
-    """The interfaces of those files that are there and sound."""
-    states: Mapping[str, Mapping[str, Any]] = {path: state_of(workspace, path) for path in paths}
-    return {path: state["interface"] for path, state in states.items() if state["sound"]}
-
-
-def _digest_of(workspace: Workspace, path: str) -> str:
+def _read_digest(workspace: Workspace, path: str) -> str:
     try:
         return sha256(workspace.read_bytes(path))
     except WorkspaceError:
-        return _ODD
+        return _UNREADABLE
 
 
 def _stat_key(workspace: Workspace, path: str) -> tuple[int, ...] | None:

@@ -61,18 +61,25 @@ class Conversation:
     """One thread of questions. `turn` counts its replies, those that were of no use among them."""
 
     def __init__(
-        self, model: Model, journal: Journal, ledger: Ledger, thread: str, *, shown_again: bool = True
+        self,
+        model: Model,
+        journal: Journal,
+        ledger: Ledger,
+        thread: str,
+        *,
+        shown_again: bool = True,
+        on_text: Callable[[int], None] = lambda characters: None,
+        on_wait: Callable[[str], None] = lambda what: None,
     ) -> None:
-        """`shown_again`: replies become part of later questions, so one that takes half the window is of no use."""
+        """`shown_again`: replies become part of later questions, so one that takes half the window is of no use; `on_text` is
+        told how many characters of a reply have come, while it comes; `on_wait` that a server is waited for, and why.
+        """
         self.model, self.journal, self.ledger, self.thread = model, journal, ledger, thread
         self.turn, self._useless = 0, 0
         self._known_limit = sys.maxsize
         """How long a reply may be, where the server said so."""
         self._longest = model.window // 2 if shown_again else 0
-        self.on_text: Callable[[int], None] = lambda characters: None
-        """Told how many characters of a reply have come, while it comes."""
-        self.on_wait: Callable[[str], None] = lambda what: None
-        """Told that a server is waited for, and why."""
+        self.on_text, self.on_wait = on_text, on_wait
         ledger.recover(
             (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
             for row in journal.rows()

@@ -168,10 +168,11 @@ def budget_lines(budgets: Mapping[str, Any], config: Config, mode: SupervisorMod
     strict = mode is SupervisorMode.STRICT
     corrections = config.correction_budget
     most = f"{corrections.strict_max_per_node} a step" if strict else f"{corrections.free_segment_max_per_task} a task"
+    recovery = _recovery_line(budgets["recovery"], config.adaptive_takeover)
     debt = f"{_count_of(budgets['branchTriggers'], 'limit')} reached, {budgets['branchDebt']:g} not settled"
     return [
         ("corrections", f"{budgets['corrections']:g} made, at most {most}"),
-        ("recovery", _recovery_line(budgets["recovery"], config.strict if strict else config.adaptive_takeover)),
+        ("recovery", "none: strict mode takes nothing over" if strict else recovery),
         ("branches", debt),
     ]
 

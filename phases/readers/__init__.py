@@ -1,1 +1,18 @@
-"""Reads papers: no model, no network, and no trust in what it reads."""
+"""Turns a paper (PDF, LaTeX source, HTML, Word, Markdown, plain text) into Markdown, an outline and segments, without a model.
+
+`intake` fetches the source, `reader_subprocess` reads it in a worker process with limits, `markdown`, `outline` and `segments`
+make the documents; `kinds` is the table of what is read. Of the rest of the project the package needs `pipeline.base` alone.
+"""
+
+__all__ = [
+    "arxiv",
+    "headings",
+    "intake",
+    "kinds",
+    "markdown",
+    "outline",
+    "reader_subprocess",
+    "reading",
+    "segments",
+    "sources",
+]

@@ -1,4 +1,4 @@
-"""Opens archives in memory: nothing is written to the disk, and a bomb is put out at its first megabytes."""
+"""Opens archives in memory: nothing is written to the disk, and a bomb is stopped at its first megabytes."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ _XZ_MEMORY = 128 << 20
 _GZIP, _BZIP2, _XZ, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", (b"PK\x03\x04", b"PK\x05\x06")
 _BAD = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error)
 _BAD_ZIP = (*_BAD, NotImplementedError, RuntimeError, OverflowError, IndexError, KeyError)
+_BLOCK = 512
+_LONGEST_HEADER = 1 << 16
+_REGULAR, _DIRECTORY, _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"0\x007", b"5", b"L", b"K", b"xX", b"g"
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,16 @@ def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
     files: dict[str, bytes] = {}
     refused: list[str] = []
     twins: set[str] = set()
-    folders: set[str] = set()
+    directories: set[str] = set()
     total = 0
     for count, member in enumerate(members, 1):
         if count > MOST_MEMBERS:
             raise Unreadable(BROKEN, f"the archive has more than {MOST_MEMBERS} members")
-        if member.refusal == "folder":
+        if member.refusal == "directory":
             continue
         name = _normalize_name(member.name)
         reason = (
-            member.refusal or _why_refused_name(member.name, name) or _why_clashing(name.casefold(), twins, folders)
+            member.refusal or _why_refused_name(member.name, name) or _why_clashing(name.casefold(), twins, directories)
         )
         if reason:
             refused.append(f"{member.name[:LONGEST_NAME]!r}: {reason}")
@@ -76,7 +79,7 @@ def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
         content = member.content(min(LARGEST_FILE, _limit_for_size(compressed) - total))
         total += len(content)
         twins.add(name.casefold())
-        folders.update(_parent_paths(name.casefold()))
+        directories.update(_parent_paths(name.casefold()))
         files[name] = content
     return Unpacked(files, tuple(refused))
 
@@ -86,12 +89,12 @@ def _parent_paths(name: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _why_clashing(name: str, twins: set[str], folders: set[str]) -> str:
+def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
     """Why a name cannot stand beside those that were taken; empty if it can."""
     if name in twins:
         return "twin of another name"
-    if name in folders or not twins.isdisjoint(_parent_paths(name)):
-        return "a file and a folder of one name"
+    if name in directories or not twins.isdisjoint(_parent_paths(name)):
+        return "a file and a directory of one name"
     return ""
 
 
@@ -165,7 +168,7 @@ def _zip_members(data: bytes) -> Iterator[Member]:
         name = entry.orig_filename
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if name.endswith("/") or kind == stat.S_IFDIR:
-            refusal = "folder"
+            refusal = "directory"
         elif kind not in (0, stat.S_IFREG):
             refusal = "no regular file"
         elif entry.flag_bits & 1:
@@ -189,18 +192,13 @@ def _zip_content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -
         raise Unreadable(BROKEN, f"the zip archive is damaged ({error})") from error
 
 
-_BLOCK = 512
-_LONGEST_HEADER = 1 << 16
-_REGULAR, _FOLDER, _LONG_NAME, _LONG_LINK, _PAX, _PAX_FOR_ALL = b"0\x007", b"5", b"L", b"K", b"xX", b"g"
-
-
 @dataclass(frozen=True)
 class Member:
     """One entry of an archive; `content(limit)` gives its bytes or raises Unreadable where they are more."""
 
     name: str
     refusal: str
-    """Why it is left out: "folder", a kind that is no file; empty for a regular file."""
+    """Why it is left out: "directory", a kind that is no file; empty for a regular file."""
     content: Callable[[int], bytes]
 
 
@@ -211,7 +209,7 @@ def is_tar(data: bytes) -> bool:
 
 
 def tar_members(data: bytes) -> Iterator[Member]:
-    """Every member in order; also those that nobody should unpack, with the reason."""
+    """Every member in order; those that must not be unpacked have the reason in `refusal`."""
     position, name, size = 0, "", -1
     while len(header := data[position : position + _BLOCK]) == _BLOCK and any(header):
         if not _has_valid_checksum(header):
@@ -225,7 +223,7 @@ def tar_members(data: bytes) -> Iterator[Member]:
             elif kind in _PAX:
                 records = _parse_pax(extra)
                 name, size = records.get("path", name), int(records.get("size", str(size)))
-            member = Member("", "folder", lambda limit: b"")  # it counts as one, a flood of them is refused
+            member = Member("", "directory", lambda limit: b"")  # it counts as one, a flood of them is refused
         else:
             length = size if size >= 0 else length
             member = _read_member(data, header, start, length, name)
@@ -246,8 +244,8 @@ def _read_member(data: bytes, header: bytes, start: int, length: int, name: str)
     own = _decode_name(header[:100])
     name = name or (f"{prefix}/{own}" if prefix else own)
     kind = header[156:157]
-    if kind == _FOLDER or (kind in _REGULAR and name.endswith("/")):
-        return Member(name, "folder", read)
+    if kind == _DIRECTORY or (kind in _REGULAR and name.endswith("/")):
+        return Member(name, "directory", read)
     return Member(name, "" if kind in _REGULAR else "no regular file", read)
 
 

@@ -10,40 +10,15 @@ NUMBER = re.compile(
     r"|(?<=ppendix )[A-Z]|(?<=PPENDIX )[A-Z]|(?<=nhang )[A-Z])(?:\.[0-9]{1,2})*)[.:)]?\s+(?=\S)"
 )
 REFERENCES = (
-    "references",
-    "bibliography",
-    "literatur",
-    "literaturverzeichnis",
-    "références",
-    "bibliographie",
-    "referencias",
-    "参考文献",
-    "參考文獻",
-    "참고문헌",
-    "referencesandnotes",
-    "literaturecited",
-    "workscited",
-)
+    "references", "bibliography", "literatur", "literaturverzeichnis", "références", "bibliographie", "referencias",
+    "参考文献", "參考文獻", "참고문헌", "referencesandnotes", "literaturecited", "workscited",
+)  # fmt: skip
 ABSTRACT = ("abstract", "zusammenfassung", "résumé", "resumen", "摘要", "초록", "要旨", "요약")
 UNNUMBERED = (
-    *ABSTRACT,
-    *REFERENCES,
-    "acknowledgments",
-    "acknowledgements",
-    "acknowledgment",
-    "acknowledgement",
-    "appendix",
-    "appendices",
-    "contents",
-    "tableofcontents",
-    "inhaltsverzeichnis",
-    "danksagung",
-    "supplementarymaterial",
-    "authorcontributions",
-    "introduction",
-    "conclusion",
-    "conclusions",
-)
+    *ABSTRACT, *REFERENCES, "acknowledgments", "acknowledgements", "acknowledgment", "acknowledgement", "appendix",
+    "appendices", "contents", "tableofcontents", "inhaltsverzeichnis", "danksagung", "supplementarymaterial",
+    "authorcontributions", "introduction", "conclusion", "conclusions",
+)  # fmt: skip
 
 
 def plain_title(title: str) -> str:

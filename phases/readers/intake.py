@@ -1,4 +1,4 @@
-"""Finds out what a source names, a file, an address, a paper on arXiv, and takes it in with where it came from."""
+"""Loads a source, be it a path, an address or the id of a paper on arXiv, and says where it came from."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ class Download:
 
 
 def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download | None]:
-    """The paper that `origin` names. What lies on the disk comes first: a file may be called like an arXiv id.
+    """The paper that `origin` names: a path, an address or an arXiv id; and where it was downloaded from.
 
     Raises StorageError, DownloadError, or Unreadable for what is no paper.
     """
+    # What lies on the disk comes first: a file may be called like an arXiv id.
     if not os.path.lexists(origin):
         paper = arxiv_id(origin)
         if paper:
@@ -53,7 +54,7 @@ def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], Non
 
 def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download]:
     """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
-    from pipeline.base.http.fetch import DownloadError
+    from pipeline.base.http.fetch import DownloadError  # late: TLS costs 45 ms, which a paper on the disk does not pay
 
     base = limits.arxiv.rstrip("/")
     try:
@@ -69,11 +70,11 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
 def _download_source(
     url: str, limits: IntakeLimits, progress: Callable[[str], None], paper: str | None = None
 ) -> tuple[Source, Download]:
-    from pipeline.base.http import fetch  # late: TLS costs 45 ms
+    from pipeline.base.http import fetch  # late, as above
 
     progress(f"downloading {url}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "download")
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "download")
         allowed = fetch.DownloadLimits(limits.bytes, limits.seconds, _SECONDS_TO_CONNECT)
         fetched = fetch.fetch_url(url, path, allowed, private=limits.private)
         content = read_bytes(path, limit=limits.bytes)

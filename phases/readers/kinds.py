@@ -1,4 +1,4 @@
-"""What a file is, by its content and never by its name."""
+"""The kinds of input that are read, and which of them a file is: by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -7,20 +7,39 @@ from dataclasses import dataclass
 
 PDF, LATEX, HTML, DOCX, MARKDOWN, TEXT, ARCHIVE = "pdf", "tex", "html", "docx", "md", "txt", "archive"
 REQUIREMENT = "requirement"
-PLAIN_PDF = "plain pdf"
-"""No kind of source: how a PDF is read that the usual engine breaks on."""
-ENDINGS = {
-    PDF: ".pdf",
-    LATEX: ".tex",
-    HTML: ".html",
-    DOCX: ".docx",
-    MARKDOWN: ".md",
-    TEXT: ".txt",
-    REQUIREMENT: ".txt",
+
+
+@dataclass(frozen=True)
+class InputKind:
+    """A kind of input that is read, and all that there is to know of it outside its reader."""
+
+    label: str
+    """Its name in messages; empty for a kind that messages do not ask for."""
+    suffix: str
+    """Its file lies in the task as `paper` with this behind it."""
+    reader: str
+    """The function that the worker calls, InputFile -> Reading, as `module:function` within phases.readers.
+
+    It is imported in the worker alone: to know the kinds loads no reader.
+    """
+    fallback: str = ""
+    """Another such function, tried where the first one crashes."""
+
+
+# To add a kind: a row here, its reader, how kind_of recognizes it, and its name in schemas/input.schema.json.
+KINDS = {
+    PDF: InputKind("a PDF", ".pdf", "pdf.reader:read_pdf_input", fallback="pdf.reader:read_pdf_plainly"),
+    LATEX: InputKind("LaTeX source (a directory, .tex or .tar.gz)", ".tex", "latex.reader:read_latex_input"),
+    HTML: InputKind("HTML", ".html", "html.reader:read_html_input"),
+    DOCX: InputKind("a Word file (.docx)", ".docx", "docx.reader:read_docx_input"),
+    MARKDOWN: InputKind("Markdown", ".md", "text:read_markdown_input"),
+    TEXT: InputKind("plain text", ".txt", "text:read_text_input"),
+    REQUIREMENT: InputKind("", ".txt", "text:read_requirement_input"),
 }
-READ = "a PDF, LaTeX source (a folder, .tex or .tar.gz), HTML, a Word file (.docx), Markdown or plain text"
+_LABELS = [kind.label for kind in KINDS.values() if kind.label]
+READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
 _JUDGED = 1 << 18
-"""So many bytes tell what a text is: a source may be large, and an archive may hold many."""
+"""Bytes of a text that are looked at: a source may be large, and an archive may hold many."""
 _LFS = b"version https://git-lfs"
 _BOM = b"\xef\xbb\xbf"
 _HTML = re.compile(rb"<(?:!doctype html|html|head|body)\b")
@@ -31,13 +50,9 @@ _HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 _TAR = (257, b"ustar")
 _REFUSED = {
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"%!PS": "PostScript",
-    b"{\\rtf": "an RTF file",
-    b"\x7fELF": "a program",
-}
+    b"7z\xbc\xaf": "a 7z archive", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"%!PS": "PostScript",
+    b"{\\rtf": "an RTF file", b"\x7fELF": "a program",
+}  # fmt: skip
 _BINARY = {
     b"Rar!": "a RAR archive",
     b"GIF8": "a picture",
@@ -61,6 +76,24 @@ _PAPER = re.compile(
     r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE
 )
 _LONGEST_REQUIREMENT = 20_000
+_LINES, _LONGEST = 400, 400
+"""So much of a text is looked at: lines, and characters of each."""
+_LEAST_WORDS = 3
+_FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_MAIL = re.compile(
+    r"(?:from|to|cc|subject|date|received|message-id|mime-version|return-path|reply-to|delivered-to):\s", re.IGNORECASE
+)
+_HEADER = re.compile(r"(?:[A-Za-z][A-Za-z0-9-]{1,40}:|[ \t])")
+_CODE = re.compile(
+    r"(?:(?:async )?def \w+\(|class \w+[(:{ ]?[^.]*[:{]$|import [\w.{*]+[\w., {}*;\"'@/-]*$|from [\w.]+ import "
+    r"|#\s?include\s?[<\"]|(?:public|private|protected|static|const|let|var|fn|func|function|package|using|namespace|struct|template|typedef)\b"
+    r"[^.]*[;{(=]?$"
+    r"|return\b.*;?$|(?:if|for|while|elif|switch|catch)\b.*[:{]$|(?:else|try|finally)\s?[:{]$|@\w+(?:\(.*\))?$"
+    r"|[}\])]+[;,]?$|(?:raise|assert|yield|await|with|except)\b.*[:)\w]$"
+    r"|[\w.\[\]\"']+(?::\s?[\w.\[\], |]+)?\s?(?:[+*/-]|<-)?=\s?[^=].*$|[\w.]+\(.*\);?$|.*[()=\[\]<>{}].*[;{]$|//|/\*|\"\"\")"
+)
+_PROSE = re.compile(r"[.!?][\"')\]]?$")
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
 
 
 @dataclass(frozen=True)
@@ -98,7 +131,7 @@ def kind_of(content: bytes) -> Kind:
 
 
 def _is_pdf(start: bytes) -> bool:
-    """A PDF may begin behind some bytes of rubbish, but a text that speaks of PDFs is none."""
+    """A PDF may begin behind a few other bytes, but a text that mentions PDFs is none."""
     before, mark, after = start.partition(b"%PDF-")
     strange = any(byte < 9 or byte > 126 for byte in before + after[:200])
     return bool(mark) and (strange or not before.removeprefix(_BOM).strip())
@@ -149,28 +182,8 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
     return Kind(REQUIREMENT)
 
 
-_LINES, _LONGEST = 400, 400
-"""So much of a text is looked at: lines, and characters of each."""
-_LEAST_WORDS = 3
-_FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
-_MAIL = re.compile(
-    r"(?:from|to|cc|subject|date|received|message-id|mime-version|return-path|reply-to|delivered-to):\s", re.IGNORECASE
-)
-_HEADER = re.compile(r"(?:[A-Za-z][A-Za-z0-9-]{1,40}:|[ \t])")
-_CODE = re.compile(
-    r"(?:(?:async )?def \w+\(|class \w+[(:{ ]?[^.]*[:{]$|import [\w.{*]+[\w., {}*;\"'@/-]*$|from [\w.]+ import "
-    r"|#\s?include\s?[<\"]|(?:public|private|protected|static|const|let|var|fn|func|function|package|using|namespace|struct|template|typedef)\b"
-    r"[^.]*[;{(=]?$"
-    r"|return\b.*;?$|(?:if|for|while|elif|switch|catch)\b.*[:{]$|(?:else|try|finally)\s?[:{]$|@\w+(?:\(.*\))?$"
-    r"|[}\])]+[;,]?$|(?:raise|assert|yield|await|with|except)\b.*[:)\w]$"
-    r"|[\w.\[\]\"']+(?::\s?[\w.\[\], |]+)?\s?(?:[+*/-]|<-)?=\s?[^=].*$|[\w.]+\(.*\);?$|.*[()=\[\]<>{}].*[;{]$|//|/\*|\"\"\")"
-)
-_PROSE = re.compile(r"[.!?][\"')\]]?$")
-_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?%?|")
-
-
 def why_no_paper(text: str) -> str | None:
-    """What a text is that nobody can plan from, in words; None for a paper or a requirement."""
+    """What a text is if it is neither a paper nor a requirement ("a mail"); None where it may be one."""
     start = text.lstrip("\ufeff").lstrip()
     lines = [line[:_LONGEST] for line in text.splitlines()[:_LINES] if line.strip()]
     if start.startswith(("<?xml", "<svg")):

@@ -46,5 +46,5 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _escape_page_marks(page: str) -> str:
-    """A page mark in the source is the author's text, not ours; control characters are nobody's."""
+    """The page without control characters, and with the author's own page marks changed so that they are not taken for ours."""
     return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _replace_surrogates(page))).strip(_BLANK)

@@ -1,4 +1,4 @@
-"""Blocks of a marked-up paper in the dialect of paper.md, be they from HTML or from Word."""
+"""Blocks of a paper, from HTML or from Word, and how they are rendered in the Markdown of paper.md (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,9 @@ CODE, EQUATION, REFERENCE = "code", "equation", "reference"
 _WHOLE_WIDTH = 2  # the depth of a section's heading: the title alone stands above it
 _DEEPEST, _LONGEST_CAPTION = 6, 600
 _REFERENCES = (
-    "references",
-    "bibliography",
-    "literature cited",
-    "works cited",
-    "literatur",
-    "literaturverzeichnis",
-    "参考文献",
+    "references", "bibliography", "literature cited", "works cited", "literatur", "literaturverzeichnis", "参考文献",
     "참고문헌",
-)
+)  # fmt: skip
 _TOP = (*_REFERENCES, "abstract", "zusammenfassung", "摘要", "초록")
 _LABEL = re.compile(
     r"^\W{0,3}(fig(?:ure|\.)?|tab(?:le|elle|\.)?|algorithm|algorithmus|listing|scheme|box|abb(?:ildung|\.)|图|表|그림|표)"
@@ -35,7 +29,6 @@ _APPENDIX = re.compile(r"^appendix\s+([A-Z](?:\.[0-9]+)*)[.:]?\s+(?=\S)", re.IGN
 _REFERENCE_NUMBER = re.compile(r"^(?:\[([0-9]{1,4})\]|\(([0-9]{1,4})\)|([0-9]{1,4})[.)](?=\s))\s*")
 _NOTE = re.compile(r"\[\^([0-9]{1,6})\]")
 _STRUCTURE = re.compile(r"(?=#|```|~~~|<!--|>|\|)")
-
 _CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), *range(0x7F, 0xA0)], " ") | dict.fromkeys(
     [
         0xAD,
@@ -49,6 +42,10 @@ _CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), *range(0x7F, 0xA0)], " 
         *range(0xE0000, 0xE0080),
     ]
 )
+_MOST_LINKS, _LONGEST_ADDRESS, _LONGEST_RAISED = 10_000, 2000, 12
+_ORDINALS = ("st", "nd", "rd", "th")
+_WEB = re.compile(r"https?://[^/]", re.IGNORECASE)
+_QUOTED = str.maketrans({"(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def is_caption(text: str) -> bool:
 
 
 def equation_block(tex: str, number: str = "") -> Block:
-    """A display equation; its number is told as it is printed, without the brackets."""
+    """A display equation; `number` is as it is printed, with or without brackets."""
     tex = one_line(tex)
     bare = number.strip().strip("()[] ")
     tag = f" \\tag{{{bare}}}" if bare and "\\tag{" not in tex else ""
@@ -242,12 +239,6 @@ def _render_block(block: Block) -> str:
             return escape_structure(block.text)
 
 
-_MOST_LINKS, _LONGEST_ADDRESS, _LONGEST_RAISED = 10_000, 2000, 12
-_ORDINALS = ("st", "nd", "rd", "th")
-_WEB = re.compile(r"https?://[^/]", re.IGNORECASE)
-_QUOTED = str.maketrans({"(": "%28", ")": "%29", "<": "%3C", ">": "%3E"})
-
-
 @dataclass
 class Footnotes:
     """Footnotes by number, counted in the order in which the page points to them."""
@@ -286,7 +277,7 @@ class PageContext:
 
 
 def render_link(text: str, href: str, found: PageContext) -> str:
-    """A text as a link, if its address is that of another page of the web; it is told in `found` too."""
+    """A text as a link, if its address is that of another page of the web; the link is added to `found` too."""
     words = one_line(text)
     url = _resolve_address(href, found.base) if len(found.links) < _MOST_LINKS else ""
     if not url or not words or "](" in words:

@@ -14,6 +14,28 @@ from pipeline.base.formats import Markdown
 _HEADING = re.compile(r"^(#{1,6}) +(\S.*)$", re.MULTILINE)
 _MOST_LINKS = 1000
 _LONGEST_ABSTRACT = 5000
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
+_TABLE = "Table|TABLE|Tab|Tabelle|表|표"
+_FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
+_CAPTION = (
+    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
+)
+_UNMARKED = r"[ \t]*$"
+_CAPITAL = r"[ \t]+(?=[^\sa-z])"
+_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
+_TAG = re.compile(r"\\tag\{([^{}]*)\}")
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
+)
+_COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
+_LONGEST = 400
+_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
+_COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
+_YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
+_ASIDE = ("|", ">", "[^")
+_SHORTEST = 40
+_FEWEST = 3
 
 
 def outline_of(paper: Markdown) -> dict[str, Any]:
@@ -21,6 +43,7 @@ def outline_of(paper: Markdown) -> dict[str, Any]:
 
     A section's span is its own text, from its heading to the next heading: sections never overlap.
     """
+    # decision 14: nested spans would make every reader of outline.json subtract the subsections
     text, body_start, title = paper.text, paper.body_start, paper.front["title"]
     places = Positions(text, body_start)
     sections = _build_sections(text, body_start, places, title)
@@ -110,7 +133,7 @@ def _find_abstract(text: str, sections: list[dict[str, Any]]) -> str | None:
 
 
 def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], places: Positions) -> list[dict[str, Any]]:
-    """What the reader knows as links, and the addresses that are written out; a line's end may have cut one short."""
+    """The links that the reader found, and the addresses in the text, but for those that the end of a line cut short."""
     seen: dict[str, dict[str, Any]] = {}
     for row in known[:_MOST_LINKS]:
         seen.setdefault(row["url"], dict(row))
@@ -125,11 +148,8 @@ def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], plac
     return list(seen.values())
 
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
-
-
 class Positions:
-    """Character position -> page, section and fence. Sections are known once `know` was told of them."""
+    """Finds the page, the section and the fenced block of a character position; sections once `know` has them."""
 
     def __init__(self, text: str, body_start: int) -> None:
         marks = list(PAGE_MARK.finditer(text, body_start))
@@ -141,7 +161,7 @@ class Positions:
         self._section_ids: list[str] = []
 
     def know(self, sections: list[dict[str, Any]]) -> None:
-        """Takes in the sections of outline.json, in their order."""
+        """Sets the sections of outline.json, in their order."""
         self._section_starts = [section["start"] for section in sections]
         self._section_ids = [section["id"] for section in sections]
 
@@ -174,23 +194,6 @@ def _find_fences(text: str, start: int) -> Iterator[tuple[int, int]]:
         position += len(line) + 1
     if opened:
         yield begin, len(text)
-
-
-_ALGORITHM = "Algorithm|Algorithmus|ALGORITHM|算法|알고리즘"
-_TABLE = "Table|TABLE|Tab|Tabelle|表|표"
-_FIGURE = "Figure|FIGURE|Fig|Abbildung|Abb|图|圖|그림"
-_CAPTION = (
-    r"^[ \t>*_|]*((?:{words})\.?[ \t]*(?:[0-9]+|[A-Z]\.?[0-9]+)(?:\.[0-9]+)?)(?:[ \t]*[:.|*_]+[ \t*_]*|{loose})(.*)$"
-)
-_UNMARKED = r"[ \t]*$"
-_CAPITAL = r"[ \t]+(?=[^\sa-z])"
-_DISPLAY = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]+)*)\$\$")
-_TAG = re.compile(r"\\tag\{([^{}]*)\}")
-_UNSEEN = re.compile(
-    r"<!--.*?-->|\\(?:label|begin|end)\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad|[,;:! \\])|[\s{}&~]", re.DOTALL
-)
-_COUNTED = re.compile(r"^(?=[^\n]*[=≤≥<>∑∏∫])([^\n]{3,300}?)[ \t]{1,9}(\([0-9]{1,3}[a-z]?\))[ \t]{0,9}$", re.MULTILINE)
-_LONGEST = 400
 
 
 def anchors_of(text: str, body_start: int, places: Positions) -> dict[str, list[dict[str, Any]]]:
@@ -244,14 +247,6 @@ def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int],
         "start": span[0],
         "end": span[1],
     }
-
-
-_START = re.compile(r"^[ \t]{0,20}(?:[-*][ \t]{1,20})?(?:\[[^\]\n]{1,24}\]|[0-9]{1,3}\.)[ \t]+", re.MULTILINE)
-_COUNTED_REFERENCE = re.compile(r"(?:^|(?<=\s))(?:[-*][ \t]+)?\[([0-9]{1,4})\]")
-_YEAR = re.compile(r"\b(?:1[89]|20)[0-9]{2}[a-z]?\b")
-_ASIDE = ("|", ">", "[^")
-_SHORTEST = 40
-_FEWEST = 3
 
 
 def references_of(block: str) -> list[dict[str, str]]:

@@ -1,106 +1,152 @@
-"""Reads a paper in a child process: a stranger's bytes may crash, hang or swell that, and not the run."""
+"""Reads a paper in a worker process: hostile bytes may crash it, hang it or swell it, and the run goes on."""
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import IO
 
-from phases.readers.kinds import PDF, PLAIN_PDF
-from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading
+from phases.readers.kinds import KINDS
+from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, installation
+from pipeline.base.errors import PhaseError
+from pipeline.base.logs import logger
 from pipeline.base.workers import PATIENCE, worker_environment
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 SECONDS = 18
 """The most processor time that a paper may take. A long book takes two."""
+_WORKER = "phases.readers.reader_worker"
+_LONGEST_TRACEBACK = 8_000
 
 
-def read_in_subprocess(
-    kind: str, path: str, password: str | None = None, address: str = "", environment: Mapping[str, str] = _NOTHING
-) -> Reading:
-    """The reading of a file, or of a folder of LaTeX source; `address` is where it was downloaded from.
+@dataclass(frozen=True)
+class WorkerResult:
+    """How a worker ended."""
 
-    `environment` is the user's, of which little is passed on. Never raises for what is in the file: the verdict says it.
-    """
-    began = _cpu_seconds_of_children()
-    attempt = partial(_try_reading, path=path, password=password, environment=environment)
-    reading, crashed = attempt(kind, seconds=SECONDS, address=address)
-    if crashed and kind == PDF and (left := SECONDS - (_cpu_seconds_of_children() - began)) > SECONDS / 2:
-        again, _ = attempt(PLAIN_PDF, seconds=int(left))
-        return again if again.verdict == OK else reading
-    return reading
-
-
-def _try_reading(
-    kind: str, *, path: str, password: str | None, environment: Mapping[str, str], seconds: int, address: str = ""
-) -> tuple[Reading, bool]:
-    """The reading, and whether the child crashed over it."""
-    words = [kind, path, address]
-    code, output = run_worker("phases.readers.reader_worker", words, (password or "").encode(), environment, seconds)
-    if code is None:
-        return Reading(BROKEN, "none", detail=f"reading it took more than {seconds * PATIENCE} s"), False
-    if code == -signal.SIGXCPU:
-        return Reading(BROKEN, "none", detail=f"reading it took more than {seconds} s of processor time"), False
-    try:
-        return _parse_reading(json.loads(output)), False
-    except (ValueError, KeyError, TypeError):
-        return Reading(BROKEN, "none", detail=_why_failed(code)), code < 0
+    code: int | None
+    """Its exit code, negative for a signal; None where it hung and was killed."""
+    output: bytes = b""
+    errors: str = ""
+    """The end of what it wrote to its standard error, printable: the traceback of a fault."""
 
 
 def run_worker(
-    module: str,
-    arguments: list[str],
-    told: bytes = b"",
-    environment: Mapping[str, str] = _NOTHING,
-    seconds: int = SECONDS,
-) -> tuple[int | None, bytes]:
-    """Exit code and output of a module that sets limits on itself, its last argument among them; None where it hung."""
-    with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
+    arguments: Sequence[str], data: bytes, seconds: int, *, environment: Mapping[str, str] = MappingProxyType({})
+) -> WorkerResult:
+    """Runs the worker, which sets its limits itself; `environment` is the user's, of which little is passed on."""
+    # decision 128: the limit is processor time, and the clock only ends what hangs. Files and no pipes, because the
+    # worker's own limit on file sizes bounds them.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
-            [sys.executable, "-I", "-m", module, *arguments, str(seconds)],
+            [sys.executable, "-I", "-m", _WORKER, *arguments, str(seconds)],
             stdin=subprocess.PIPE,
             stdout=output,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             env=worker_environment(environment),
             start_new_session=True,
-        ) as child:
+        ) as worker:
             try:
-                child.communicate(told, timeout=seconds * PATIENCE)
+                # Behind the start on purpose: the first line that is logged imports loguru, while the worker starts.
+                logger.debug("reader worker {}: {}, {} s at most", worker.pid, arguments[0], seconds)
+                worker.communicate(data, timeout=seconds * PATIENCE)
             except subprocess.TimeoutExpired:
-                return None, b""
+                return WorkerResult(None)
             finally:
-                child.kill()
-        output.seek(0)
-        return child.returncode, output.read()
+                worker.kill()
+        return WorkerResult(worker.returncode, _read_end(output), _printable(_read_end(errors, _LONGEST_TRACEBACK)))
+
+
+def read_in_subprocess(
+    kind: str, path: str, password: str | None = None, address: str = "", *, run: RunWorker = run_worker
+) -> Reading:
+    """The reading of a file, or of a directory of LaTeX source; `address` is where it was downloaded from.
+
+    Never raises for what is in the file: the verdict says it. Raises PhaseError for a kind that has no reader, and for a
+    worker that is of another installation.
+    """
+    if kind not in KINDS:
+        raise PhaseError(f"no reader is known for the kind {kind!r}; known are {', '.join(KINDS)}")
+    secret, began = (password or "").encode(), _cpu_seconds_of_children()
+    reading, crashed = _try_reading(run, ["read", kind, path, address], secret, SECONDS)
+    left = int(SECONDS - (_cpu_seconds_of_children() - began))
+    if not crashed or not KINDS[kind].fallback or left <= SECONDS // 2:
+        return reading
+    logger.debug("the usual engine crashed ({}): read again by the plain one, {} s left", reading.detail, left)
+    again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, left)
+    return again if again.verdict == OK else reading
+
+
+def draw_pages(path: str, password: str | None, *, run: RunWorker = run_worker) -> dict[int, bytes]:
+    """The pages of a PDF as PNG, by their numbers; those that cannot be drawn are left out."""
+    with tempfile.TemporaryDirectory() as directory:
+        run(["draw", path, directory], (password or "").encode(), SECONDS)
+        pictures = {}
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), "rb") as file:
+                pictures[int(name.removesuffix(".png"))] = file.read()
+        return pictures
+
+
+def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: int) -> tuple[Reading, bool]:
+    """The reading, and whether the worker crashed over it."""
+    result = run(arguments, secret, seconds)
+    if result.code is None:
+        return _broken(f"reading it took more than {seconds * PATIENCE} s"), False
+    if result.code == -signal.SIGXCPU:
+        return _broken(f"reading it took more than {seconds} s of processor time"), False
+    try:
+        return _parse_answer(result.output), False
+    except (ValueError, KeyError, TypeError):
+        pass  # it ended before it had answered
+    if result.code < 0:
+        return _broken(f"reading it ended with signal {-result.code}, as damage or a trap in a file makes it end"), True
+    logger.error("the reader's worker ended with exit code {}:\n{}", result.code, result.errors)
+    last = result.errors.strip().rpartition("\n")[2] or "it said nothing"
+    return _broken(
+        f"the reader has a fault that this file brings out: {last}; please report it with its traceback"
+    ), False
+
+
+def _parse_answer(output: bytes) -> Reading:
+    """The reading in what a worker printed. Raises PhaseError for a worker of another installation."""
+    answer = json.loads(output)
+    if (other := answer.get("installation")) != installation():
+        raise PhaseError(
+            f"the reader that was started is not of this installation ({installation()}) but of another one ({other}); "
+            "install this one where its Python looks, or start the other one"
+        )
+    row = answer["reading"]
+    links, hidden = (Link(**one) for one in row["links"]), (Hidden(**one) for one in row["hidden"])
+    lists = {"pages": tuple(row["pages"]), "authors": tuple(row["authors"])}
+    return Reading(**{**row, **lists, "links": tuple(links), "hidden": tuple(hidden)})
+
+
+def _broken(detail: str) -> Reading:
+    return Reading(BROKEN, "none", detail=detail)
 
 
 def _cpu_seconds_of_children() -> float:
-    """The processor time of all children so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _why_failed(code: int) -> str:
-    if code > 0:
-        return "the reader has a fault that this file brings out, please report it"
-    return f"reading it ended with signal {-code}, as damage or a trap in a file makes it end"
+def _read_end(file: IO[bytes], most: int | None = None) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - most) if most else 0)
+    return file.read()
 
 
-def _parse_reading(found: dict[str, Any]) -> Reading:
-    return Reading(
-        verdict=found["verdict"],
-        reader=found["reader"],
-        pages=tuple(found["pages"]),
-        title=found["title"],
-        authors=tuple(found["authors"]),
-        links=tuple(Link(**row) for row in found["links"]),
-        hidden=tuple(Hidden(**row) for row in found["hidden"]),
-        detail=found["detail"],
-    )
+def _printable(data: bytes) -> str:
+    """Text without control characters: words of the paper may stand in it, and people read it in a terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in data.decode("utf-8", "replace"))
+
+
+RunWorker = Callable[[Sequence[str], bytes, int], WorkerResult]
+"""Runs the worker with these arguments, this input and so many seconds of processor time."""

@@ -1,77 +1,82 @@
-"""The child process that reads one paper and prints what it found as JSON. It may be killed at any time."""
+"""The worker process that reads or draws one paper. It may be killed at any time."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import resource
+import signal
 import sys
 from dataclasses import asdict
+from importlib import import_module
 
-from phases.readers.kinds import DOCX, HTML, LATEX, MARKDOWN, PDF, PLAIN_PDF, REQUIREMENT
-from phases.readers.limits import set_limits
-from phases.readers.reading import BROKEN, ENCRYPTED, WRONG_WORD, Reading, Unreadable
+from phases.readers.kinds import KINDS
+from phases.readers.reading import BROKEN, ENCRYPTED, WRONG_WORD, InputFile, Reading, Unreadable, installation
 
+MEMORY = 1024**3
+LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = 10_000_000
 """Characters; the longest books have a third of that."""
+DOTS_PER_INCH, MOST_PICTURES = 80, 60
+_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Reads a paper: its kind, path, address and seconds are on the command line, its password comes from standard input."""
-    kind, path, address, seconds = sys.argv[1:5]
+    """Does one job, whose last argument is its seconds of processor time. A paper's password comes from standard input.
+
+    read KIND PATH ADDRESS SECONDS            prints the reading as JSON, with the installation that this is
+    read-plainly KIND PATH ADDRESS SECONDS    the same by the kind's fallback
+    draw PATH DIRECTORY SECONDS               writes each page of a PDF into the directory as a picture
+    """
+    job, *words, seconds = sys.argv[1:]
     set_limits(int(seconds))
-    password = sys.stdin.read()
+    password = sys.stdin.read() or None
+    if job == "draw":
+        draw_pictures(words[0], words[1], password)
+        return
+    kind, path, address = words
+    reading = read_input(kind, InputFile(path, address, password), plainly=job == "read-plainly")
+    json.dump({"installation": installation(), "reading": asdict(reading)}, sys.stdout)
+
+
+def set_limits(seconds: int) -> None:
+    """From here on this process has a GiB of memory, so much processor time and files of 64 MiB, and dies with its parent."""
+    if sys.platform == "linux":
+        # A run that is killed takes its worker along; elsewhere the limits end it.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # decision 34: every kind of paper is read within these limits, not PDFs alone.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # SIGXCPU says why it ended
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+
+
+def read_input(kind: str, source: InputFile, *, plainly: bool = False) -> Reading:
+    """What the reader of this kind, or its fallback, makes of a file. Whatever it raises beside Unreadable is a fault."""
+    module, _, function = (KINDS[kind].fallback if plainly else KINDS[kind].reader).partition(":")
     try:
-        reading = _read_source(kind, path, address, password or None)
+        reading: Reading = getattr(import_module(f"phases.readers.{module}"), function)(source)
     except Unreadable as error:
-        wrong = password and error.verdict == ENCRYPTED
+        wrong = source.password and error.verdict == ENCRYPTED
         reading = Reading(error.verdict, "none", detail=WRONG_WORD if wrong else error.detail)
     except (MemoryError, RecursionError):
         reading = Reading(BROKEN, "none", detail="reading it takes more memory than a paper may")
     if sum(map(len, reading.pages)) > LARGEST_TEXT:
         reading = Reading(BROKEN, reading.reader, detail="there is more text in it than in a paper")
-    json.dump(asdict(reading), sys.stdout)
+    return reading
 
 
-def _read_source(kind: str, path: str, address: str, password: str | None) -> Reading:
-    if kind == PDF:
-        from phases.readers.pdf.reader import read_pdf
+def draw_pictures(path: str, directory: str, password: str | None) -> None:
+    """Draws the first pages of a PDF, one PNG a page."""
+    from phases.readers.pdf.engine import draw_page  # late: the engine is not wanted where no PDF is read
 
-        return read_pdf(path, password)
-    if kind == PLAIN_PDF:
-        from phases.readers.pdf.engine import read_plainly
-        from phases.readers.pdf.reader import read_pdf
-
-        return read_pdf(path, password, read_plainly)
-    if kind == LATEX:
-        from phases.readers.latex.reader import read_latex
-
-        return read_latex(_load_files(path))
-    with open(path, "rb") as file:
-        content = file.read()
-    if kind == HTML:
-        from phases.readers.html.reader import read_html
-
-        return read_html(content, address or None)
-    if kind == DOCX:
-        from phases.readers.docx.reader import read_docx
-
-        return read_docx(content)
-    from phases.readers.text import read_requirement, read_text
-
-    if kind == REQUIREMENT:
-        return read_requirement(content)
-    return read_text(content, markdown=kind == MARKDOWN)
-
-
-def _load_files(folder: str) -> dict[str, bytes]:
-    """All files of a folder, by their paths in it."""
-    found: dict[str, bytes] = {}
-    for base, _, names in os.walk(folder):
-        for name in sorted(names):
-            path = os.path.join(base, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, folder)] = file.read()
-    return found
+    for number in range(1, MOST_PICTURES + 1):
+        picture = draw_page(path, password, number, DOTS_PER_INCH)
+        if picture is None:
+            return
+        with open(os.path.join(directory, f"{number}.png"), "wb") as file:
+            file.write(picture)
 
 
 if __name__ == "__main__":

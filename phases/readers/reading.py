@@ -1,4 +1,4 @@
-"""What a reader makes of a paper, and the verdict on its text, before anything is paid for."""
+"""The values of reading: what a reader is given and gives back, its verdict on the text, and its one error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from shlex import quote
 
+from pipeline import __version__
 from pipeline.base.errors import PipelineError
 
 OK, NO_TEXT, GARBLED, ENCRYPTED, BROKEN = "ok", "no_text", "garbled_text", "encrypted", "broken"
@@ -24,6 +25,29 @@ CURES = {
 
 
 @dataclass(frozen=True)
+class InputFile:
+    """What the reader of a kind is given: a file, or a directory of LaTeX source."""
+
+    path: str
+    address: str = ""
+    """Where it was downloaded from."""
+    password: str | None = None
+
+    def content(self) -> bytes:
+        """The bytes of the file."""
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def files(self) -> dict[str, bytes]:
+        """The files of the directory, by their paths in it."""
+        found: dict[str, bytes] = {}
+        for base, _, names in os.walk(self.path):
+            for path in (os.path.join(base, name) for name in sorted(names)):
+                found[os.path.relpath(path, self.path)] = InputFile(path).content()
+        return found
+
+
+@dataclass(frozen=True)
 class Link:
     """An address that the paper points to, with the words that carry it. `page` counts from 1."""
 
@@ -34,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Text that a reader of the page does not see. It is told, and never mixed into the flow."""
+    """Text that is not seen on the page. It is reported, and never mixed into the text."""
 
     text: str
     page: int
@@ -44,7 +68,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Reading:
-    """A paper as Markdown in the dialect that docs/architecture.md describes, a text a page, and what is known beside it."""
+    """A paper as Markdown (see docs/architecture.md), a text for each page, with its title, authors, links and hidden text."""
 
     verdict: str
     reader: str
@@ -67,7 +91,7 @@ class Unreadable(PipelineError):
 
 
 class SeveralPapers(Unreadable):
-    """A folder of papers, of which a task takes one. `names` are their paths in it."""
+    """A directory with several papers: a task takes one. `names` are their paths in it."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(BROKEN, f"holds several papers ({_join_names(names)}); name one of them")
@@ -83,3 +107,8 @@ def explain_verdict(reading: Reading, name: str) -> str:
     made = {word: quote(f"{word}-{os.path.basename(name)}") for word in ("ocr", "open")}
     key = WRONG_WORD if reading.detail == WRONG_WORD else reading.verdict
     return CURES[key].format(name=quote(name), detail=reading.detail or "no detail", **made)
+
+
+def installation() -> str:
+    """Which installation of the readers this is: its version, and where it lies."""
+    return f"{__version__} in {os.path.dirname(os.path.realpath(__file__))}"

@@ -9,18 +9,9 @@ from phases.readers.headings import plain_title
 
 LONGEST = 8000
 RELEVANCE = {
-    "method": 1.0,
-    "algorithm": 1.0,
-    "experiment": 0.9,
-    "appendix": 0.7,
-    "abstract": 0.6,
-    "introduction": 0.4,
-    "other": 0.5,
-    "conclusion": 0.3,
-    "front": 0.2,
-    "related": 0.2,
-    "references": 0.1,
-}
+    "method": 1.0, "algorithm": 1.0, "experiment": 0.9, "appendix": 0.7, "abstract": 0.6, "introduction": 0.4,
+    "other": 0.5, "conclusion": 0.3, "front": 0.2, "related": 0.2, "references": 0.1,
+}  # fmt: skip
 _KINDS = (
     ("abstract", r"abstract|zusammenfassung|초록"),
     ("references", r"\breferences\b|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phases.readers.archive import unpack
-from phases.readers.kinds import ARCHIVE, DOCX, ENDINGS, HTML, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
+from phases.readers.kinds import ARCHIVE, DOCX, HTML, KINDS, LATEX, MARKDOWN, PDF, READ, TEXT, kind_of
 from phases.readers.reading import BROKEN, SeveralPapers, Unreadable
-from pipeline.base.errors import StorageError
+from pipeline.base.errors import FileTooLarge, StorageError
 from pipeline.base.files import read_bytes, sha256, storage_error
 
 LATEX_FILES = (".tex", ".ltx", ".latex", ".bbl", ".bib", ".sty", ".cls", ".def", ".cfg", ".tikz")
@@ -29,11 +29,17 @@ _NAMES = re.compile(
     r"|\\(?:sub)?(?:import|inputfrom|includefrom)\*?\s{0,9}\{([^{}\\]{1,200})\}\s{0,9}\{([^{}\\]{1,200})\}"
     r"|\\input\s{1,9}([^\s{}\\%]{1,200})"
 )
+_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
+_STARTS = 1 << 16
+_MOST = 1000
+_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
+_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
+_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a paper is made of. `files` are named as they will lie in the task's folder source/."""
+    """What a paper is made of. `files` are named as they will lie in the task's directory source/."""
 
     kind: str
     files: Mapping[str, bytes]
@@ -41,7 +47,7 @@ class Source:
 
 
 def source_on_disk(path: str, limit: int) -> Source:
-    """The paper in a file or a folder. Raises StorageError, or Unreadable for what is no paper."""
+    """The paper in a file or a directory. Raises StorageError, or Unreadable for what is no paper."""
     real = os.path.realpath(path)
     if os.path.isdir(real):
         files, left = _walk_directory(real, limit)
@@ -65,7 +71,7 @@ def source_of(content: bytes) -> Source:
     if kind.name is None:
         raise Unreadable(BROKEN, kind.reason)
     if kind.name != ARCHIVE:
-        return Source(kind.name, {f"paper{ENDINGS[kind.name]}": content})
+        return Source(kind.name, {f"paper{KINDS[kind.name].suffix}": content})
     opened = unpack(content)
     kinds = {name: kind_of(member).name for name, member in opened.files.items()}
     papers = [name for name, found in kinds.items() if found in (PDF, DOCX)]
@@ -89,7 +95,7 @@ def digest_of(source: Source) -> str:
 
 
 def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing: str) -> Source:
-    """LaTeX source out of these files: its texts. Pictures and the like are left out, and told."""
+    """The LaTeX source in these files: its texts. What is left out, such as pictures, is listed in `refused`."""
     texts: dict[str, bytes] = {}
     found = False
     for name, content in sorted(files.items()):
@@ -105,25 +111,25 @@ def _build_latex_source(files: Mapping[str, bytes], left: list[str], *, nothing:
     return Source(LATEX, texts, tuple(left[:_MOST_REFUSED]))
 
 
-def _walk_directory(folder: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
-    """The files of a folder by their paths in it, and what is left out. Links and hidden folders are not followed."""
+def _walk_directory(directory: str, limit: int) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a directory by their paths in it, and what is left out. Links and hidden directories are not followed."""
     found: dict[str, bytes] = {}
     left: list[str] = []
     total = visited = 0
-    for base, folders, names in os.walk(
-        folder, onerror=lambda error: left.append(f"{_printable_name(error.filename)}: {error.strerror}")
+    for base, directories, names in os.walk(
+        directory, onerror=lambda error: left.append(f"{_printable_name(error.filename)}: {error.strerror}")
     ):
-        visited += len(names) + len(folders)
+        visited += len(names) + len(directories)
         if visited > _MOST_VISITED:
-            raise Unreadable(BROKEN, f"holds more than {_MOST_VISITED:,} files; name the folder of the paper alone")
-        inside = os.path.relpath(base, folder)
+            raise Unreadable(BROKEN, f"holds more than {_MOST_VISITED:,} files; name the directory of the paper alone")
+        inside = os.path.relpath(base, directory)
         depth = 0 if inside == "." else inside.count(os.sep) + 1
-        if depth >= _DEEPEST and folders:
-            left.append(f"{_printable_name(inside)}: folders deeper than {_DEEPEST}")
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST else []
+        if depth >= _DEEPEST and directories:
+            left.append(f"{_printable_name(inside)}: directories deeper than {_DEEPEST}")
+        directories[:] = sorted(name for name in directories if not name.startswith(".")) if depth < _DEEPEST else []
         for name in sorted(names):
             path = os.path.join(base, name)
-            inner = posixpath.normpath(os.path.relpath(path, folder).replace(os.sep, "/"))
+            inner = posixpath.normpath(os.path.relpath(path, directory).replace(os.sep, "/"))
             if not name.lower().endswith(LATEX_FILES):
                 continue
             if os.path.islink(path) or _printable_name(inner) != inner:
@@ -143,8 +149,8 @@ def _printable_name(name: str) -> str:
 
 
 def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
-    """A .tex file and what it names, directly or not, in its own folder and below it; and what is left out."""
-    folder, name = os.path.split(path)
+    """A .tex file and what it names, directly or not, in its own directory and below it; and what is left out."""
+    directory, name = os.path.split(path)
     main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
     main = main if _printable_name(main) == main else "main.tex"
     found = {main: content}
@@ -153,16 +159,16 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
     seen = {main, *todo}
     while todo:
         name = todo.pop()
-        real = _path_inside(folder, name)
+        real = _path_inside(directory, name)
         if real is None:
             continue
         if len(found) >= _MOST_FILES or len(seen) >= _MOST_NAMES:
             raise Unreadable(BROKEN, f"names more files than a paper may ({_MOST_FILES})")
         try:
             found[name] = read_bytes(real, limit=limit - total)
+        except FileTooLarge:
+            raise
         except StorageError as error:
-            if "over the limit" in str(error):
-                raise
             left.append(f"{_printable_name(name)}: {_printable_name(str(error))}")
             continue
         total += len(found[name])
@@ -172,14 +178,14 @@ def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, b
     return found, left
 
 
-def _path_inside(folder: str, name: str) -> str | None:
-    """The path of a file in a folder; None for none, and for a name that leads out, by dots or by links."""
-    real = os.path.realpath(os.path.join(folder, name)) if "\0" not in name else ""
-    return real if real.startswith(folder.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
+def _path_inside(directory: str, name: str) -> str | None:
+    """The path of a file in a directory; None for none, and for a name that leads out, by dots or by links."""
+    real = os.path.realpath(os.path.join(directory, name)) if "\0" not in name else ""
+    return real if real.startswith(directory.rstrip(os.sep) + os.sep) and os.path.isfile(real) else None
 
 
 def _names_included_in(content: bytes, name: str) -> Iterator[str]:
-    """What a file may mean by the names in it: relative to the main file, and to its own folder."""
+    """What a file may mean by the names in it: relative to the main file, and to its own directory."""
     text = content.decode("utf-8", "replace")
     yield posixpath.normpath(f"{os.path.splitext(name)[0]}.bbl")
     own = posixpath.dirname(name)
@@ -197,25 +203,17 @@ def _names_included_in(content: bytes, name: str) -> Iterator[str]:
                     yield f"{inner}{ending}"
 
 
-_ENDINGS = (".pdf", ".docx", ".doc", ".html", ".htm", ".md", ".txt", ".tex")
-_STARTS = 1 << 16
-_MOST = 1000
-_CLASS = re.compile(rb"^[^%\n]{0,200}\\documentclass(?![^\n]{0,200}\{standalone\})", re.MULTILINE)
-_BEGIN = re.compile(rb"^[^%\n]{0,200}\\begin ?\{document\}", re.MULTILINE)
-_READS_LIKE_ONE = re.compile(rb"^[#\s\d.]{0,9}(?:abstract|introduction)\b", re.IGNORECASE | re.MULTILINE)
-
-
-def papers_in_directory(folder: str) -> list[str]:
-    """The names of the files in a folder that are papers by their content. Of text, what reads like one."""
+def papers_in_directory(directory: str) -> list[str]:
+    """The names of the files in a directory that are papers by their content. Of text, what reads like one."""
     try:
-        names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_ENDINGS))[:_MOST]
-        return [name for name in names if not name.startswith(".") and _is_paper(os.path.join(folder, name))]
+        names = sorted(name for name in os.listdir(directory) if name.lower().endswith(_ENDINGS))[:_MOST]
+        return [name for name in names if not name.startswith(".") and _is_paper(os.path.join(directory, name))]
     except OSError as error:
-        raise storage_error("look into", folder, error) from error
+        raise storage_error("look into", directory, error) from error
 
 
 def latex_papers(files: Mapping[str, bytes]) -> list[str]:
-    """The sub-folders with a LaTeX document of their own, where nothing above them is one: several papers if several."""
+    """The subdirectories with a LaTeX document each, where there is none above them: if there are several, so many papers."""
     mains = [name for name, content in files.items() if _CLASS.search(content) and _BEGIN.search(content)]
     if any("/" not in name for name in mains):
         return []  # one paper, with what belongs to it

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from phases.readers.markdown import URL
-from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, Hidden, InputFile, Link, Reading, Unreadable
 
 _FRONT = re.compile(r"\A---\n((?:[A-Za-z_][\w-]*:[^\n]*\n|[ \t-][^\n]*\n)+)---\n")
 _GIVEN_TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
@@ -39,6 +39,21 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
         links=tuple(Link(url, 1) for url in links),
         hidden=tuple(Hidden(words, 1, "invisible") for words in hidden[:_MOST_HIDDEN]),
     )
+
+
+def read_markdown_input(source: InputFile) -> Reading:
+    """The reading of a Markdown file (InputKind.reader)."""
+    return read_text(source.content(), markdown=True)
+
+
+def read_text_input(source: InputFile) -> Reading:
+    """The reading of a plain-text file (InputKind.reader)."""
+    return read_text(source.content(), markdown=False)
+
+
+def read_requirement_input(source: InputFile) -> Reading:
+    """The reading of a requirement in plain words (InputKind.reader)."""
+    return read_requirement(source.content())
 
 
 def _without_comments(body: str) -> tuple[str, list[str]]:

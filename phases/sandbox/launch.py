@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from phases.sandbox.bash import has_bash, shell_words
-from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, CommandResult
+from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, CommandResult, format_bytes
 from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
 from phases.sandbox.landlock import SIGNALS_ABI, landlock_abi, landlock_words
-from phases.sandbox.process import ProcessSpec, run_to_end
+from phases.sandbox.output import OutputBuffer
+from phases.sandbox.process import TIME, BubblewrapProcess, SupervisedProcess, follow_process
 from phases.sandbox.process_tree import count_threads_of_user
 from phases.sandbox.scratch import scratch_directory
 from phases.sandbox.seccomp import seccomp_words
-from phases.sandbox.supervise import START
+from phases.sandbox.supervisor import pack_order
+from phases.sandbox.watch import LimitWatch
 
 MOST_BYTES = 100_000
 """Of a command: a kernel gives a program no longer argument than 128 KiB."""
 _OPEN_FILES = 4096
 _NICE = 10
 """The runner gets its turn whatever a command does."""
-_PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
+_TICK = 0.05
 
 
 def launch_command(
@@ -37,17 +40,20 @@ def launch_command(
         return CommandResult(
             None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
         )
+    if "\0" in command:
+        return CommandResult(None, "not run: there is a NUL character in the command\n")
     if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
         return CommandResult(None, "not run: bash is not installed on this machine\n")
-    shell, given = ["--", *shell_words(command)], variables or {}
-    if box.kind == BUBBLEWRAP:
-        words = [*_limit_words(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
-        argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
-        found = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **given}
-        return run_to_end(ProcessSpec(argv, found, (box.workspace,), True), box.limits, seconds)
-    return _launch_supervised(box, shell, seconds, given)
+    shell, variables = ["--", *shell_words(command)], variables or {}
+    try:
+        if box.kind == BUBBLEWRAP:
+            return _run_in_bubblewrap(box, shell, seconds, variables, network=network)
+        with scratch_directory() as scratch:
+            return _run_supervised(box, shell, seconds, variables, scratch)
+    except (OSError, ValueError) as error:  # ValueError: half a surrogate pair in the command
+        return CommandResult(None, f"not run: {error}\n")
 
 
 def find_interpreter(box: Box) -> list[str]:
@@ -69,18 +75,22 @@ def base_environment(home: str) -> Mapping[str, str]:
     }
 
 
-def _launch_supervised(box: Box, shell: list[str], seconds: float, given: Mapping[str, str]) -> CommandResult:
-    """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
-    try:
-        with scratch_directory() as scratch:
-            return _launch_supervised_in(scratch, box, shell, seconds, given)
-    except OSError as error:
-        return CommandResult(None, f"not run: no folder for temporary files: {error}\n")
-
-
-def _launch_supervised_in(
-    scratch: str, box: Box, shell: list[str], seconds: float, given: Mapping[str, str]
+def _run_in_bubblewrap(
+    box: Box, shell: list[str], seconds: float, variables: Mapping[str, str], *, network: bool
 ) -> CommandResult:
+    words = [*_limit_words(box), f"cd:{box.workspace}", *landlock_words(box, TMP, ()), *seccomp_words(alone=False)]
+    argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
+    environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
+    output = OutputBuffer()
+    with BubblewrapProcess(argv, environment, output.add) as process:
+        breach = _follow_within_limits(process, output, box, seconds, (box.workspace,))
+    return _result_of(process, output, box, breach, seconds)
+
+
+def _run_supervised(
+    box: Box, shell: list[str], seconds: float, variables: Mapping[str, str], scratch: str
+) -> CommandResult:
+    """Without namespaces: the kernel's rules alone, or none, and a parent that ends every child."""
     python = find_interpreter(box)
     names = os.path.join(scratch, "bin")
     os.mkdir(names)
@@ -90,9 +100,43 @@ def _launch_supervised_in(
     if box.kind == LANDLOCK:
         words += ["drop:", *landlock_words(box, scratch, python[1:])]
         words += seccomp_words(alone=True, signals=landlock_abi() < SIGNALS_ABI)
-    argv = [python[0], "-I", "-S", "-c", START, _PACKAGES, scratch, *words, *shell]
-    found = {**base_environment(scratch), "PATH": build_search_path(box, names), **given}
-    return run_to_end(ProcessSpec(argv, found, (box.workspace, scratch), False), box.limits, seconds)
+    environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
+    order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
+    output = OutputBuffer()
+    with SupervisedProcess(order, (output.add,)) as process:
+        breach = _follow_within_limits(process, output, box, seconds, (box.workspace, scratch))
+    return _result_of(process, output, box, breach, seconds)
+
+
+def _follow_within_limits(
+    process: BubblewrapProcess | SupervisedProcess,
+    output: OutputBuffer,
+    box: Box,
+    seconds: float,
+    directories: Sequence[str],
+) -> str | None:
+    watch = LimitWatch(process.pid, directories, box.limits)
+
+    def find_breach() -> str | None:
+        too_much = output.taken > box.limits.output
+        return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
+
+    return follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
+
+
+def _result_of(
+    process: BubblewrapProcess | SupervisedProcess, output: OutputBuffer, box: Box, breach: str | None, seconds: float
+) -> CommandResult:
+    ended = process.outcome()
+    code = ended.exit_code if ended.signal is None else 128 + ended.signal
+    limit = f"time: {seconds:g} s" if breach == TIME else breach
+    if limit is None and code in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
+        limit = f"file: {format_bytes(box.limits.file)} each"
+    if limit:
+        return CommandResult(None, f"stopped at a limit ({limit})\n{output.text()}", limit)
+    if ended.fault:
+        return CommandResult(None, f"stopped: {ended.fault}\n{output.text()}")
+    return CommandResult(code, output.text())
 
 
 def _limit_words(box: Box) -> list[str]:

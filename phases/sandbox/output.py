@@ -2,64 +2,83 @@
 
 from __future__ import annotations
 
-import re
+import codecs
+
+from pipeline.base.text_escaping import escape_text
 
 LARGEST_OUTPUT = 20_000
-_HEAD = LARGEST_OUTPUT // 4
-_TAIL = LARGEST_OUTPUT - _HEAD
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-"""What moves a cursor, turns the direction of writing, or cannot be seen; tab and line feed are none of these."""
+_HEAD_SHARE = 4
+_ROOM_TO_SAY_SO = 60
 _CONTINUES = range(0x80, 0xC0)
 
 
 class OutputBuffer:
-    """Takes in any number of bytes and holds at most 20,000 and one piece more of them."""
+    """Takes in any number of bytes, and holds a first quarter and a last three of them, `most` together."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = LARGEST_OUTPUT) -> None:
         self.taken = 0
-        self._head = b""
-        self._tail = bytearray()
+        self._most, self._room = most, most // _HEAD_SHARE
+        self._head, self._tail = b"", bytearray()
 
     def add(self, piece: bytes) -> None:
         """The next bytes."""
         self.taken += len(piece)
-        room = _HEAD - len(self._head)
+        room = self._room - len(self._head)
         self._head += piece[:room]
         self._tail += piece[room:]
-        del self._tail[:-_TAIL]
+        del self._tail[: self._room - self._most]
+
+    def is_whole(self) -> bool:
+        """Nothing is left out."""
+        return self.taken <= self._most
+
+    def data(self) -> bytes:
+        """What is kept, in at most `most` bytes, with what is left out said in between."""
+        if self.is_whole():
+            return self._head + self._tail
+        head, tail = (
+            head_of(self._head, self._room),
+            tail_of(bytes(self._tail), self._most - self._room - _ROOM_TO_SAY_SO),
+        )
+        return _join_ends(head, tail, self.taken)
 
     def text(self) -> str:
-        """What is kept, with what is left out said in between."""
-        left_out = self.taken - len(self._head) - len(self._tail)
-        if not left_out:
-            return escape_unseen((self._head + self._tail).decode("utf-8", "replace"))
-        head, tail = _drop_cut_end(self._head), _drop_cut_start(bytes(self._tail))
-        left_out = self.taken - len(head) - len(tail)
-        first, last = (escape_unseen(part.decode("utf-8", "replace")) for part in (head, tail))
-        return f"{first}\n… {left_out:,} bytes here are left out …\n{last}"
+        """The same as a text that is safe to show."""
+        return escape_unseen(self.data().decode("utf-8", "replace"))
 
 
 def escape_unseen(text: str) -> str:
     """The text with everything spelled out that would change a terminal, or be hidden from a reader."""
-    return _UNSEEN.sub(lambda found: ascii(found.group())[1:-1], text.replace("\r\n", "\n"))
+    return escape_text(text.replace("\r\n", "\n"))
 
 
-def _drop_cut_end(data: bytes) -> bytes:
-    """Without a character at the end that is not all there."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte in _CONTINUES:
-            continue
-        needed = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-        return data[:-back] if needed > back else data
-    return data
+def cut_middle(data: bytes, most: int) -> bytes:
+    """The beginning and the end of it, no character cut in two, with what is left out said in between."""
+    if len(data) <= most:
+        return data
+    if most <= _ROOM_TO_SAY_SO:
+        return tail_of(data, most)
+    head = head_of(data, (most - _ROOM_TO_SAY_SO) // _HEAD_SHARE)
+    return _join_ends(head, tail_of(data, most - _ROOM_TO_SAY_SO - len(head)), len(data))
 
 
-def _drop_cut_start(data: bytes) -> bytes:
-    """Without the rest of a character whose start is not there."""
-    start = 0
-    while start < min(3, len(data)) and data[start] in _CONTINUES:
+def head_of(data: bytes, most: int) -> bytes:
+    """The first bytes, without a character at their end that is not all there."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data[:most])
+    return data[: min(most, len(data)) - len(decoder.getstate()[0])]
+
+
+def tail_of(data: bytes, most: int) -> bytes:
+    """The last bytes, without the rest of a character whose start is not among them."""
+    if len(data) <= most:
+        return data
+    start = first = max(0, len(data) - most)
+    while start < min(first + 3, len(data)) and data[start] in _CONTINUES:
         start += 1
     return data[start:]
+
+
+def _join_ends(head: bytes, tail: bytes, whole: int) -> bytes:
+    """Both ends of something that had `whole` bytes, and what is missing, said in at most 60 bytes."""
+    return head + f"\n… {whole - len(head) - len(tail):,} bytes here are left out …\n".encode() + tail

@@ -1,4 +1,8 @@
-"""Runs one command line to its end: takes in what it prints, holds it to its limits, leaves nobody behind."""
+"""How a command is held while it runs: fed, read, and ended with all that came of it.
+
+There are two ways. Without namespaces a supervisor of our own is its parent (supervisor.py). bubblewrap makes a namespace of
+processes, and with the first process inside the kernel ends all the others.
+"""
 
 from __future__ import annotations
 
@@ -7,186 +11,283 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, NamedTuple, Self
 
-from phases.sandbox.box import CommandResult, Limits, format_bytes
-from phases.sandbox.output import OutputBuffer
-from phases.sandbox.watch import LimitWatch
+from phases.sandbox import supervisor
 
-_TICK = 0.05
-_TIME = "time"
-_PIECE = 65536
-_PATIENCE = 60.0
-_LARGEST_REMAINDER = 2**20
-"""What may still be in the pipe when the command has ended."""
-
-
-class ProcessSpec(NamedTuple):
-    """A command line, ready to start."""
-
-    argv: Sequence[str]
-    environment: Mapping[str, str]
-    counted: tuple[str, ...]
-    """The folders that it may fill."""
-    namespaced: bool
-    """It is bubblewrap: it tells who is the first process inside, and nothing inside outlives that one."""
+PATIENCE = 10.0
+"""Seconds that a supervisor gets for its own part, before it is given up."""
+TIME = "time"
+"""What follow_process says when the time is over."""
+_PIECE = 65_536
+_LARGEST_REMAINDER = 2 * 2**20
+"""What may still be in a pipe when nobody is left who writes to it."""
+_LONGEST_WAIT = 3600.0
+_LEFT = "a process of it may be left: the one that watches over them was stopped, or had not the right to end it"
+_DECIDED = (supervisor.TELLS_FAULT, supervisor.TELLS_TIMEOUT, supervisor.TELLS_EXIT, supervisor.TELLS_SIGNAL)
+_PACKAGES = os.path.abspath(__file__).rsplit(os.sep, 3)[0]
+Taker = Callable[[bytes], object]
+"""What is called with each piece of output."""
 
 
-def run_to_end(launch: ProcessSpec, limits: Limits, seconds: float) -> CommandResult:
-    """Starts it, waits, and returns when no process of it is left."""
-    started = time.monotonic()
-    try:
-        running = _SandboxedProcess(launch)
-    except (OSError, ValueError) as error:  # ValueError: a NUL byte or half a surrogate pair in the command
-        return CommandResult(None, f"not run: {error}\n")
-    kept = OutputBuffer()
-    try:
-        running.find_first()
-        limit = _follow_process(
-            running, kept, LimitWatch(running.process.pid, launch.counted, limits), (limits, started + seconds)
-        )
-    finally:
-        running.end()
-        running.take_rest(kept)
-        running.close()
-    if limit == _TIME:
-        limit = f"time: {seconds:g} s"
-    if limit is None and running.process.returncode in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
-        limit = f"file: {format_bytes(limits.file)} each"
-    if limit:
-        return CommandResult(None, f"stopped at a limit ({limit})\n{kept.text()}", limit)
-    return CommandResult(running.process.returncode, kept.text())
+class Outcome(NamedTuple):
+    """What came of a command: one of an exit code, a signal, a timeout and a fault."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    fault: str = ""
+    """Why it could not be run, in words."""
+    notes: tuple[str, ...] = ()
+    """What went wrong and changes no verdict, like a process that could not be ended."""
 
 
-def _follow_process(
-    running: _SandboxedProcess, kept: OutputBuffer, watch: LimitWatch, bounds: tuple[Limits, float]
-) -> str | None:
-    """Reads and watches until the command has ended, or has to be: then the limit that it broke."""
-    limits, deadline = bounds
-    while not running.has_ended():
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return _TIME
-        running.take(kept, min(_TICK, left))
-        if kept.taken > limits.output:
-            return f"output: {format_bytes(limits.output)}"
-        if broken := watch.breach():
-            return broken
-    return None
+class SupervisedProcess:
+    """A command under a supervisor of its own. The first taker gets its output, the second one, if any, its errors.
 
+    A context manager: at the end of the block nothing of it is left. The same holds for the other one.
+    """
 
-class _SandboxedProcess:
-    """The started process, the pipe of its output, and the way to end all that came of it."""
-
-    def __init__(self, launch: ProcessSpec) -> None:
-        self._namespaced = launch.namespaced
-        self._first: int | None = None
-        self.process, self._told = _start_process(launch)
-        self._output = self.process.stdout.fileno() if self.process.stdout else -1
-        os.set_blocking(self._output, False)
-        self._waiting = select.poll()
-        self._waiting.register(self._output, select.POLLIN)
-        self._handle = _open_handle(self.process.pid)
-        if self._handle is not None:
-            self._waiting.register(self._handle, select.POLLIN)
-
-    def find_first(self) -> None:
-        """Waits until bubblewrap has told of the first process inside."""
-        if self._told is not None:
-            self._first = _handle_of_first(self._told)
-
-    def has_ended(self) -> bool:
-        """Whether the command itself has; its children may go on."""
-        return self.process.poll() is not None
-
-    def take(self, kept: OutputBuffer, seconds: float) -> None:
-        """Takes in what was printed, or waits for some until then."""
-        for descriptor, _ in self._waiting.poll(seconds * 1000):
-            if descriptor == self._output and self._read(kept) == 0:
-                self._waiting.unregister(self._output)  # closed; the command may go on without
-
-    def take_rest(self, kept: OutputBuffer) -> None:
-        """Takes in what is still in the pipe."""
-        for _ in range(_LARGEST_REMAINDER // _PIECE):
-            if not self._read(kept):
-                return
-
-    def _read(self, kept: OutputBuffer) -> int | None:
+    def __init__(self, order: bytes, takers: Sequence[Taker], given: bytes | None = None) -> None:
+        """`order` as pack_order makes it; `given` is its standard input. Raises OSError."""
+        self._order, self._told = order, b""
+        self._notes: list[str] = []
+        self._connection, theirs = socket.socketpair()
         try:
-            piece = os.read(self._output, _PIECE)
-        except BlockingIOError:
-            return None
-        kept.add(piece)
-        return len(piece)
+            self._process = subprocess.Popen(
+                [os.path.realpath(sys.executable), "-I", "-S", "-c", supervisor.START, _PACKAGES, str(theirs.fileno())],
+                cwd="/",  # nothing that lies in the workspace is taken for a part of this program
+                env={},  # what the command is given could change how the supervisor runs
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if len(takers) > 1 else subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+            )
+        except OSError:
+            self._connection.close()
+            raise
+        finally:
+            theirs.close()
+        self._pipes = _Pipes(self._process, takers, given or b"")
+        self._pipes.watch(self._connection.fileno())
+        self.pid = self._process.pid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        """Gives the order: before it nothing is run."""
+        self._connection.settimeout(PATIENCE)
+        with contextlib.suppress(OSError):  # a supervisor that is gone is noticed at the next step
+            self._connection.sendall(self._order)
+
+    def serve(self, seconds: float) -> bool:
+        """Feeds and reads the command, or waits for so long; False when it has ended with all that it started."""
+        if self._connection.fileno() not in self._pipes.serve(seconds):
+            return True
+        try:
+            piece = self._connection.recv(_PIECE)
+        except OSError:
+            return False
+        self._told += piece
+        return bool(piece)
+
+    def is_decided(self) -> bool:
+        """Whether it is known what came of the command; its children may still be there."""
+        return bool(self._decision())
 
     def end(self) -> None:
-        """Ends the command and all that it started, and waits until they are gone."""
+        """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
+        self._connection.close()  # the supervisor ends them all, then itself
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._notes.append(_LEFT)
+            supervisor.kill_descendants(self.pid)
+            self._process.kill()
+            self._process.wait()
+        if not self._decision() and (group := self._reports().get(supervisor.TELLS_PID)):
+            self._notes.append(_LEFT)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(int(group), signal.SIGKILL)
+        self._pipes.close()
+
+    def outcome(self) -> Outcome:
+        """What the supervisor told."""
+        word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
+        value = self._reports().get(word, b"").decode("utf-8", "replace")
+        if word == supervisor.TELLS_FAULT:
+            return Outcome(fault=value, notes=notes)
+        if word == supervisor.TELLS_TIMEOUT:
+            return Outcome(timed_out=True, notes=notes)
+        if word == supervisor.TELLS_EXIT:
+            return Outcome(exit_code=int(value), notes=notes)
+        if word == supervisor.TELLS_SIGNAL:
+            return Outcome(signal=int(value), notes=notes)
+        code = self._process.returncode
+        return Outcome(fault=f"the process that watches over it was ended before it (exit code {code})", notes=notes)
+
+    def _reports(self) -> dict[bytes, bytes]:
+        return {word: rest for word, _, rest in (line.partition(b" ") for line in self._told.split(b"\n"))}
+
+    def _decision(self) -> bytes:
+        return next((word for word in _DECIDED if word in self._reports()), b"")
+
+
+class BubblewrapProcess:
+    """A command in bubblewrap, its output and its errors together."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], taker: Taker) -> None:
+        """Raises OSError, and ValueError for a NUL byte or half a surrogate pair in the command."""
+        self._first: int | None = None
+        self._info, tells = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [argv[0], "--info-fd", str(tells), *argv[1:]],
+                cwd="/",
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(tells,),
+            )
+        except (OSError, ValueError):
+            os.close(self._info)
+            raise
+        finally:
+            os.close(tells)
+        self.pid = self._process.pid
+        self._pipes = _Pipes(self._process, (taker,))
+        self._handle = _open_handle(self.pid)
+        if self._handle is not None:
+            self._pipes.watch(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        """Waits until bubblewrap has told of the first process inside."""
+        text = b""
+        while not text.rstrip().endswith(b"}"):
+            if not select.select([self._info], [], [], PATIENCE)[0] or not (piece := os.read(self._info, _PIECE)):
+                return  # it ended before there was one
+            text += piece
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            self._first = _open_handle(int(json.loads(text)["child-pid"]))
+
+    def serve(self, seconds: float) -> bool:
+        """Reads what is printed, or waits for so long; False when the command has ended."""
+        self._pipes.serve(seconds)
+        return self._process.poll() is None
+
+    def is_decided(self) -> bool:
+        """Never before its end: it ends with all its children at once."""
+        return False
+
+    def end(self) -> None:
+        """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
         if self._first is not None:  # with it the kernel ends all the others, and lets them make no more
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
-        if self._namespaced:
-            self.process.kill()
-        elif self.process.stdin:
-            self.process.stdin.close()  # its supervisor ends them all, then itself
-        try:
-            self.process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self._process.kill()
+        self._process.wait()
         if self._first is not None:
-            select.select([self._first], [], [], _PATIENCE)
-
-    def close(self) -> None:
-        """Gives back what the kernel lent."""
-        for descriptor in (self._first, self._handle, self._told):
+            select.select([self._first], [], [], PATIENCE)
+        self._pipes.close()
+        for descriptor in (self._first, self._handle, self._info):
             if descriptor is not None:
                 os.close(descriptor)
-        if self.process.stdout:
-            self.process.stdout.close()
+
+    def outcome(self) -> Outcome:
+        """Its exit code, which bubblewrap passes on."""
+        return Outcome(exit_code=self._process.returncode)
 
 
-def _start_process(launch: ProcessSpec) -> tuple[subprocess.Popen[bytes], int | None]:
-    """The process, and for bubblewrap the pipe in which it tells of the first process inside."""
-    told, tells = os.pipe() if launch.namespaced else (None, None)
-    argv = list(launch.argv)
-    argv[1:1] = ["--info-fd", str(tells)] if tells is not None else []
-    try:
-        process = subprocess.Popen(
-            argv,
-            cwd="/",  # nothing that lies in the workspace is taken for a part of this program
-            env=launch.environment,
-            stdin=subprocess.DEVNULL if launch.namespaced else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            bufsize=0,
-            pass_fds=(tells,) if tells is not None else (),
-        )
-    except (OSError, ValueError):
-        if told is not None:
-            os.close(told)
-        raise
-    finally:
-        if tells is not None:
-            os.close(tells)
-    return process, told
+def follow_process(
+    process: SupervisedProcess | BubblewrapProcess, seconds: float, *, tick: float = _LONGEST_WAIT,
+    find_breach: Callable[[], str | None] = lambda: None,
+) -> str | None:  # fmt: skip
+    """Serves a process until it has ended, or has to be: None, `time`, or the limit that `find_breach` names.
 
-
-def _handle_of_first(told: int) -> int | None:
-    """A handle on the first process of the namespace; None when bubblewrap ended before there was one."""
-    text = b""
-    while not text.rstrip().endswith(b"}"):
-        if not select.select([told], [], [], _PATIENCE)[0] or not (piece := os.read(told, _PIECE)):
+    `find_breach` is asked after every `tick` seconds at least.
+    """
+    deadline = time.monotonic() + seconds
+    process.begin()
+    while (left := deadline - time.monotonic()) > 0:
+        if not process.serve(min(tick, left)):
             return None
-        text += piece
-    try:
-        return _open_handle(int(json.loads(text)["child-pid"]))
-    except (ValueError, KeyError, TypeError):
-        return None
+        if breach := find_breach():
+            return breach
+        if process.is_decided():  # all that is left to wait for is the end of its children
+            deadline = min(deadline, time.monotonic() + PATIENCE)
+    return None if process.is_decided() else TIME
+
+
+class _Pipes:
+    """The pipes of a process: what it is given, and what it prints."""
+
+    def __init__(self, process: subprocess.Popen[bytes], takers: Sequence[Taker], given: bytes = b"") -> None:
+        self._given = memoryview(given)
+        self._waiting = select.poll()
+        self._open: dict[int, tuple[IO[bytes], Taker | None]] = {}
+        for end, taker in zip((process.stdin, process.stdout, process.stderr), (None, *takers, None), strict=False):
+            if end:
+                os.set_blocking(end.fileno(), False)
+                self._open[end.fileno()] = end, taker
+                self._waiting.register(end.fileno(), select.POLLIN if taker else select.POLLOUT)
+
+    def watch(self, descriptor: int) -> None:
+        """Serving ends early when there is something to read from this one, too."""
+        self._waiting.register(descriptor, select.POLLIN)
+
+    def serve(self, seconds: float) -> set[int]:
+        """One step with each pipe that is ready, after a wait of at most so long; the watched descriptors that are ready."""
+        ready = set()
+        for descriptor, _ in self._waiting.poll(min(seconds, _LONGEST_WAIT) * 1000 + 1):
+            if descriptor not in self._open:
+                ready.add(descriptor)
+            elif not self._step(descriptor):
+                self._waiting.unregister(descriptor)  # closed by the command, which may go on without
+                self._open.pop(descriptor)[0].close()
+        return ready
+
+    def close(self) -> None:
+        """Takes in what is still in the pipes, and closes them."""
+        for descriptor, (end, taker) in self._open.items():
+            for _ in range(_LARGEST_REMAINDER // _PIECE if taker else 0):
+                if not self._step(descriptor):
+                    break
+            end.close()
+
+    def _step(self, descriptor: int) -> bool:
+        """Reads or writes one piece; False when there is nothing more to do with this pipe."""
+        taker = self._open[descriptor][1]
+        try:
+            if taker:
+                piece = os.read(descriptor, _PIECE)
+                taker(piece)
+                return bool(piece)
+            self._given = self._given[os.write(descriptor, self._given[:_PIECE]) :] if self._given else self._given
+        except BlockingIOError:
+            return True
+        except OSError:  # nobody reads what it is given: that is its own affair
+            return False
+        return bool(self._given)
 
 
 def _open_handle(pid: int) -> int | None:

@@ -31,7 +31,7 @@ class LimitWatch:
         self._devices = {os.stat(folder).st_dev for folder in folders}
         self._look_again = self._walk_again = 0.0
 
-    def breach(self) -> str | None:
+    def find_breach(self) -> str | None:
         """The limit that is broken, or None. Looks only when it is time to."""
         started = time.monotonic()
         if started < self._look_again:

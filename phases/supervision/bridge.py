@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from phases.supervision import observer
 from phases.supervision.effects import PINS, Effects, TimelineEntry, failure_entry
 from phases.supervision.enums import FAULTS, GateAction, ModeSignal, TimelineEvent
-from phases.supervision.execution_mode import ModeState, submit_signals
+from phases.supervision.execution_mode import ModeState, is_forced, submit_signals
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
-from phases.supervision.gate import GateDecision, context_of, gate_call, record_result, refusal_text
-from phases.supervision.l2_phases import PhaseState, Signal
+from phases.supervision.gate import GateDecision, context_of, gate_call, refusal_text
+from phases.supervision.l2_phases import PhaseState
 from phases.supervision.l2_step import step_l2
-from phases.supervision.round import end_round, start_round
+from phases.supervision.round import end_round, observe_end, record_result, start_round
+from phases.supervision.signals import Signal
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.workspace_snapshot import DiskFacts
 
@@ -46,11 +47,14 @@ class SupervisorBridge:
             out = Effects()
             self._step(lambda: start_round(self.state, self.setting, out))
             self._note(out)
-            self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
+            if self.state.graph.graph is not None or is_forced(self.state.mode):  # else no step leads
+                self._context = self._guarded(lambda: context_of(self.state, self.setting), "")
         return self._context
 
     def gate(self, call: Call) -> str:
         """Why a call must not be executed, as its result; empty where it may. What else there is to say comes with the end."""
+        if not call.rollback and not is_forced(self.state.mode):  # free mode keeps nothing back
+            return ""
         let = self.state, GateDecision(GateAction.EXECUTE)
         self.state, decision = self._guarded(lambda: gate_call(self.state, self.setting, call, self._out), let)
         self._note(self._out)
@@ -71,12 +75,16 @@ class SupervisorBridge:
         self._note(out)
         if not out.stop and not (verdict and verdict.passed):  # nobody leads work that is done
             lead = Effects()
-            if self._step(lambda: step_l2(self.state, self.setting, turn, signals, self._disk, lead)):
-                out.add(lead)
+            if self._step(lambda: self._supervise(turn, signals, lead)):
+                _add_effects(out, lead)
         if out.stop:
             self.state = replace(self.state, stopped=out.stop.reason)
         self._note(out)
         return out
+
+    def _supervise(self, turn: Round, loops: tuple[Signal, ...], out: Effects) -> KernelState:
+        state, observed = observe_end(self.state, self.setting, turn, loops, out)
+        return step_l2(state, self.setting, turn, observed, self._disk, out) if observed else state
 
     def resumed(self) -> Effects:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
@@ -154,6 +162,15 @@ class SupervisorBridge:
             return
         self._seq += 1
         self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
+
+
+def _add_effects(out: Effects, more: Effects) -> None:
+    out.entries += more.entries
+    out.injections += more.injections
+    out.unpinned += more.unpinned
+    out.stop = out.stop or more.stop
+    out.snapshot = more.snapshot or out.snapshot
+    out.triggers += more.triggers
 
 
 def _event_line(entry: TimelineEntry, state: KernelState, setting: Setting) -> dict[str, Any]:

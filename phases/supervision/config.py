@@ -1,126 +1,189 @@
-"""The kernel's numbers (section 11, the column `recommend`): what kernel/supervisor-config.json may say, with its defaults."""
+"""The kernel's settings: what kernel/supervisor-config.json may say, with defaults, bounds and a sentence on each.
+
+They stand here once. schemas/supervisor-config.schema.json is written from them by `python -m scripts.kernel_schema`; a test
+compares the two.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from phases.supervision.enums import DeviationSignal, SupervisorMode
+from phases.supervision.signals import SIGNALS
+
+# decision 122: what a model was told follows from the rules, so a run keeps those that it began under.
+FIRST = 1
+"""The rules of runs whose journal names none."""
+RULES = 2
+"""Today's. A change of what is decided or said takes the next number, and leaves what the ones before it decide."""
 
 
-@dataclass(frozen=True)
-class AdaptiveFree:
-    risk_threshold: float = 0.6
-    """A takeover needs this risk score."""
-    first_round_graph: bool = False
+def setting(default: Any, about: str, least: float | None = None, most: float | None = None) -> Any:
+    """A setting with its default and the sentence that the schema says of it; of a number, also its bounds."""
+    return field(default=default, metadata={"about": about, "least": least, "most": most})
 
 
-@dataclass(frozen=True)
-class RecoveryLimits:
-    """The budget of one takeover, and how it ends."""
-
-    max_recovery_rounds: int = 6
-    recovery_token_ratio: float = 0.25
-    max_recovery_retries: int = 2
-    stability_window_rounds: int = 3
-    handoff_cooldown_rounds: int = 3
+def count(default: int, about: str, least: int = 0, most: int = 1000) -> Any:
+    """A setting that counts something."""
+    return setting(default, about, least, most)
 
 
-@dataclass(frozen=True)
-class Strict(RecoveryLimits):
-    """Of these, this version goes by `first_round_graph` alone: a supervisor leads in adaptive mode only (section 3)."""
-
-    max_recovery_rounds: int = 5
-    recovery_token_ratio: float = 0.3
-    stability_window_rounds: int = 2
-    handoff_cooldown_rounds: int = 2
-    first_round_graph: bool = True
+def share(default: float, about: str) -> Any:
+    """A setting between 0 and 1."""
+    return setting(default, about, 0, 1)
 
 
-@dataclass(frozen=True)
-class GoalDrift:
-    threshold: float = 0.40
-    rounds: int = 3
-    jaccard_min: float = 0.05
-
-
-@dataclass(frozen=True)
-class Triggers:
-    """When the observer speaks."""
-
-    tool_repeat_fail_min: int = 3
-    no_progress_rounds_min: int = 4
-    file_loop_min: int = 4
-    goal_drift: GoalDrift = field(default_factory=GoalDrift)
-    scope_creep_files: int = 3
-    cycle_repeats: int = 3
-    plateau_repeats: int = 3
-    signal_ttl_rounds: int = 3
-    disabled: tuple[DeviationSignal, ...] = ()
-
-
-@dataclass(frozen=True)
-class Weights:
-    git_clean: float = 0.25
-    snapshot_age: float = 0.15
-    verify_passed: float = 0.20
-    repo_context_match: float = 0.25
-    build_signal: float = 0.15
-
-
-@dataclass(frozen=True)
-class SnapshotConfidence:
-    template_graph_min: float = 0.65
-    weights: Weights = field(default_factory=Weights)
-
-
-@dataclass(frozen=True)
-class CorrectionLimits:
-    free_segment_max_per_task: int = 1
-    strict_max_per_node: int = 1
-
-
-@dataclass(frozen=True)
-class ModeLimits:
-    """When forced mode is entered and left."""
-
-    pending_steps_enter_threshold: int = 2
-    diff_lines_enter_threshold: int = 400
-    write_targets_enter_threshold: int = 4
-    stable_rounds_exit_threshold: int = 2
-    mode_lock_rounds: int = 2
-    forced_min_dwell_rounds: int = 1
-
-
-@dataclass(frozen=True)
-class BranchLimits:
-    file_edit_max: int = 3
-    command_retry_max: int = 2
-    error_repeat_max: int = 3
-
-
-@dataclass(frozen=True)
-class EventTimeline:
-    enabled: bool = True
-    max_events_in_checkpoint: int = 50
+def signal_setting(kind: DeviationSignal) -> Any:
+    """The setting of a signal: from which count on it is raised."""
+    return count(SIGNALS[kind].default, SIGNALS[kind].about, least=1)
 
 
 @dataclass(frozen=True)
 class Layers:
     """Each layer can be switched off alone."""
 
-    mode_engine: bool = True
-    observer: bool = True
-    recovery_supervisor: bool = True
-    task_graph: bool = True
+    mode_engine: bool = setting(True, "L1: free or forced.")
+    observer: bool = setting(True, "Look for signals of trouble.")
+    recovery_supervisor: bool = setting(True, "L2: takeover and handback.")
+    task_graph: bool = setting(True, "Lead by a graph of steps.")
+
+
+@dataclass(frozen=True)
+class AdaptiveFree:
+    """When an agent that is trusted is led."""
+
+    risk_threshold: float = share(0.6, "A takeover needs this risk score.")
+    first_round_graph: bool = setting(False, "Begin with a graph of steps.")
+
+
+@dataclass(frozen=True)
+class RecoveryLimits:
+    """The budget of one takeover, and how it ends."""
+
+    max_recovery_rounds: int = count(
+        6, "Rounds with progress that a takeover may last; of any kind, twice as many.", least=1
+    )
+    recovery_token_ratio: float = share(
+        0.25,
+        "A takeover ends when its requests have grown by more than this share of the model's window since it began.",
+    )
+    max_recovery_retries: int = count(2, "How often one call may fail in one way during a takeover.")
+    stability_window_rounds: int = count(3, "Rounds in a row without a signal, until control is handed back.", least=1)
+    handoff_cooldown_rounds: int = count(
+        3, "Rounds after a handback in which only a strong signal leads to another takeover.", least=1
+    )
+
+
+@dataclass(frozen=True)
+class Strict:
+    """Strict mode. It leads from the first round on, and takes nothing over (section 3)."""
+
+    first_round_graph: bool = setting(True, "Begin with a graph of steps.")
+    RETIRED: ClassVar = (
+        "maxRecoveryRounds",
+        "recoveryTokenRatio",
+        "maxRecoveryRetries",
+        "stabilityWindowRounds",
+        "handoffCooldownRounds",
+    )
+    """Keys of older files, which nothing reads."""
+
+
+@dataclass(frozen=True)
+class GoalDrift:
+    """When a run no longer serves its goal."""
+
+    threshold: float = share(0.4, "An alignment below this counts as drift.")
+    rounds: int = signal_setting(DeviationSignal.GOAL_DRIFT)
+    jaccard_min: float = share(0.05, "So much of the goal's wording in what the model says counts as on the goal.")
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """When the observer speaks."""
+
+    tool_repeat_fail_min: int = signal_setting(DeviationSignal.TOOL_REPEAT_FAIL)
+    no_progress_rounds_min: int = signal_setting(DeviationSignal.NO_PROGRESS)
+    file_loop_min: int = signal_setting(DeviationSignal.FILE_LOOP)
+    goal_drift: GoalDrift = field(default_factory=GoalDrift)
+    scope_creep_files: int = signal_setting(DeviationSignal.SCOPE_CREEP)
+    cycle_repeats: int = signal_setting(DeviationSignal.CYCLE)
+    plateau_repeats: int = signal_setting(DeviationSignal.ERROR_PLATEAU)
+    signal_ttl_rounds: int = count(3, "A signal is forgotten after so many rounds.", least=1)
+    disabled: tuple[DeviationSignal, ...] = setting((), "Signals that are not looked for.")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each factor says of a snapshot."""
+
+    git_clean: float = share(0.25, "How far what changed is the agent's own.")
+    snapshot_age: float = share(0.15, "How new the snapshot is.")
+    verify_passed: float = share(0.20, "Whether it is known how the checks stand.")
+    repo_context_match: float = share(0.25, "How far the files that were written are there.")
+    build_signal: float = share(0.15, "Whether it builds.")
+
+
+@dataclass(frozen=True)
+class SnapshotConfidence:
+    """From when on a snapshot is trusted."""
+
+    template_graph_min: float = share(
+        0.65,
+        "From this confidence on, a takeover leads by a graph that is rebuilt from the workspace; below it, by a hint.",
+    )
+    weights: Weights = field(default_factory=Weights)
+
+
+@dataclass(frozen=True)
+class CorrectionLimits:
+    """How often supervision may speak."""
+
+    free_segment_max_per_task: int = count(1, "Corrections of a run that is free, over its whole life.")
+    strict_max_per_node: int = count(1, "Hints for one step, in strict mode.")
+
+
+@dataclass(frozen=True)
+class ModeLimits:
+    """When forced mode is entered and left."""
+
+    pending_steps_enter_threshold: int = count(2, "So many open steps enter forced mode.", least=1)
+    diff_lines_enter_threshold: int = count(
+        400, "More changed lines than this since the checks last passed enter forced mode.", most=1_000_000
+    )
+    write_targets_enter_threshold: int = count(4, "More files than this written in one round enter forced mode.")
+    stable_rounds_exit_threshold: int = count(2, "So many quiet rounds leave forced mode.")
+    mode_lock_rounds: int = count(2, "Forced mode lasts at least so many rounds.")
+    forced_min_dwell_rounds: int = count(1, "Forced mode lasts at least so many rounds in which something was done.")
+
+
+@dataclass(frozen=True)
+class BranchLimits:
+    """How often the same may be tried in forced mode."""
+
+    file_edit_max: int = count(3, "Edits of one file in forced mode, until its checks pass.")
+    command_retry_max: int = count(2, "Failures of one command in forced mode.")
+    error_repeat_max: int = count(3, "Times that one error may come again in forced mode.")
+
+
+@dataclass(frozen=True)
+class EventTimeline:
+    """The event log."""
+
+    enabled: bool = setting(True, "Write kernel/supervisor-events.jsonl.")
+    max_events_in_checkpoint: int = count(50, "The last events that a checkpoint keeps.")
 
 
 @dataclass(frozen=True)
 class Config:
     """All of it."""
 
-    mode: SupervisorMode | None = None
-    """Where the setting `supervisor` says nothing."""
-    shadow: bool = False
+    mode: SupervisorMode | None = field(
+        default=None,
+        metadata={"about": "off, adaptive or strict. The setting `supervisor` goes before; null is adaptive."},
+    )
+    shadow: bool = setting(False, "Observe, and log what would be done, and do nothing.")
     layers: Layers = field(default_factory=Layers)
     adaptive_free: AdaptiveFree = field(default_factory=AdaptiveFree)
     adaptive_takeover: RecoveryLimits = field(default_factory=RecoveryLimits)
@@ -131,9 +194,3 @@ class Config:
     execution_mode: ModeLimits = field(default_factory=ModeLimits)
     branch_budget: BranchLimits = field(default_factory=BranchLimits)
     event_timeline: EventTimeline = field(default_factory=EventTimeline)
-
-
-FIRST = 1
-"""Of runs whose journal names none."""
-RULES = 2
-"""Today's. A change of what is decided or said takes the next number, and leaves what the ones before it decide."""

@@ -49,15 +49,6 @@ class Effects:
         """Adds lines for the event log."""
         self.entries.extend(entries)
 
-    def add(self, other: Effects) -> None:
-        """Takes in what another step had to say."""
-        self.entries += other.entries
-        self.injections += other.injections
-        self.unpinned += other.unpinned
-        self.stop = self.stop or other.stop
-        self.snapshot = other.snapshot or self.snapshot
-        self.triggers += other.triggers
-
     def end(self, reason: StopReason, detail: str) -> None:
         """Asks for a stop; the first one counts."""
         self.stop = self.stop or Stop(reason, detail)

@@ -74,6 +74,11 @@ class ModeDecision:
         return f"forced because {' + '.join(self.reasons)}" if self.reasons else ""
 
 
+def is_forced(state: ModeState) -> bool:
+    """Whether the round is forced."""
+    return state.execution_mode is ExecutionMode.FORCED
+
+
 def submit_signals(state: ModeState, *signals: ModeSignal) -> ModeState:
     """The state with these signals, for the next evaluation. recovery_pending is no reason to enter: it sticks."""
     queued = tuple(dict.fromkeys((*state.pending_signals, *(one for one in signals if one not in _NO_REASONS))))

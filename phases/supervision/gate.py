@@ -22,14 +22,13 @@ from phases.supervision.enums import (
     TimelineEvent,
     ToolClass,
 )
-from phases.supervision.execution_mode import submit_signals
-from phases.supervision.facts import Action, Call, CallResult, without_verdict
-from phases.supervision.graph_executor import track_call
+from phases.supervision.execution_mode import is_forced, submit_signals
+from phases.supervision.facts import Call
 from phases.supervision.messages import send_hint
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.step_contracts import BLOCK, WARN, ContractCheck, Terms, class_refusal
 from phases.supervision.templates import step_queue
-from phases.supervision.work_ledger import PASSED, after_action, check_fails
+from phases.supervision.work_ledger import PASSED, check_fails
 
 _SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
@@ -138,7 +137,7 @@ def context_of(state: KernelState, setting: Setting) -> str:
     """What the model is told of its step for this round alone; empty where nothing drives."""
     if setting.policy.mode is SupervisorMode.OFF or setting.policy.shadow or not setting.policy.task_graph:
         return ""
-    if is_forced(state) and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE:
+    if is_forced(state.mode) and state.mode.forced_degraded_tier is DegradedTier.STEP_QUEUE:
         first, *rest = [title for _, title in _open_steps(state, setting)] or [""]
         after = f"\nAfter it: {'; '.join(rest)}" if rest else ""
         return f"[Steps] Current step: {first}{after}" if first else ""
@@ -164,28 +163,9 @@ def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) ->
     out.note(recovery_entry("graph_hint:forced_step_block", **about))
     if branch_budget.why_refused(state.budget, call, setting.config.branch_budget, enabled=True, turn=state.round):
         budget, another = branch_budget.note_refusal(state.budget, call, setting.config.branch_budget, state.round)
-        state = _count_trigger(replace(state, budget=budget), another=another)
+        state = replace(state, budget=budget)
+        state = count_trigger(state) if another else state
     return state, decision
-
-
-def record_result(state: KernelState, setting: Setting, call: Call, result: CallResult) -> tuple[KernelState, Action]:
-    """What came of a call, taken in by everybody who counts."""
-    call = without_verdict(call) if result.undecided else call
-    ledger, verified = after_action(state.ledger, call, result, state.round, setting.task.verify_commands)
-    action, config = Action(call, result, verified), setting.config.branch_budget
-    budget, off = state.budget, setting.policy.mode is SupervisorMode.OFF
-    if result.executed:  # in off it is counted, and nothing follows from it
-        budget = branch_budget.count_call(budget, action, config, enabled=off or is_forced(state), turn=state.round)
-    if verified:
-        budget = branch_budget.settle_all(budget)
-    another = budget.triggers > state.budget.triggers and not off
-    graph = track_call(state.graph, action, setting.task) if result.executed else state.graph
-    return _count_trigger(replace(state, ledger=ledger, budget=budget, graph=graph), another=another), action
-
-
-def is_forced(state: KernelState) -> bool:
-    """Whether the round is forced."""
-    return state.mode.execution_mode is ExecutionMode.FORCED
 
 
 def is_verified(state: KernelState, setting: Setting) -> bool:
@@ -194,9 +174,8 @@ def is_verified(state: KernelState, setting: Setting) -> bool:
     return state.ledger.test_summary == PASSED or (unchecked and state.graph.command_passed)
 
 
-def _count_trigger(state: KernelState, *, another: bool) -> KernelState:
-    if not another:
-        return state
+def count_trigger(state: KernelState) -> KernelState:
+    """The branch budget asks for a recovery: it is pending, and forced mode stays until it is settled."""
     mode = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING)
     return replace(state, mode=mode, budget_triggers=state.budget_triggers + 1)
 
@@ -210,9 +189,9 @@ def _gate_context(state: KernelState, setting: Setting, call: Call) -> GateConte
         unchecked=not setting.task.verify_commands,
     )
     contract, head = None, None
-    if setting.policy.task_graph and is_forced(state) and tier is DegradedTier.STEP_QUEUE:
+    if setting.policy.task_graph and is_forced(state.mode) and tier is DegradedTier.STEP_QUEUE:
         head = _queue_head(state, setting)
-    elif setting.policy.task_graph and is_forced(state) and tier is not DegradedTier.WRITE_INTENT:
+    elif setting.policy.task_graph and is_forced(state.mode) and tier is not DegradedTier.WRITE_INTENT:
         contract = graph_executor.check_call(
             state.graph, call, strict=terms.strict, mending=terms.mending, unchecked=terms.unchecked
         )

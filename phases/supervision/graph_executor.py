@@ -210,7 +210,6 @@ _AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 def track_call(run: GraphRun, action: Action, task: Task) -> GraphRun:
     """The run after a call. One that a gate kept back counts for nothing; a neutral one belongs to no step."""
-    run = _with_command(run, action)
     graph, call = run.graph, action.call
     if graph is None or run.evaluation is EvaluationMode.NONE or not action.result.executed:
         return run
@@ -259,15 +258,6 @@ def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
     if graph.branch.is_fallback or graph.cursor.node_index < main.index(done[0]):
         return graph_cursor.reopen_steps(graph, *done, at=at)
     return graph_cursor.rewind_to_edit(graph, done[0], at)
-
-
-def _with_command(run: GraphRun, action: Action) -> GraphRun:
-    """Counted with a graph and without one: what is left to do follows from it where none leads."""
-    if not action.ok or action.result.background:
-        return run
-    if action.call.tool_class is ToolClass.WRITE:
-        return replace(run, command_passed=False)
-    return replace(run, command_passed=True) if action.call.tool_class is ToolClass.EXEC else run
 
 
 def _back_at_edit(run: GraphRun, at: int) -> GraphRun:

@@ -20,9 +20,9 @@ from phases.supervision.enums import (
     TimelineEvent,
     ToolClass,
 )
-from phases.supervision.execution_mode import clear_recovery, lower_tier, next_tier, submit_signals
+from phases.supervision.execution_mode import clear_recovery, is_forced, lower_tier, next_tier, submit_signals
 from phases.supervision.facts import GateVerdict, Round
-from phases.supervision.gate import is_forced, is_planned, is_verified
+from phases.supervision.gate import is_planned, is_verified
 from phases.supervision.graph import Evaluated
 from phases.supervision.graph_evaluation import evaluate_round, evaluate_verdict
 from phases.supervision.graph_executor import sync_phase
@@ -57,7 +57,7 @@ def evaluate_graph(
     if verdict:
         evaluated = evaluate_verdict(state.graph, verdict, setting.task, turn.number)
     else:
-        evaluated = evaluate_round(state.graph, turn, setting.task, forced=is_forced(state), error_repeat_max=most)
+        evaluated = evaluate_round(state.graph, turn, setting.task, forced=is_forced(state.mode), error_repeat_max=most)
     out.note(*evaluated.entries)
     state = replace(state, graph=evaluated.run)
     if evaluated.hint:
@@ -81,7 +81,7 @@ def count_kept_back(state: KernelState, setting: Setting, turn: Round) -> Kernel
     )
     graph = state.graph.graph
     asks = graph is not None and graph.active and graph.current.type in (NodeType.VERIFY, NodeType.SUMMARIZE)
-    if not is_forced(state) or not writes or asks or any(action.result.executed for action in real):
+    if not is_forced(state.mode) or not writes or asks or any(action.result.executed for action in real):
         return replace(state, kept_back=0)
     state = replace(state, kept_back=state.kept_back + 1)
     if state.kept_back < _ROUNDS_KEPT_BACK:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import NamedTuple
 
 from phases.supervision.config import AdaptiveFree, RecoveryLimits
@@ -18,30 +17,9 @@ from phases.supervision.enums import (
     TimelineEvent,
 )
 from phases.supervision.facts import Round, classify_round
+from phases.supervision.signals import SIGNALS, Signal
 
 CHECKPOINT = "checkpoint"
-_STRONG = {
-    DeviationSignal.TOOL_REPEAT_FAIL: 5.0,
-    DeviationSignal.NO_PROGRESS: 6.0,
-    DeviationSignal.USER_FORCE_TAKEOVER: -inf,
-}
-"""What ends a cooldown early: the kind of a signal, and from which value on."""
-
-
-@dataclass(frozen=True)
-class Signal:
-    """What the observer saw. `value` is its number: a count, rounds, or an alignment."""
-
-    kind: DeviationSignal
-    value: float
-    round: int
-    detail: str = ""
-    """What it is about: a path, a command, `period 2`."""
-
-    @property
-    def reason(self) -> str:
-        """`<signal>:<n>`, as the event log writes it."""
-        return f"{self.kind}:{self.value:g}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +154,7 @@ def _in_handoff_pending(state: PhaseState, context: PhaseContext, recovery: Reco
 
 def _in_cooldown(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
     released = PhaseState(takeovers=state.takeovers, handoffs=state.handoffs)
-    if any(signal.value >= _STRONG.get(signal.kind, inf) for signal in context.live):
+    if any(signal.value >= SIGNALS[signal.kind].strong_from for signal in context.live):
         return _in_free(released, context, free)
     left = state.cooldown_remaining - 1
     return _stay_in(replace(state, cooldown_remaining=left) if left > 0 else released)

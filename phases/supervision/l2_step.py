@@ -1,16 +1,14 @@
-"""One round of L2: what is seen, and who leads from here (section 7)."""
+"""What L2 makes of a round in which something spoke against the work, or in which somebody leads (section 7)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from phases.supervision import observer
 from phases.supervision.corrections import Correction
 from phases.supervision.effects import LADDER_PIN, Effects, TimelineEntry, failure_entry, recovery_entry
 from phases.supervision.enums import (
     CorrectionKind,
     DecisionKind,
-    DeviationSignal,
     ProgressClass,
     StopReason,
     SupervisorMode,
@@ -22,42 +20,29 @@ from phases.supervision.facts import Round, classify_round
 from phases.supervision.l2_phases import (
     PhaseContext,
     PhaseDecision,
-    Signal,
     commit_phase,
     compute_next,
     entry_of_extension,
     settle_round,
 )
 from phases.supervision.messages import send_warning
+from phases.supervision.observer import Observation
 from phases.supervision.policy import is_critical
-from phases.supervision.state import KernelState, Setting, runtime_of
+from phases.supervision.round import runtime_of
+from phases.supervision.signals import SIGNALS, Signal
+from phases.supervision.state import KernelState, Setting
 from phases.supervision.takeover import LED, Disk, give_up, hand_back, recover_work, step_shadow, take_over
 from phases.supervision.wording import CIRCUIT_BREAKER, evidence_lines, ladder_rung
 from phases.supervision.work_ledger import check_fails
 
-_COUNTED = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL, DeviationSignal.ERROR_PLATEAU)
 _FOR_EVER = 40
-"""A signal of these kinds with such a number says that nothing gets on any more."""
+"""A signal that stops a run says with such a number that nothing gets on any more."""
 
 
 def step_l2(
-    state: KernelState, setting: Setting, turn: Round, loops: tuple[Signal, ...], disk: Disk, out: Effects
+    state: KernelState, setting: Setting, turn: Round, observed: Observation, disk: Disk, out: Effects
 ) -> KernelState:
-    """The end of a round, as L2 sees it."""
-    if not setting.policy.observer:
-        return state
-    seen = observer.ObservedRound(
-        turn,
-        setting.task,
-        state.ledger,
-        branch_recover=state.budget_triggers > 0,
-        budget_triggers=state.budget_triggers,
-        force_takeover=state.force_takeover,
-        loops=loops,
-    )
-    observed = observer.observe_round(state.observer, seen, setting.config.triggers)
-    out.note(*observed.entries)
-    state = replace(state, observer=observed.state, force_takeover=False)
+    """What L2 decides at the end of a round."""
     state = answer_failed_rounds(state, setting, out)
     if not setting.policy.recovery_supervisor or setting.policy.mode is not SupervisorMode.ADAPTIVE:
         return _stop_hopeless(state, setting, observed.now, out)
@@ -71,7 +56,7 @@ def step_l2(
 
 def _stop_hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Effects) -> KernelState:
     """Where nobody takes over, in strict mode or without that layer, what goes on for ever must end here."""
-    worst = next((signal for signal in now if signal.kind in _COUNTED and signal.value >= _FOR_EVER), None)
+    worst = next((one for one in now if SIGNALS[one.kind].stops_unled and one.value >= _FOR_EVER), None)
     if worst and not setting.policy.shadow:
         out.note(failure_entry("checkpoint", why=worst.reason))
         about = f", {worst.detail}" if worst.detail else ""
@@ -79,7 +64,7 @@ def _stop_hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...]
     return state
 
 
-def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: observer.Observation) -> PhaseContext:
+def _phase_context(state: KernelState, setting: Setting, turn: Round, observed: Observation) -> PhaseContext:
     runtime, progress = runtime_of(state, setting), classify_round(turn)
     return PhaseContext(
         setting.policy.mode,

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from phases.supervision.config import RULES, Triggers
 from phases.supervision.enums import DeviationSignal
 from phases.supervision.facts import Action, CallResult, GateVerdict, Round
-from phases.supervision.l2_phases import Signal
+from phases.supervision.signals import Signal
 from phases.supervision.signatures import command_key
 from phases.supervision.wording import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
 from phases.supervision.work_ledger import describe_call
 
 _WINDOW, _LONGEST_PERIOD = 25, 5
 _MOST_CYCLES = 5
+LOOP_SIGNALS = (DeviationSignal.CYCLE, DeviationSignal.ERROR_PLATEAU)
+"""The signals that are raised here."""
 HINTED, BLOCKED, TOLD = 1, 2, 3
 """How far the answer to one loop has gone."""
 

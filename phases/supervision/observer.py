@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -11,14 +11,13 @@ from phases.supervision.config import GoalDrift, Triggers
 from phases.supervision.effects import TimelineEntry, failure_entry
 from phases.supervision.enums import DeviationSignal, ProgressClass, TaskIntent, TimelineEvent, ToolClass
 from phases.supervision.facts import Action, Round, Task, classify_round
-from phases.supervision.l2_phases import Signal
 from phases.supervision.loops import failures_of
+from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.signatures import command_key, digest_of_result
 from phases.supervision.work_ledger import WorkLedger, check_fails
 
 _KEPT_OF_A_KIND = 3
 _LONGEST_DETAIL = 200
-_ENDED_BY_PROGRESS = (DeviationSignal.NO_PROGRESS, DeviationSignal.TOOL_REPEAT_FAIL)
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,17 @@ class Observation:
     entries: tuple[TimelineEntry, ...]
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What a detector looks at."""
+
+    seen: ObservedRound
+    before: ObserverState
+    after: ObserverState
+    aligned: Alignment
+    triggers: Triggers
+
+
 def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers) -> Observation:
     """The state after a round, with all that speaks against it."""
     aligned = measure_alignment(
@@ -81,15 +91,8 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     drifts = aligned.value < triggers.goal_drift.threshold and not seen.ledger.learning.learned
     edits = after_edits(state.edits, seen.round, seen.task, failing=check_fails(seen.ledger))
     after = replace(state, edits=edits, drift_rounds=state.drift_rounds + 1 if drifts else 0)
-    raised = (
-        _repeat_fail(seen, triggers),
-        _no_progress(seen, triggers),
-        _file_loop(after, seen.round, triggers),
-        _goal_drift(after, aligned, seen.round, triggers),
-        _scope_creep(state.edits, edits, seen.round, triggers),
-        Signal(DeviationSignal.USER_FORCE_TAKEOVER, 1, seen.round.number) if seen.force_takeover else None,
-        *seen.loops,
-    )
+    look = _Look(seen, state, after, aligned, triggers)
+    raised = (*(detect(look) for detect in DETECTORS.values()), *seen.loops)
     now = tuple(signal for signal in raised if signal and signal.kind not in triggers.disabled)
     live = _last_of_each_kind((*_still_live(state.live, seen.round, triggers, drifts=drifts), *now))
     entries = tuple(_entry_of(signal, aligned) for signal in now)
@@ -106,9 +109,10 @@ def without_signals(state: ObserverState) -> ObserverState:
     return replace(state, live=())
 
 
-def _repeat_fail(seen: ObservedRound, triggers: Triggers) -> Signal | None:
+def _repeat_fail(look: _Look) -> Signal | None:
     """A call that fails in the same way again and again. Checks that do are a plateau, and have a detector of their own."""
-    turn, failures = seen.round, [row for row in seen.ledger.recent_failures if not row.check]
+    seen, turn = look.seen, look.seen.round
+    failures = [row for row in seen.ledger.recent_failures if not row.check]
     kept_back = tuple(f"{action.call.signature} " for action in turn.actions if not action.result.executed)
     now = [row for row in failures if row.round == turn.number]
     concerned = [*now, *(row for row in failures if kept_back and row.signature.startswith(kept_back))]
@@ -116,40 +120,56 @@ def _repeat_fail(seen: ObservedRound, triggers: Triggers) -> Signal | None:
     if not concerned or not (all_failed or seen.branch_recover or any(row.count >= 2 for row in now)):
         return None
     worst = max(concerned, key=lambda row: row.count)
-    if worst.count < triggers.tool_repeat_fail_min:
+    if worst.count < look.triggers.tool_repeat_fail_min:
         return None
     return _signal_of(DeviationSignal.TOOL_REPEAT_FAIL, worst.count, turn, f"{worst.tool} {worst.about}")
 
 
-def _no_progress(seen: ObservedRound, triggers: Triggers) -> Signal | None:
-    ledger = seen.ledger
+def _no_progress(look: _Look) -> Signal | None:
+    ledger = look.seen.ledger
     # What failed with something read in between gets a word; to lead for it, it must have failed in a row.
     failed = ledger.failed_in_a_row if ledger.failed_since else ledger.consecutive_failed_rounds
     rounds = max(ledger.consecutive_reading_rounds, ledger.consecutive_no_tool_rounds, failed)
-    if rounds < triggers.no_progress_rounds_min:
+    if rounds < look.triggers.no_progress_rounds_min:
         return None
-    return _signal_of(DeviationSignal.NO_PROGRESS, rounds, seen.round)
+    return _signal_of(DeviationSignal.NO_PROGRESS, rounds, look.seen.round)
 
 
-def _file_loop(after: ObserverState, turn: Round, triggers: Triggers) -> Signal | None:
-    path, count = most_edited(after.edits, turn)
-    return (
-        _signal_of(DeviationSignal.FILE_LOOP, count, turn, path) if path and count >= triggers.file_loop_min else None
-    )
-
-
-def _goal_drift(after: ObserverState, aligned: Alignment, turn: Round, triggers: Triggers) -> Signal | None:
-    if after.drift_rounds < max(1, triggers.goal_drift.rounds):
+def _file_loop(look: _Look) -> Signal | None:
+    path, count = most_edited(look.after.edits, look.seen.round)
+    if not path or count < look.triggers.file_loop_min:
         return None
-    return _signal_of(DeviationSignal.GOAL_DRIFT, aligned.value, turn)
+    return _signal_of(DeviationSignal.FILE_LOOP, count, look.seen.round, path)
 
 
-def _scope_creep(before: Edits, after: Edits, turn: Round, triggers: Triggers) -> Signal | None:
+def _goal_drift(look: _Look) -> Signal | None:
+    if look.after.drift_rounds < max(1, look.triggers.goal_drift.rounds):
+        return None
+    return _signal_of(DeviationSignal.GOAL_DRIFT, look.aligned.value, look.seen.round)
+
+
+def _scope_creep(look: _Look) -> Signal | None:
     # Only a file that is new among them speaks: else three such files would keep a takeover from ever ending.
-    new = [path for path in after.strayed if path not in before.strayed]
-    if not new or len(after.strayed) < triggers.scope_creep_files:
+    before, strayed = look.before.edits.strayed, look.after.edits.strayed
+    new = [path for path in strayed if path not in before]
+    if not new or len(strayed) < look.triggers.scope_creep_files:
         return None
-    return _signal_of(DeviationSignal.SCOPE_CREEP, len(after.strayed), turn, new[-1])
+    return _signal_of(DeviationSignal.SCOPE_CREEP, len(strayed), look.seen.round, new[-1])
+
+
+def _force_takeover(look: _Look) -> Signal | None:
+    return _signal_of(DeviationSignal.USER_FORCE_TAKEOVER, 1, look.seen.round) if look.seen.force_takeover else None
+
+
+DETECTORS: Mapping[DeviationSignal, Callable[[_Look], Signal | None]] = {
+    DeviationSignal.TOOL_REPEAT_FAIL: _repeat_fail,
+    DeviationSignal.NO_PROGRESS: _no_progress,
+    DeviationSignal.FILE_LOOP: _file_loop,
+    DeviationSignal.GOAL_DRIFT: _goal_drift,
+    DeviationSignal.SCOPE_CREEP: _scope_creep,
+    DeviationSignal.USER_FORCE_TAKEOVER: _force_takeover,
+}
+"""What raises each signal, but for those of loops.py."""
 
 
 def _signal_of(kind: DeviationSignal, value: float, turn: Round, detail: str = "") -> Signal:
@@ -160,7 +180,7 @@ def _still_live(live: Iterable[Signal], turn: Round, triggers: Triggers, *, drif
     """Without what is too old, and without what this round has disproved."""
     ended: set[DeviationSignal] = set(triggers.disabled)
     if classify_round(turn) is ProgressClass.MEANINGFUL_PROGRESS:
-        ended.update(_ENDED_BY_PROGRESS)
+        ended.update(kind for kind, rule in SIGNALS.items() if rule.ended_by_progress)
     if any(action.verified for action in turn.actions):
         ended.add(DeviationSignal.FILE_LOOP)
     if not drifts:

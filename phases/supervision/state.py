@@ -9,10 +9,9 @@ from phases.supervision.branch_budget import BranchBudget
 from phases.supervision.config import RULES, Config
 from phases.supervision.corrections import CorrectionBudget
 from phases.supervision.enums import StopReason, ToolClass
-from phases.supervision.execution_mode import ModeState, RuntimeState
-from phases.supervision.facts import Action, Round, Task
+from phases.supervision.execution_mode import ModeState
+from phases.supervision.facts import Task
 from phases.supervision.graph import GraphRun
-from phases.supervision.graph_executor import has_pending_edit, is_active, pending_steps
 from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.loops import LoopState
 from phases.supervision.observer import ObserverState
@@ -99,51 +98,3 @@ class KernelState:
     """Since forced mode was entered."""
     stopped: StopReason | None = None
     counts: Counts = field(default_factory=Counts)
-
-
-def runtime_of(state: KernelState, setting: Setting) -> RuntimeState:
-    """The run as L1 sees it (section 5.1)."""
-    drives = setting.policy.task_graph and is_active(state.graph)
-    return RuntimeState(
-        round=state.round,
-        task_graph_active=drives,
-        pending_step_count=pending_steps(state.graph) if drives else 0,
-        write_targets=state.last.write_targets,
-        planned_write_targets=state.last.planned_write_targets,
-        accumulated_diff_lines=state.ledger.diff_lines,
-        branch_switched=state.last.branch_switched,
-        checkpoint_resumed=state.resumed,
-        last_tool_success=state.last.tool_success,
-        recovery_pending=state.mode.recovery_pending,
-        branch_debt=state.budget.debt,
-        stable_rounds=state.ledger.stable_rounds,
-        edit_step_open=drives and has_pending_edit(state.graph),
-        tool_classes=state.last.tool_classes,
-        files_changed=state.ledger.files_changed,
-        consecutive_failures=state.ledger.consecutive_failed_rounds,
-        manifest_touched=state.ledger.manifest_touched,
-        irreversible=state.last.irreversible,
-    )
-
-
-def last_round(turn: Round, *, branch_switched: bool) -> LastRound:
-    """What is kept of a round for the next decision."""
-    done = [action for action in turn.actions if action.result.executed]
-    failed = [action for action in done if action.result.failed and not action.call.checks]
-    skipped = [action for action in turn.actions if not action.result.executed]
-    return LastRound(
-        branch_switched=branch_switched,
-        write_targets=len(_files_written(done)),
-        planned_write_targets=len({action.call.path for action in skipped if _is_write(action)}),
-        tool_success=not done or len(failed) < len(done),
-        tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
-        irreversible=any(action.call.rollback for action in turn.actions),
-    )
-
-
-def _files_written(done: list[Action]) -> set[str]:
-    return {path for action in done if not action.result.failed for path in action.result.changed}
-
-
-def _is_write(action: Action) -> bool:
-    return action.call.tool_class is ToolClass.WRITE

@@ -23,7 +23,9 @@ class CommandRunner:
 
     def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
         self.box, self._snapshot, self.tell = box, snapshot, tell
-        self.step = self._begun = ""
+        self.step = self.begun = (
+            ""  # `begun`: the step that the workspace was copied for; empty: none since the last record
+        )
         self._since = 0
 
     def run(self, command: str, seconds: int) -> CommandResult:
@@ -52,30 +54,30 @@ class CommandRunner:
 
     def take_back(self) -> None:
         """Makes the workspace what it was when this step began: what checks leave behind is no work."""
-        if self._begun == self.step and self._snapshot.pending() == self.step:
+        if self.begun == self.step and self._snapshot.pending() == self.step:
             self._snapshot.restore()
 
     def sync(self) -> None:
         """Makes durable what this step did to the workspace: only then may it be recorded. Raises StorageError."""
-        if self._begun == self.step:
+        if self.begun == self.step:
             sync_changed(self.box.workspace, self._since)
 
     def settled(self) -> None:
         """The step is on record: the tree that it began with is not needed any more."""
-        if self._begun:
+        if self.begun:
             self._snapshot.drop()
-            self._begun = ""
+            self.begun = ""
 
     def begin(self) -> None:
         """Sees to it that this step, where it is cut off, can be done again on just this tree."""
-        if self._begun == self.step:
+        if self.begun == self.step:
             return
         self._since = start_of_changes()
         if self._snapshot.pending() == self.step:
             self._go_back()
         else:
             self._snapshot.take(self.step)
-        self._begun = self.step
+        self.begun = self.step
 
     def _go_back(self) -> None:
         kept = next_aside(f"{self.box.workspace}.interrupted")

@@ -3,6 +3,7 @@
 PipelineError            expected: one line says what, where, whose fault, what to do next   exit 1
 ├── UsageError           the command line or a setting asks for something that is not there  exit 2
 ├── StorageError         the disk said no: the path and the errno
+│   └── FileTooLarge     a file is over the limit of what reads it
 ├── FormatError          bytes that are not the JSON, YAML or Markdown that they should be: line and column
 ├── ContractError        a document breaks its schema, or is damaged
 ├── CatalogError         tasks.jsonl has a damaged line that a decision needs
@@ -34,6 +35,10 @@ class UsageError(PipelineError):
 
 class StorageError(PipelineError):
     pass
+
+
+class FileTooLarge(StorageError):
+    """A file of more bytes than its reader takes."""
 
 
 class FormatError(PipelineError):

@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from pipeline.base.errors import StorageError
+from pipeline.base.errors import FileTooLarge, StorageError
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 _RENAME_TRIES = 100
@@ -37,10 +37,10 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise StorageError(f"{path} is {_kind_of(status.st_mode)}, and only regular files are read")
         if status.st_size > limit:
-            raise StorageError(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
+            raise FileTooLarge(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
         data = _read_all(descriptor, status.st_size, limit)
         if len(data) > limit:
-            raise StorageError(f"{path} grew over the limit of {limit:,} bytes while it was read")
+            raise FileTooLarge(f"{path} grew over the limit of {limit:,} bytes while it was read")
         return data
     except OSError as error:
         raise storage_error("read", path, error) from error

@@ -91,7 +91,7 @@ def _check_git() -> dict[str, str]:
 def _check_grammars() -> dict[str, str]:
     from importlib.util import find_spec
 
-    from phases.references.parse.grammar_tables import GRAMMARS
+    from phases.references.parse.grammars import GRAMMARS
 
     missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.package) is None)
     if missing or find_spec("tree_sitter") is None:

@@ -167,8 +167,7 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     """
     from phases.acceptance.administration.discovery import find_hook
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
-    from phases.agent.begun import untouched_files
-    from phases.agent.session import order_files
+    from phases.agent.earlier_code import order_files, untouched_files
     from pipeline.cli.trust import settings_in_force
     from pipeline.cli.user_config import read_user_hooks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,10 +83,10 @@ def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:
 
 def _read_paper(file: str, kind: str, path: str, password: str | None) -> Markdown:
     from phases.readers.markdown import paper_document
-    from phases.readers.reader_subprocess import read_in_subprocess
+    from phases.readers.reader_subprocess import read_in_subprocess, run_worker
     from phases.readers.reading import OK, explain_verdict
 
-    reading = read_in_subprocess(kind, path, password, environment=os.environ)
+    reading = read_in_subprocess(kind, path, password, run=partial(run_worker, environment=os.environ))
     if reading.verdict != OK:
         raise PhaseError(f"{file}: {reading.verdict}: it {explain_verdict(reading, file)}")
     return paper_document(reading, "0" * 64, kind)
@@ -98,10 +99,11 @@ def _build_outline(paper: Markdown) -> dict[str, Any]:
 
 
 def _write_preview(paper: Markdown, kind: str, path: str, password: str | None, out: str) -> None:
-    from phases.readers.preview import draw_pages, render_preview
+    from phases.pages.preview import render_preview
+    from phases.readers.reader_subprocess import draw_pages, run_worker
 
     refuse_other_file(out, _PAGE_START)
-    pictures = draw_pages(path, password, os.environ) if kind == "pdf" else {}
+    pictures = draw_pages(path, password, run=partial(run_worker, environment=os.environ)) if kind == "pdf" else {}
     write_page(out, render_preview(paper, pictures))
 
 

@@ -34,10 +34,10 @@ def search_command(
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    from phases.references.search.answers import answers_to
+    from phases.references.search.answers import answer_query
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    found = [answer._asdict() for answer in answers_to(store.root, _load_index(store), query, repository, limit)]
+    found = [answer._asdict() for answer in answer_query(store.root, _load_index(store), query, repository, limit)]
     if as_json:
         print_json({"task": store.id, "query": query, "answers": found})
     else:

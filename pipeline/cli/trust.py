@@ -83,10 +83,10 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
     """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
     if not (values["references"] or values["mirror"]):
         return
-    from phases.references.fetch.apart import refuse_own
-    from phases.references.fetch.values import Rules
+    from phases.references.fetch.model import FetchRules
+    from phases.references.fetch.user_directories import refuse_overlap
 
-    refuse_own(Rules(mirror=values["mirror"], folders=values["references"]), code_base)
+    refuse_overlap(FetchRules(mirror=values["mirror"], folders=values["references"]), code_base)
 
 
 def with_absolute_paths(settings: Settings) -> Settings:
@@ -175,16 +175,16 @@ def _check_directory(name: str, path: str) -> str:
         why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
-        from phases.references.fetch.folders import refuse_useless
+        from phases.references.fetch.user_directories import refuse_empty
 
-        refuse_useless(path)
+        refuse_empty(path)
     return os.path.abspath(path) if path else ""
 
 
 def _check_lookup(setting: str) -> str:
     if not setting:
         return ""
-    from phases.references.lookup.opening import open_lookups
+    from phases.references.lookup.services import open_lookups
 
     parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
     absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)

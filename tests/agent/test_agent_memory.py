@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.agent.begun import Session
 from phases.agent.memory import Memory
 from phases.agent.prompt import parse_first_messages
+from phases.agent.session import Session
 from phases.llm.model import Message, Reply, ToolCall, tokens_of
 from pipeline.base.errors import PhaseError
 from tests.agents import small_plan

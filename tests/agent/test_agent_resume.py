@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from phases.agent import explore, memory, prompt
-from phases.agent.session import order_files
+from phases.agent.earlier_code import order_files
 from phases.agent.tools.toolbox import Toolbox
 from phases.llm.ledger import Ledger
 from phases.llm.model import Reply, Request, ToolCall

@@ -238,7 +238,7 @@ def test_a_command_that_a_kill_cut_off_is_run_again_on_the_tree_that_it_began_wi
         if cut:
             dying = script.with_name("dying.py")
             dying.write_text(
-                "import os\nfrom phases.workspace import commands\nreal = commands.run_in\n"
+                "import os\nfrom phases.workspace import command_runner\nreal = command_runner.run_command\n"
                 "def dies(box, command, **more):\n    real(box, command, **more)\n    os._exit(9)\n"
                 "command_runner.run_command = dies\n" + script.read_text()
             )

@@ -17,7 +17,7 @@ from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import LONGEST_LINE, file_tools
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
-from phases.agent.tools.toolbox import MOST_CHARACTERS, Notes, Tool, Toolbox, object_schema
+from phases.agent.tools.toolbox import MOST_CHARACTERS, Notes, Tool, Toolbox, ToolKind, object_schema
 from phases.llm.model import ToolCall
 from phases.workspace.syntax import LARGEST_PYTHON, parse_python
 from phases.workspace.workspace import LARGEST_FILE, Workspace
@@ -266,7 +266,7 @@ def test_a_tool_of_another_module_may_answer_with_plain_text() -> None:
         "Asks.",
         object_schema({"question": {"type": "string"}}),
         lambda question: question.upper(),
-        reads_only=True,
+        kind=ToolKind.READ,
     )
     answer = Toolbox([tool], Contracts().breach).answer(ToolCall("c1", "Ask", {"question": "why\x1b"}), again=True)
     assert answer == {"text": "WHY\\x1b", "failed": False, "touched": [], "seen": {}}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import COMMANDS, cli
-from tests.papers import ROOT, Command
+from tests.papers import NUMBERS, ROOT, Command
 from tests.toys import write_toys
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -169,7 +169,11 @@ def task_with_documents(command: Command) -> None:
         pytest.param("show one re", {"report", "report.json"}, id="documents that begin so"),
         pytest.param("show one gen", {"generate_code/src/model.py"}, id="files of the code"),
         pytest.param("run p.md --stop-at out", {"outline"}, id="a phase to stop before"),
-        pytest.param("resume one --redo 05", {"05", "05b"}, id="a phase to redo by its number"),
+        pytest.param(
+            "resume one --redo 05",
+            {number for number in NUMBERS if number.startswith("05")},
+            id="a phase to redo by its number",
+        ),
         pytest.param("run --until pl", {"plan", "plan_review"}, id="a phase to stop after"),
         pytest.param("step one im", {"implement"}, id="a phase to run alone"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.papers import Command, in_terminal, paper
+from tests.papers import NUMBERS, Command, in_terminal, paper
 
 PLAN = "initial_plan.txt"
 PROMPT = "later: "
@@ -270,7 +270,7 @@ def test_progress_in_a_terminal_is_a_live_line_that_never_goes_back(command: Com
     assert screen.code == 3
     lines = [line for row in screen.text.split("\n") for line in row.split("\r\x1b[K") if line.strip()]
     finished = [line.split()[0] for line in lines if line.rstrip().endswith((" done", " skipped"))]
-    assert finished == ["00", "01", "02", "03", "04", "05", "05b", "06", "07", "08", "09"]
+    assert finished == NUMBERS
     counts = [int(line.split(" of ")[0].split()[-1]) for line in lines if "09 implement" in line and " of " in line]
     assert counts, "the live line tells files done of planned"
     assert counts == sorted(counts)

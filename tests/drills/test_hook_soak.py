@@ -41,7 +41,7 @@ KINDS = {
 
 INTERRUPTED = """
 import os, random, signal, sys
-from phases.acceptance.commands.hook_process import Launch, run_process
+from phases.acceptance.commands.hook_process import CommandLaunch, run_process
 from pipeline.base.errors import Interrupted
 from tests.drills.test_hook_soak import MARK, SYSTEM, left_behind
 
@@ -53,7 +53,7 @@ chance, cut = random.Random(3), 0
 script = ("/bin/sh", "-c", "setsid sleep 999 & sleep 999 & exit 0")
 for turn in range(200):
     mark = f"{os.getpid()}-{turn}"
-    launch = Launch(script, sys.argv[1], {**SYSTEM, MARK: mark}, b"x" * 9, 60)
+    launch = CommandLaunch(script, sys.argv[1], {**SYSTEM, MARK: mark}, b"x" * 9, 60)
     try:
         signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.06))
         run_process(launch)

@@ -73,6 +73,8 @@ def breach(name: str, value: Any) -> str | None:
 def settings_of(part: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Every setting of a schema: its path, and what is said of it."""
     for key, inner in part["properties"].items():
+        if inner.get("deprecated"):  # of older files; nothing reads it
+            continue
         if "properties" in inner:
             yield from settings_of(inner, (*path, key))
         else:

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phases.readers.archive import unpack
-from phases.readers.latex.bibtex import bib_entries, format_entry
 from phases.readers.latex.reader import RULES, read_latex
+from phases.readers.latex.references import bib_entries, format_entry
 from phases.readers.reading import BROKEN, OK, Link, Reading, Unreadable
 from tests.papers import HANGS, SHARED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,9 @@ import sys
 import threading
 import time
 import zipfile
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +21,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.readers.kinds import kind_of
+from phases.readers.kinds import KINDS, kind_of
 from phases.readers.markdown import PAGE_MARK, paper_document
 from phases.readers.pdf.letters import is_language
-from phases.readers.preview import draw_pages
-from phases.readers.reader_subprocess import read_in_subprocess
+from phases.readers.reader_subprocess import WorkerResult, draw_pages, read_in_subprocess, run_worker
 from phases.readers.reading import Reading, explain_verdict
 from phases.readers.text import read_text
+from pipeline.base.errors import PhaseError
 from pipeline.base.formats import Markdown, parse_markdown
+from pipeline.base.logs import task_log
 from pipeline.engine.contract import Contracts
 from tests.papers import EXAMPLE, PAPER, ROOT, environment_of, good_pdf, pdf, scan
 from tests.strategies import QUICK
@@ -38,7 +43,7 @@ def zipped(name: str) -> bytes:
     return packed.getvalue()
 
 
-KINDS = [
+CONTENTS = [
     pytest.param(b"%PDF-1.7\n...", "pdf", id="a PDF"),
     pytest.param(b"\xef\xbb\xbf\r\n%PDF-1.4\n", "pdf", id="a PDF behind a few bytes"),
     pytest.param(b"# Title\n\nwords", "md", id="text with a heading"),
@@ -68,7 +73,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("data", "name"), KINDS)
+@pytest.mark.parametrize(("data", "name"), CONTENTS)
 def test_a_file_is_what_its_content_says(data: bytes, name: str) -> None:
     assert kind_of(data).name == name
 
@@ -147,12 +152,13 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     script, pids, launched = tmp_path / "impostor.py", [], subprocess.Popen
     script.write_text(
         "from phases.readers import reader_worker\n"
-        "real = reader_worker._read_source\n"
-        "def read(kind, path, *words):\n"
-        "    if open(path, 'rb').read(4) == b'SPIN':\n"
-        "        while True: pass\n"
-        "    return real(kind, path, *words)\n"
-        "reader_worker._read_source = read\n"
+        "real = reader_worker.read_input\n"
+        "def read(kind, source, **how):\n"
+        "    start = open(source.path, 'rb').read(4)\n"
+        "    while start == b'SPIN': pass\n"
+        "    if start == b'FALL': raise IndexError('no such table \\x1b[2J')\n"
+        "    return real(kind, source, **how)\n"
+        "reader_worker.read_input = read\n"
         "reader_worker.main()\n"
     )
 
@@ -171,6 +177,38 @@ def test_a_reader_that_burns_the_processor_is_ended(impostor: list[int], tmp_pat
     reading = reading_of(tmp_path, b"SPIN")
     assert (reading.verdict, reading.detail) == ("broken", "reading it took more than 2 s of processor time")
     assert len(impostor) == 1, "it is not tried again"
+
+
+def test_a_fault_of_a_reader_leaves_its_traceback_in_the_log_of_the_task(impostor: list[int], tmp_path: Path) -> None:
+    with task_log(str(tmp_path / "system.jsonl")):
+        reading = reading_of(tmp_path, b"FALL")
+    fault = "IndexError: no such table ?[2J"
+    said = f"the reader has a fault that this file brings out: {fault}; please report it with its traceback"
+    assert (reading.verdict, reading.detail) == ("broken", said)
+    lines = [json.loads(line) for line in (tmp_path / "system.jsonl").read_text().splitlines()]
+    (told,) = [line["message"] for line in lines if line["level"] == "ERROR"]
+    assert "Traceback (most recent call last):" in told
+    assert told.rstrip().endswith(fault), "nothing in it reaches a terminal as a command"
+
+
+def test_a_worker_of_another_installation_is_refused(tmp_path: Path) -> None:
+    answer = {"installation": "0.0.9 in /elsewhere", "reading": asdict(Reading("ok", "text 2", ("words",)))}
+    with pytest.raises(PhaseError, match=r"but of another one \(0.0.9 in /elsewhere\)"):
+        read_in_subprocess("txt", str(tmp_path), run=lambda *_: WorkerResult(0, json.dumps(answer).encode()))
+
+
+def test_a_kind_without_a_reader_is_refused_and_not_read_as_text(tmp_path: Path) -> None:
+    with pytest.raises(PhaseError, match="no reader is known for the kind 'epub'; known are pdf, tex, html"):
+        read_in_subprocess("epub", str(tmp_path), run=lambda *_: WorkerResult(None))
+
+
+def test_each_kind_of_input_has_a_reader_and_is_known_to_the_schema() -> None:
+    schema = json.loads((ROOT / "schemas/input.schema.json").read_text())
+    assert set(KINDS) == set(schema["properties"]["kind"]["enum"])
+    for kind in KINDS.values():
+        for name in filter(None, (kind.reader, kind.fallback)):
+            module, _, function = name.partition(":")
+            assert callable(getattr(import_module(f"phases.readers.{module}"), function))
 
 
 def test_a_reader_that_gets_no_processor_is_waited_for(impostor: list[int], tmp_path: Path) -> None:
@@ -209,8 +247,9 @@ def test_a_reader_holds_none_of_the_users_secrets(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("phases.readers.reader_subprocess.subprocess.Popen", launch)
     (tmp_path / "paper.pdf").write_bytes(good_pdf())
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/root"}
-    assert read_in_subprocess("pdf", str(tmp_path / "paper.pdf"), environment=environment).verdict == "ok"
-    assert draw_pages(str(tmp_path / "paper.pdf"), None, environment)
+    run = partial(run_worker, environment=environment)
+    assert read_in_subprocess("pdf", str(tmp_path / "paper.pdf"), run=run).verdict == "ok"
+    assert draw_pages(str(tmp_path / "paper.pdf"), None, run=run)
     assert len(held) == 2
     for one in held:
         assert one.pop("LC_ALL") == "C.UTF-8"

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from phases.references.index import asking, locking, restoring
-from phases.references.index.indexing import index_repositories
-from phases.references.index.locking import locked
-from phases.references.index.opening import NAME, readable, throw_away, writable
-from phases.references.index.packing import Unusable
-from phases.references.index.restoring import rebuild
-from phases.references.parse.frames import parsed_in
-from phases.references.parse.parsed import Parsed
-from phases.references.search.answers import answers_to
-from phases.references.search.searching import search
+from phases.references.index import checked_statements, lock, restore
+from phases.references.index.build import index_repositories
+from phases.references.index.cache_file import NAME, open_readable, open_writable, remove_cache
+from phases.references.index.lock import lock_file
+from phases.references.index.packing import CacheUnusable
+from phases.references.index.restore import rebuild_cache
+from phases.references.parse.ipc import parse_answer
+from phases.references.parse.model import Parsed
+from phases.references.search.answers import answer_query
+from phases.references.search.search import search_code
 from pipeline.base.errors import PhaseError, PipelineError, StorageError
 from tests.papers import HANGS, ROOT
 from tests.references.test_reference_index import FILES, document, fetched, index
@@ -53,7 +53,7 @@ def listed(task: Path) -> dict[str, object]:
 
 
 def found(task: Path, query: str = "Norm") -> list[str]:
-    return [hit.name for hit in search(str(task / "indexes"), query)]
+    return [hit.name for hit in search_code(str(task / "indexes"), query)]
 
 
 def alter(task: Path, *statements: str) -> None:
@@ -164,13 +164,13 @@ def test_nothing_but_our_own_tables_is_used(
 ) -> None:
     alter(task, *statements)
     use(task)
-    with readable(str(task / "indexes" / NAME)) as cache:
+    with open_readable(str(task / "indexes" / NAME)) as cache:
         assert cache.rows("SELECT name FROM sqlite_master WHERE name IN ('t', 'more', 'other')") == []
 
 
 def test_a_statement_that_never_ends_is_ended(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "LONGEST", 0.2)
-    with pytest.raises(Unusable, match="interrupted"), readable(str(task / "indexes" / NAME)) as cache:
+    monkeypatch.setattr(checked_statements, "LONGEST", 0.2)
+    with pytest.raises(CacheUnusable, match="interrupted"), open_readable(str(task / "indexes" / NAME)) as cache:
         cache.rows(f"{ENDLESS} SELECT i AS id FROM n WHERE i < 0")
 
 
@@ -195,10 +195,10 @@ WRONG = {
 @USES
 @pytest.mark.parametrize("statement", WRONG.values(), ids=WRONG)
 def test_a_value_of_another_kind_costs_the_cache_alone(task: Path, use: Callable[[Path], None], statement: str) -> None:
-    expected = search(str(task / "indexes"), "Norm scales"), search(str(task / "indexes"), "Norm")
+    expected = search_code(str(task / "indexes"), "Norm scales"), search_code(str(task / "indexes"), "Norm")
     alter(task, statement)
     use(task)
-    assert (search(str(task / "indexes"), "Norm scales"), search(str(task / "indexes"), "Norm")) == expected
+    assert (search_code(str(task / "indexes"), "Norm scales"), search_code(str(task / "indexes"), "Norm")) == expected
 
 
 def test_a_file_that_takes_the_place_of_a_renamed_one_loses_neither(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_file_that_takes_the_place_of_a_renamed_one_loses_neither(tmp_path: Pa
 def test_files_that_change_places_in_many_batches_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phases.references.index.indexing.BATCH", 2)
+    monkeypatch.setattr("phases.references.index.build.BATCH", 2)
     files = {f"m{number}.py": f"def thing_{number}(): pass\n" for number in range(9)}
     index(tmp_path, fetched(tmp_path, files))
     moved = {f"m{(number + 1) % 9}.py": text for number, text in enumerate(files.values())}
@@ -227,7 +227,7 @@ def test_files_that_change_places_in_many_batches_are_all_there(
 def _search_till_told(folder: str, stop: multiprocessing.synchronize.Event, told: multiprocessing.Queue[str]) -> None:
     while not stop.is_set():
         try:
-            search(folder + "/indexes", "common thing")
+            search_code(folder + "/indexes", "common thing")
         except PipelineError as error:
             told.put(str(error))
 
@@ -245,39 +245,39 @@ def test_a_search_beside_a_run_that_makes_the_cache_anew_harms_neither(tmp_path:
     stop.set()
     searcher.join(HANGS)
     assert (searcher.exitcode, told.empty(), one.files) == (0, True, 300)
-    with readable(str(tmp_path / "indexes" / NAME)) as cache:
+    with open_readable(str(tmp_path / "indexes" / NAME)) as cache:
         assert len(cache.files("a__b")) == 300
 
 
 def test_a_cache_is_not_made_anew_while_another_process_writes(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restoring, "_PATIENCE", 0.0)
-    monkeypatch.setattr(locking, "WAIT", 0.0)
-    monkeypatch.setattr("phases.references.search.searching.WAIT", 0.0)
+    monkeypatch.setattr(restore, "_PATIENCE", 0.0)
+    monkeypatch.setattr(lock, "WAIT", 0.0)
+    monkeypatch.setattr("phases.references.search.search.WAIT", 0.0)
     path = task / "indexes" / NAME
-    with locked(str(path)) as mine, writable(str(path)) as cache, cache.writing():
+    with lock_file(str(path)) as mine, open_writable(str(path)) as cache, cache.writing():
         cache.remove("a__b", ["README.md"])
         before = path.stat().st_ino
         assert mine
-        assert not rebuild(str(task / "indexes"), str(task / "code_base"))
+        assert not rebuild_cache(str(task / "indexes"), str(task / "code_base"))
         with pytest.raises(StorageError, match=r"another process writes to .*pipeline resume"):
             again(task)
         assert (path.stat().st_ino, found(task)[:1]) == (before, ["Norm"])
     path.unlink()
-    with locked(str(path)), pytest.raises(StorageError, match=r"another process is making .* search again"):
+    with lock_file(str(path)), pytest.raises(StorageError, match=r"another process is making .* search again"):
         found(task)
 
 
 def test_a_cache_that_another_process_made_meanwhile_is_not_made_twice(task: Path) -> None:
     into, code = str(task / "indexes"), str(task / "code_base")
-    seen = restoring.identity(into + "/" + NAME)
-    assert rebuild(into, code, seen)
-    assert not rebuild(into, code, seen)
+    seen = restore.file_identity(into + "/" + NAME)
+    assert rebuild_cache(into, code, seen)
+    assert not rebuild_cache(into, code, seen)
 
 
 def test_a_lock_goes_with_the_process_that_held_it(task: Path) -> None:
     program = (
-        "import os, sys\nfrom phases.references.index.locking import locked\n"
-        "with locked(sys.argv[1]) as mine:\n    os._exit(7 if mine else 1)\n"
+        "import os, sys\nfrom phases.references.index.lock import lock_file\n"
+        "with lock_file(sys.argv[1]) as mine:\n    os._exit(7 if mine else 1)\n"
     )
     path = str(task / "indexes" / NAME)
     assert subprocess.run([sys.executable, "-c", program, path], cwd=ROOT, timeout=HANGS, check=False).returncode == 7
@@ -292,7 +292,7 @@ def test_a_run_whose_cache_is_deleted_in_the_middle_begins_it_once_more(tmp_path
     def check(row: dict[str, object]) -> None:
         if not deleted and (into / NAME).exists():
             deleted.append(True)
-            throw_away(str(into / NAME))
+            remove_cache(str(into / NAME))
 
     (one,) = index_repositories(str(tmp_path / "code_base"), rows, str(into), check)
     assert (deleted, one.files, found(tmp_path)[:1]) == ([True], 4, ["Norm"])
@@ -313,7 +313,7 @@ def test_a_document_that_is_no_file_hangs_nothing(task: Path, use: Callable[[Pat
     if use is use_search:
         assert found(task) == []
         with pytest.raises(PipelineError, match="pipeline resume"):
-            answers_to(str(task), listed(task), "Norm", "", 5)
+            answer_query(str(task), listed(task), "Norm", "", 5)
     elif kind == "folder":
         with pytest.raises(StorageError, match="cannot write"):
             again(task)
@@ -352,7 +352,7 @@ def test_a_document_that_is_not_as_written_is_not_believed(
     place.write_bytes(damage(good))
     (task / "indexes" / NAME).unlink()
     assert found(task, "Evil") == found(task, "Norm") == []
-    with readable(str(task / "indexes" / NAME)) as cache:
+    with open_readable(str(task / "indexes" / NAME)) as cache:
         assert cache.repositories() == [], "nothing of it was taken"
     (task / "indexes" / NAME).unlink()
     assert again(task) == 4
@@ -381,7 +381,7 @@ def test_a_search_where_nothing_can_be_written_makes_its_cache_elsewhere(
     (task / "indexes" / NAME).unlink()
     (task / "indexes" / f"{NAME}.lock").unlink()
     # Root may write where the mode says no: what the system would say of a disk that is mounted for reading stands in.
-    monkeypatch.setattr("phases.references.search.searching.may_write", lambda path: False)
+    monkeypatch.setattr("phases.references.search.search.may_write", lambda path: False)
     assert found(task)[:1] == ["Norm"]
     assert sorted(os.listdir(task / "indexes")) == ["a__b.json", "index.json"]
 
@@ -390,12 +390,12 @@ def give_up(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """Files with this word are given up, as by a clock."""
 
     def given_up(head: dict[str, object]) -> Parsed:
-        parsed = parsed_in(head)
+        parsed = parse_answer(head)
         if any(word in piece.body + piece.names for piece in parsed.pieces):
             return parsed._replace(symbols=(), fault="given up: parsing it took more than 20 s")
         return parsed
 
-    monkeypatch.setattr("phases.references.parse.one_parser.parsed_in", given_up)
+    monkeypatch.setattr("phases.references.parse.worker_process.parse_answer", given_up)
 
 
 @pytest.mark.parametrize("lost", [(), (NAME,), (NAME, "a__b.json")], ids=["nothing", "the cache", "both"])

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.references.index.resolving import Resolver
-from phases.references.parse.grammar_tables import GRAMMARS
-from phases.references.parse.parsed import Import
-from phases.references.parse.parsing import parse_code
+from phases.references.index.import_resolver import ImportResolver
+from phases.references.parse.grammars import GRAMMARS
+from phases.references.parse.model import Import
+from phases.references.parse.source_code import parse_code
 
 needs_grammars = pytest.mark.skipif(
     not all(importlib.util.find_spec(grammar.package) for grammar in GRAMMARS.values()),
@@ -356,7 +356,7 @@ def test_without_grammars_the_fault_says_what_to_type() -> None:
     program = textwrap.dedent("""
         import sys
         sys.modules["tree_sitter"] = None
-        from phases.references.parse.parsing import parse_code
+        from phases.references.parse.source_code import parse_code
         for language, source in (("c", b"int f(void) { return 1; }"), ("python", b"print 1")):
             parsed = parse_code(language, source)
             print(parsed.fault, len(parsed.symbols), len(parsed.pieces))
@@ -417,4 +417,4 @@ CRATE = ["src/lib.rs", "src/main.rs", "src/net.rs", "src/net/mod.rs", "src/net/l
     ],
 )
 def test_a_path_of_another_crate_is_no_file_of_this_one(path: str, module: str, found: str | None) -> None:
-    assert Resolver(CRATE).resolve("rust", path, Import(module, (), 1)) == found
+    assert ImportResolver(CRATE).resolve("rust", path, Import(module, (), 1)) == found

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from phases.references.parse.frames import header, parsed_in
-from phases.references.parse.parsed import Parsed
-from phases.references.parse.pool import SECONDS, Parsers
+from phases.references.parse.ipc import parse_answer, parse_header
+from phases.references.parse.model import Parsed
+from phases.references.parse.worker_queue import SECONDS, ParserPool
 from tests.papers import HANGS, environment_of
 
 GOOD = b"def good():\n    return 1\n"
 
 
 def found(files: list[tuple[int, str, bytes]], *, seconds: float = SECONDS) -> list[tuple[int, Parsed]]:
-    with Parsers(2, seconds) as parsers:
+    with ParserPool(2, seconds) as parsers:
         return list(parsers.parse(files))
 
 
@@ -37,8 +37,8 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     script = tmp_path / "impostor.py"
     script.write_text(
         "import os, signal, sys, time\n"
-        "from phases.references.parse import child\n"
-        "real = child._answer\n"
+        "from phases.references.parse import worker\n"
+        "real = worker._parse_answer\n"
         "spoilt = False\n"
         "def answer(language, data, number):\n"
         "    global spoilt\n"
@@ -51,14 +51,14 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         "    if data.startswith(b'SPIN'):\n"
         "        while True: pass\n"
         "    if data.startswith(b'SWELL'): return b'x' * (1 << 34)\n"
-        "    if data.startswith(b'LIE'): return child.LENGTHS.pack(2, 0) + b'[]'\n"
-        "    if data.startswith(b'HUGE'): return child.LENGTHS.pack(0xFFFFFFFF, 0)\n"
+        "    if data.startswith(b'LIE'): return worker.LENGTHS.pack(2, 0) + b'[]'\n"
+        "    if data.startswith(b'HUGE'): return worker.LENGTHS.pack(0xFFFFFFFF, 0)\n"
         "    if data.startswith(b'TWICE'): return real(language, b'', number) * 2\n"
         "    if data.startswith(b'KIND'):\n"
-        "        return child.answer(child.Parsed(1, (('a', 'spell', 1, 1, '', '', ''),)), number)\n"
+        "        return worker.pack_answer(worker.Parsed(1, (('a', 'spell', 1, 1, '', '', ''),)), number)\n"
         "    return real(language, data, number)\n"
-        "child._answer = answer\n"
-        "child.main()\n"
+        "worker._parse_answer = answer\n"
+        "worker.run_worker()\n"
     )
     launched = subprocess.Popen
 
@@ -66,7 +66,7 @@ def impostor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         how["env"] = {"PYTHONPATH": str(Path(__file__).parents[2])}
         return launched([sys.executable, str(script), *command[4:]], **how)  # type: ignore[call-overload]
 
-    monkeypatch.setattr("phases.references.parse.one_parser.subprocess.Popen", launch)
+    monkeypatch.setattr("phases.references.parse.worker_process.subprocess.Popen", launch)
     return script
 
 
@@ -78,13 +78,13 @@ def test_files_come_back_in_the_order_given_each_with_its_key() -> None:
 
 
 def test_nothing_to_parse_starts_no_child() -> None:
-    with Parsers(2) as parsers:
+    with ParserPool(2) as parsers:
         assert list(parsers.parse([])) == []
         assert parsers.pids == ()
 
 
 def test_a_tiny_job_has_one_child_and_a_large_one_has_all() -> None:
-    with Parsers(2) as parsers:
+    with ParserPool(2) as parsers:
         assert len(list(parsers.parse((number, "text", b"words\n") for number in range(19)))) == 19
         assert len(parsers.pids) == 1
         assert len(list(parsers.parse((number, "python", GOOD * 300) for number in range(80)))) == 80
@@ -127,9 +127,9 @@ def test_a_file_that_spoils_its_child_harms_none_after_it(impostor: Path, trap: 
 
 def test_a_child_is_not_blamed_for_the_time_that_nobody_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
-    monkeypatch.setattr("phases.references.parse.pool.time.monotonic", lambda: clock)
+    monkeypatch.setattr("phases.references.parse.worker_queue.time.monotonic", lambda: clock)
     faults = []
-    with Parsers(1, seconds=20) as parsers:
+    with ParserPool(1, seconds=20) as parsers:
         for _, parsed in parsers.parse((number, "python", GOOD * 100) for number in range(300)):
             faults.append(parsed.fault)
             clock += 1000.0
@@ -138,14 +138,14 @@ def test_a_child_is_not_blamed_for_the_time_that_nobody_looked(monkeypatch: pyte
 
 def test_half_a_character_in_an_answer_becomes_a_mark() -> None:
     answer = {"parsed": [1, [["a\ud800", "function", 1, 1, "", "", ""]], [], [], ""]}
-    assert parsed_in(header(json.dumps(answer).encode())).symbols[0].name == "a?"
+    assert parse_answer(parse_header(json.dumps(answer).encode())).symbols[0].name == "a?"
 
 
 @pytest.mark.parametrize(("trap", "limit"), [(b"HANG", "2 s"), (b"SPIN", "1 s of processor time")])
 def test_a_child_that_hangs_is_ended_and_said_to_have_hung(
     impostor: Path, trap: bytes, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("busy", "pool"):
+    for module in ("busy_worker", "worker_queue"):
         monkeypatch.setattr(f"phases.references.parse.{module}.PATIENCE", 2 if trap == b"HANG" else 20)
     given = dict(found([(0, "python", GOOD), (1, "python", trap), (2, "python", GOOD)], seconds=1))
     assert given[1].fault == f"given up: parsing it took more than {limit}"
@@ -153,7 +153,7 @@ def test_a_child_that_hangs_is_ended_and_said_to_have_hung(
 
 
 def test_a_child_that_gets_no_processor_is_waited_for(impostor: Path) -> None:
-    with Parsers(1, seconds=1) as parsers:
+    with ParserPool(1, seconds=1) as parsers:
         list(parsers.parse([(0, "python", GOOD)]))
         (pid,) = parsers.pids
         os.kill(pid, signal.SIGSTOP)
@@ -167,7 +167,7 @@ def test_a_child_that_gets_no_processor_is_waited_for(impostor: Path) -> None:
 def test_a_child_holds_none_of_the_users_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     given = {**os.environ, "LC_ALL": "C.UTF-8", "AWS_SECRET_ACCESS_KEY": "secret", "HOME": "/root"}
-    with Parsers(1, environment=given) as parsers:
+    with ParserPool(1, environment=given) as parsers:
         list(parsers.parse([(1, "python", GOOD)]))
         held = environment_of(parsers.pids[0])
     assert held.pop("LC_ALL") == "C.UTF-8"
@@ -180,9 +180,9 @@ def test_a_child_holds_none_of_the_users_secrets(monkeypatch: pytest.MonkeyPatch
 def test_a_repository_of_traps_is_taken_as_text_after_a_while(
     impostor: Path, monkeypatch: pytest.MonkeyPatch, files: int, seconds: float
 ) -> None:
-    monkeypatch.setattr("phases.references.parse.pool.MOST_GIVEN_UP", files)
-    monkeypatch.setattr("phases.references.parse.pool.LONGEST_GIVEN_UP", seconds)
-    monkeypatch.setattr("phases.references.parse.busy.PATIENCE", 1)
+    monkeypatch.setattr("phases.references.parse.worker_queue.MOST_GIVEN_UP", files)
+    monkeypatch.setattr("phases.references.parse.worker_queue.LONGEST_GIVEN_UP", seconds)
+    monkeypatch.setattr("phases.references.parse.busy_worker.PATIENCE", 1)
     given = dict(found([(number, "python", b"HANG = word\n") for number in range(100)], seconds=1))
     faults = [parsed.fault for parsed in given.values()]
     assert 2 <= sum("parsing it took more" in fault for fault in faults) <= 5
@@ -193,13 +193,13 @@ def test_a_repository_of_traps_is_taken_as_text_after_a_while(
 def test_a_notebook_is_not_taken_as_text_for_its_lines_are_others(
     impostor: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phases.references.parse.pool.MOST_GIVEN_UP", 0)
+    monkeypatch.setattr("phases.references.parse.worker_queue.MOST_GIVEN_UP", 0)
     ((_, parsed),) = found([(0, "notebook", b'{"cells": [\n]}')])
     assert (parsed.pieces, parsed.lines, "not tried" in parsed.fault) == ((), 2, True)
 
 
 def test_no_child_outlives_the_block() -> None:
-    with Parsers(2) as parsers:
+    with ParserPool(2) as parsers:
         given = parsers.parse((number, "python", GOOD) for number in range(200))
         next(given)
         pids = parsers.pids
@@ -210,7 +210,7 @@ def test_no_child_outlives_the_block() -> None:
 
 
 def test_what_an_earlier_call_left_undone_does_not_come_up_in_the_next() -> None:
-    with Parsers(2) as parsers:
+    with ParserPool(2) as parsers:
         for key, _ in parsers.parse((f"first {number}", "python", GOOD) for number in range(200)):
             if key == "first 3":
                 break
@@ -219,7 +219,7 @@ def test_what_an_earlier_call_left_undone_does_not_come_up_in_the_next() -> None
 
 
 def test_an_idle_child_that_was_killed_is_replaced() -> None:
-    with Parsers(1) as parsers:
+    with ParserPool(1) as parsers:
         list(parsers.parse([(1, "python", GOOD)]))
         (pid,) = parsers.pids
         os.kill(pid, signal.SIGKILL)
@@ -238,7 +238,7 @@ def test_few_files_are_read_ahead_of_need() -> None:
             read += 1
             yield number, "text", b"word\n"
 
-    with Parsers(2) as parsers:
+    with ParserPool(2) as parsers:
         next(parsers.parse(files()))
         assert read <= 256
 
@@ -246,8 +246,8 @@ def test_few_files_are_read_ahead_of_need() -> None:
 def test_a_child_dies_with_its_parent() -> None:
     program = (
         "import os, sys, time\n"
-        "from phases.references.parse.pool import Parsers\n"
-        "with Parsers(1) as parsers:\n"
+        "from phases.references.parse.worker_queue import ParserPool\n"
+        "with ParserPool(1) as parsers:\n"
         "    list(parsers.parse([(1, 'text', b'word')]))\n"
         "    print(parsers.pids[0], flush=True)\n"
         "    time.sleep(3600)\n"
@@ -270,7 +270,7 @@ def test_a_child_dies_with_its_parent() -> None:
 
 
 def test_a_child_writes_no_file_and_has_bounded_memory() -> None:
-    with Parsers(1) as parsers:
+    with ParserPool(1) as parsers:
         list(parsers.parse([(1, "python", GOOD)]))
         limits = Path(f"/proc/{parsers.pids[0]}/limits")
         if not limits.exists():

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phases.references.parse.cython_code import cython_code
-from phases.references.parse.parsed import Parsed, Symbol
-from phases.references.parse.parsing import parse_code, text_of
+from phases.references.parse.cython_code import parse_cython
+from phases.references.parse.model import Parsed, Symbol
+from phases.references.parse.source_code import parse_code, text_of
 from tests.papers import HANGS, ROOT
 
 needs_grammar = pytest.mark.skipif(
@@ -276,7 +276,7 @@ def test_no_damage_to_real_code_makes_it_raise(data: st.DataObject) -> None:
     end = data.draw(st.integers(start, min(len(source), start + 300)))
     damaged = source[:start] + data.draw(st.binary(max_size=20)) + source[end:]
     check(parse_code("python", damaged), damaged)
-    cython_code(damaged.decode("latin-1"))
+    parse_cython(damaged.decode("latin-1"))
 
 
 def test_symbols_are_capped() -> None:
@@ -295,5 +295,7 @@ def test_symbols_are_capped() -> None:
     ids=["blanks before no magic", "raw strings that nobody closes", "strings that nobody closes"],
 )
 def test_a_trap_in_a_notebook_or_in_r_takes_no_more_time_than_its_length(language: str, source: str) -> None:
-    program = f"from phases.references.parse.parsing import parse_code; parse_code({language!r}, ({source}).encode())"
+    program = (
+        f"from phases.references.parse.source_code import parse_code; parse_code({language!r}, ({source}).encode())"
+    )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=HANGS, check=True)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phases.references.parse.languages import CODE, TEXT, language_of
-from phases.references.parse.sifting import left_out
+from phases.references.parse.file_kinds import CODE, TEXT, language_of, why_left_out
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_a_file_is_in_the_language_that_its_name_or_its_first_line_says(path: st
 def test_what_nobody_wrote_here_by_hand_is_left_out_and_the_rest_is_not(
     path: str, size: int, head: bytes, why: str | None
 ) -> None:
-    assert left_out(path, size, head) == why
+    assert why_left_out(path, size, head) == why
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_what_nobody_wrote_here_by_hand_is_left_out_and_the_rest_is_not(
     ],
 )
 def test_a_comment_that_says_that_a_program_wrote_the_file_is_believed(comment: str) -> None:
-    assert left_out("a.py", 100, comment.encode() + b"\nx = 1\n") == "generated"
+    assert why_left_out("a.py", 100, comment.encode() + b"\nx = 1\n") == "generated"
 
 
 @pytest.mark.parametrize(
@@ -142,11 +141,11 @@ def test_a_comment_that_says_that_a_program_wrote_the_file_is_believed(comment: 
     ],
 )
 def test_an_ordinary_sentence_leaves_no_file_out(comment: str) -> None:
-    assert left_out("a.py", 100, comment.encode() + b"\nx = 1\n") is None
+    assert why_left_out("a.py", 100, comment.encode() + b"\nx = 1\n") is None
 
 
 @settings(deadline=None)  # no timing is asserted
 @given(st.text(max_size=60), st.integers(0, 10**9), st.binary(max_size=300))
 def test_no_name_and_no_bytes_make_it_raise(path: str, size: int, head: bytes) -> None:
-    assert left_out(path, size, head) in (None, "binary", "generated", "vendored", "huge", "data")
+    assert why_left_out(path, size, head) in (None, "binary", "generated", "vendored", "huge", "data")
     assert language_of(path, head) in (None, TEXT, *CODE)

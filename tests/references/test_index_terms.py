@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.references.parse.parsed import Symbol
+from phases.references.parse.model import Symbol
 from phases.references.parse.pieces import pieces_of
-from phases.references.parse.terms import LONGEST_WORD, folded, spellings, stem, words_of
+from phases.references.parse.terms import LONGEST_WORD, first_spellings, fold_name, stem_word, words_of
 
 SOURCE = '''\
 """What the module says."""
@@ -97,7 +97,7 @@ def test_identifiers_are_taken_apart_and_kept_whole(text: str, words: list[str])
     ids=lambda family: family[0],
 )
 def test_forms_of_a_word_meet(family: tuple[str, ...]) -> None:
-    assert len({stem(word) for word in family}) == 1, [stem(word) for word in family]
+    assert len({stem_word(word) for word in family}) == 1, [stem_word(word) for word in family]
 
 
 @given(st.text(max_size=300))
@@ -121,7 +121,7 @@ def test_the_index_spells_each_letter_of_every_alphabet_as_the_words_do() -> Non
 
 
 def test_a_word_is_told_as_the_text_first_spells_it() -> None:
-    assert spellings("Sizes of learning_rate, size, naïve") == {
+    assert first_spellings("Sizes of learning_rate, size, naïve") == {
         "siz": "sizes",
         "of": "of",
         "learn": "learning",
@@ -131,8 +131,8 @@ def test_a_word_is_told_as_the_text_first_spells_it() -> None:
 
 
 def test_spellings_of_a_name_are_one() -> None:
-    assert folded("get_loss") == folded("getLoss") == folded("GetLoss")
-    assert folded("__") == "__"
+    assert fold_name("get_loss") == fold_name("getLoss") == fold_name("GetLoss")
+    assert fold_name("__") == "__"
 
 
 def test_a_function_is_one_piece_with_what_stands_in_it() -> None:

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.references.fetch.fetching import fetch_repositories
-from phases.references.fetch.names import DEEP, ODD, Twins, free_name, plain_path
-from phases.references.fetch.objects import listing_of, sizes_of
-from phases.references.fetch.values import Refused, Rules, Wanted
+from phases.references.fetch.fetch import fetch_repositories
+from phases.references.fetch.file_filter import DEEP, ODD, NameCollisions, free_name, plain_path
+from phases.references.fetch.git_objects import parse_listing, parse_sizes
+from phases.references.fetch.model import FetchRules, RepositoryRefused, WantedRepository
 from tests.papers import HANGS
 from tests.repositories import (
     FILE,
@@ -59,8 +59,8 @@ class Ground:
         return f"touch {self.top}/ran"
 
     def fetch(self, *urls: str, **changed: Any) -> dict[str, Any]:
-        rules = Rules(**{"mirror": str(self.top / "mirror"), "seconds": HANGS, **changed})
-        wanted = [Wanted(url, "cited") for url in (*(urls or (EVIL,)), GOOD)]
+        rules = FetchRules(**{"mirror": str(self.top / "mirror"), "seconds": HANGS, **changed})
+        wanted = [WantedRepository(url, "cited") for url in (*(urls or (EVIL,)), GOOD)]
         found = fetch_repositories(wanted, str(self.into), rules, self.git, lambda *row: None)
         assert [row["name"] for row in found["repositories"]][-1] == "good__good", "the good one did not get its turn"
         assert (self.into / "good__good" / "good.py").read_bytes() == b"1"
@@ -393,10 +393,10 @@ def test_a_commit_of_no_files_is_fetched_as_it_is(ground: Ground) -> None:
 def test_an_address_that_is_none_is_refused_and_git_never_sees_it(url: str, mirror: bool, tmp_path: Path) -> None:
     (tmp_path / "mirror").mkdir()
     git = CountingGit()
-    rules = Rules(
+    rules = FetchRules(
         mirror=str(tmp_path / "mirror") if mirror else None, seconds=HANGS, resolve=lambda host, port: ["127.0.0.1"]
     )
-    wanted = [Wanted(url.format(top=tmp_path), "cited")]
+    wanted = [WantedRepository(url.format(top=tmp_path), "cited")]
     found = fetch_repositories(wanted, str(tmp_path / "code_base"), rules, git, lambda *row: None)
     assert (len(found["refused"]), found["repositories"], git.scripts) == (1, [], [])
     assert found["refused"][0]["why"].isprintable()
@@ -418,7 +418,7 @@ def test_a_folder_full_of_traps_is_read_without_falling_into_one(ground: Ground)
     (given_folder / "A.py").write_bytes(b"1")
     (given_folder / "a.py").write_bytes(b"1")
     found = fetch_repositories(
-        [], str(ground.into), Rules(folders=str(ground.top / "given")), ground.git, lambda *row: None
+        [], str(ground.into), FetchRules(folders=str(ground.top / "given")), ground.git, lambda *row: None
     )
     row = found["repositories"][0]
     assert row["left_out"] == {"large": 1, "links": 1, "odd_names": 1, "other": 1, "twins": 1}
@@ -456,7 +456,7 @@ def test_a_path_that_is_taken_stays_below_its_folder(raw: bytes) -> None:
 @given(st.lists(st.text("aA/\u00df\u00e9\u0301S", min_size=1, max_size=6), max_size=12))
 @QUICK
 def test_no_two_paths_that_are_taken_are_one_file_anywhere(paths: Sequence[str]) -> None:
-    twins = Twins()
+    twins = NameCollisions()
     taken = [path.casefold() for path in paths if plain_path(path.encode())[1] is None and twins.add(path)]
     assert len(set(taken)) == len(taken)
     assert not any(other.startswith(f"{path}/") for path in taken for other in taken)
@@ -473,21 +473,21 @@ def test_every_repository_gets_a_plain_name_of_its_own(wish: str, taken: Sequenc
     assert not name.lower().endswith(".json")
 
 
-@pytest.mark.parametrize("parse", [listing_of, sizes_of])
+@pytest.mark.parametrize("parse", [parse_listing, parse_sizes])
 @given(data=st.binary(max_size=200))
 @example(data=b"100644 blob " + b"0" * 40 + b"\tx")
 @QUICK
 def test_what_git_did_not_print_is_refused_and_nothing_else_goes_wrong(
     parse: Callable[[bytes], object], data: bytes
 ) -> None:
-    with suppress(Refused):
+    with suppress(RepositoryRefused):
         parse(data)
 
 
 @pytest.mark.parametrize("data", [b"x", b"100644 blob 1\tx\0", b"100644 blob " + b"0" * 40 + b"\tx"])
 def test_a_list_that_is_none_is_refused_in_words(data: bytes) -> None:
-    with pytest.raises(Refused, match="git does not print it as it should"):
-        listing_of(data)
+    with pytest.raises(RepositoryRefused, match="git does not print it as it should"):
+        parse_listing(data)
 
 
 def test_the_mirror_itself_is_never_changed(ground: Ground) -> None:

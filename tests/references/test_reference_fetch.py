@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from phases.references.fetch import keeping, removing
-from phases.references.fetch.fetching import fetch_repositories
-from phases.references.fetch.folders import Folder, folder_content
-from phases.references.fetch.removing import drop, is_free, remove, strangers
-from phases.references.fetch.values import Refused, Rules, Wanted
+from phases.references.fetch import install
+from phases.references.fetch.fetch import fetch_repositories
+from phases.references.fetch.install import foreign_names, is_free, remove_repository, remove_tree
+from phases.references.fetch.model import FetchRules, RepositoryRefused, WantedRepository
+from phases.references.fetch.user_directories import UserRepository, read_user_repository
 from phases.sandbox.git import git_box_kind
 from pipeline.base.errors import TaskBusy, UsageError
 from tests.papers import HANGS, ROOT
@@ -59,7 +59,7 @@ class Ground:
     """A mirror, and the folder that repositories are fetched into."""
 
     top: Path
-    rules: Rules = field(default_factory=Rules)
+    rules: FetchRules = field(default_factory=FetchRules)
     git: CountingGit = field(default_factory=CountingGit)
     told: list[tuple[int, int, str]] = field(default_factory=list)
     strange: set[str] = field(default_factory=set)
@@ -73,7 +73,7 @@ class Ground:
         return self.top / "mirror" / "github.com" / name
 
     def fetch(self, *urls: str, **changed: Any) -> dict[str, Any]:
-        wanted = [Wanted(url, "cited", (f"B{number}",)) for number, url in enumerate(urls, 1)]
+        wanted = [WantedRepository(url, "cited", (f"B{number}",)) for number, url in enumerate(urls, 1)]
         rules = replace(self.rules, **changed)
         found = fetch_repositories(wanted, str(self.into), rules, self.git, lambda *row: self.told.append(row))
         valid("code_base", found)
@@ -88,7 +88,7 @@ class Ground:
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return Ground(tmp_path, Rules(mirror=str(tmp_path / "mirror"), seconds=HANGS))
+    return Ground(tmp_path, FetchRules(mirror=str(tmp_path / "mirror"), seconds=HANGS))
 
 
 def test_a_repository_of_the_mirror_is_kept_with_every_byte_its_commit_and_its_licence(ground: Ground) -> None:
@@ -351,7 +351,7 @@ def test_what_is_removed_may_be_unwritable_and_no_link_in_it_is_followed(tmp_pat
     for folder in (tree / "a" / "b" / "a", tree / "a" / "b", tree / "a", tree):
         folder.chmod(0o500)
     with without_override():
-        remove("x", str(tmp_path / "code_base"))
+        remove_tree("x", str(tmp_path / "code_base"))
     assert not tree.exists()
     assert contents(tmp_path) == {"kept/f": b"1"}
 
@@ -362,15 +362,15 @@ def test_what_is_left_of_a_crash_while_sweeping_is_still_ours(ground: Ground, mo
     ground.fetch("https://github.com/a/b", "https://github.com/c/d")
 
     def crash(name: str, into: str) -> None:
-        remove(name, into)
+        remove_tree(name, into)
         raise KeyboardInterrupt
 
     for _ in range(4):
         with monkeypatch.context() as patch:
-            patch.setattr(removing, "remove", crash)
+            patch.setattr(install, "remove_tree", crash)
             with pytest.raises(KeyboardInterrupt):
                 ground.fetch()
-        assert strangers(str(ground.into)) == set()
+        assert foreign_names(str(ground.into)) == set()
     assert ground.fetch()["notes"] == []
 
 
@@ -383,16 +383,16 @@ def test_what_is_left_of_a_crash_while_names_are_given_is_still_ours(
 
     new_repository(ground.mirror("a/b")).holds(FILES)
     with monkeypatch.context() as patch:
-        patch.setattr(keeping, step, crash)
+        patch.setattr(install, step, crash)
         with pytest.raises(KeyboardInterrupt):
             ground.fetch("https://github.com/a/b")
-    assert strangers(str(ground.into)) == set()
+    assert foreign_names(str(ground.into)) == set()
     assert [row["name"] for row in ground.fetch("https://github.com/a/b")["repositories"]] == ["a__b"]
 
 
 def test_only_what_is_ours_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    drop("mine", str(tmp_path))
+    remove_repository("mine", str(tmp_path))
     assert (tmp_path / "mine").exists()
     assert (is_free("mine", str(tmp_path)), is_free("other", str(tmp_path))) == (False, True)
 
@@ -421,7 +421,7 @@ def test_a_folder_of_the_users_that_is_the_tasks_own_is_refused_before_anything_
     (into / ".fetching-x").mkdir()
     (tmp_path / "link").symlink_to(into)
     given = str(tmp_path / place)
-    rules = Rules(folders=given) if flag == "references" else Rules(mirror=given)
+    rules = FetchRules(folders=given) if flag == "references" else FetchRules(mirror=given)
     with pytest.raises(UsageError) as caught:
         fetch_repositories([], str(into), rules, CountingGit(), lambda *row: None)
     assert str(caught.value).startswith(f"--{flag} {tmp_path / place} ")
@@ -432,7 +432,7 @@ def test_a_folder_of_the_users_that_is_the_tasks_own_is_refused_before_anything_
 
 
 def test_a_mirror_that_holds_the_tasks_is_refused(tmp_path: Path) -> None:
-    rules = Rules(mirror=str(tmp_path))
+    rules = FetchRules(mirror=str(tmp_path))
     with pytest.raises(UsageError, match="holds this task itself"):
         fetch_repositories([], str(tmp_path / "tasks/p/code_base"), rules, CountingGit(), lambda *row: None)
 
@@ -448,7 +448,7 @@ def with_tasks(top: Path) -> Path:
 
 def test_the_folder_of_the_tasks_among_the_references_is_left_out_with_a_note(tmp_path: Path) -> None:
     into, refs = with_tasks(tmp_path), tmp_path / "refs"
-    found = fetch_repositories([], str(into), Rules(folders=str(refs)), CountingGit(), lambda *row: None)
+    found = fetch_repositories([], str(into), FetchRules(folders=str(refs)), CountingGit(), lambda *row: None)
     assert [row["name"] for row in found["repositories"]] == ["folder__one"]
     assert found["notes"] == [f"{refs}: 'tasks' is left out, because this task itself lies in it"]
 
@@ -457,7 +457,7 @@ def test_one_repository_that_holds_the_tasks_is_refused(tmp_path: Path) -> None:
     into, refs = with_tasks(tmp_path), tmp_path / "refs"
     (refs / ".git").mkdir()
     with pytest.raises(UsageError, match="is one repository, and holds this task itself; put the code into a folder"):
-        fetch_repositories([], str(into), Rules(folders=str(refs)), CountingGit(), lambda *row: None)
+        fetch_repositories([], str(into), FetchRules(folders=str(refs)), CountingGit(), lambda *row: None)
 
 
 def test_names_differ_whatever_the_case_and_never_from_a_manifest_of_another(ground: Ground) -> None:
@@ -578,9 +578,11 @@ def test_a_file_that_grows_while_it_is_taken_in_is_named(ground: Ground) -> None
     folder = ground.top / "refs" / "one"
     folder.mkdir(parents=True)
     (folder / "f.py").write_bytes(b"1")
-    content = folder_content(Folder("folder__one", str(folder), "folder:one"), ground.rules).contents
+    content = read_user_repository(UserRepository("folder__one", str(folder), "folder:one"), ground.rules).contents
     (folder / "f.py").write_bytes(b"1" * 2_200_000)
-    with pytest.raises(Refused, match=r"one/f\.py cannot be read \(f\.py is larger than 2,097,152 bytes\); mend that"):
+    with pytest.raises(
+        RepositoryRefused, match=r"one/f\.py cannot be read \(f\.py is larger than 2,097,152 bytes\); mend that"
+    ):
         next(content)
 
 
@@ -603,9 +605,9 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 ANSWERS = {"/gone/": (404, ""), "/private/": (401, ""), "/slow/": (0, ""), "/plain/": (302, "http://127.0.0.1:1/a/b")}
 
 
-def asking(certified: Certificates) -> Rules:
+def asking(certified: Certificates) -> FetchRules:
     """Rules under which the server of the tests may be asked, by its name, which leads nowhere outside them."""
-    return Rules(
+    return FetchRules(
         seconds=HANGS,
         private=True,
         resolve=lambda host, port: ["127.0.0.1"] if host == HOST else [],
@@ -666,7 +668,7 @@ def test_a_redirect_to_an_address_inside_is_refused_before_it_is_asked(ground: G
         asked.append(host)
         return hosts.get(host, [])
 
-    ground.rules = Rules(seconds=HANGS, resolve=resolve)
+    ground.rules = FetchRules(seconds=HANGS, resolve=resolve)
     found = ground.fetch("https://inside.example/a/b", "https://127.0.0.1/a/b", "https://169.254.169.254/a/b")
     assert all("that is not asked" in row["why"] or "no address" in row["why"] for row in found["refused"])
     assert (len(found["refused"]), ground.git.scripts) == (3, [])
@@ -736,8 +738,8 @@ def test_evil_names_from_a_server_are_left_out(ground: Ground, served: GitServer
 
 VICTIM = """
 import os, signal, sys
-from phases.references.fetch.fetching import fetch_repositories
-from phases.references.fetch.values import Rules, Wanted
+from phases.references.fetch.fetch import fetch_repositories
+from phases.references.fetch.model import FetchRules, WantedRepository
 from phases.sandbox.git import run_git
 mirror, into, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 count = 0
@@ -755,9 +757,9 @@ def git(script, folder, **how):
     print(script, flush=True)
     return run_git(script, folder, **how)
 
-wanted = [Wanted(f"https://github.com/a/{name}", "cited") for name in ("one", "two")]
+wanted = [WantedRepository(f"https://github.com/a/{name}", "cited") for name in ("one", "two")]
 sys.addaudithook(watch)
-fetch_repositories(wanted, into, Rules(mirror=mirror), git, lambda *row: print("TELL", *row, flush=True))
+fetch_repositories(wanted, into, FetchRules(mirror=mirror), git, lambda *row: print("TELL", *row, flush=True))
 sys.stdout.write(f"COUNT {count}")
 """
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from phases.readers.outline import outline_of
 from phases.references.find.citations import citations_of
 from phases.references.find.entries import entries_of
-from phases.references.find.finding import reference_document
-from phases.references.find.links import links_in, repository_of, same
+from phases.references.find.links import links_in, repository_key, repository_of
+from phases.references.find.reference_document import build_reference_document
 from phases.references.values import Candidate, Entry
 from pipeline.engine.contract import Contracts
 from tests.papers import SHARED, read, read_on
@@ -68,7 +68,7 @@ def test_an_address_is_the_repository_that_git_can_clone_or_none(url: str, repos
 
 def test_two_spellings_of_an_address_count_as_one() -> None:
     assert repository_of("https://github.com/Abc/Def") == "https://github.com/Abc/Def"
-    assert same("https://github.com/Abc/Def") == same("https://github.com/abc/def")
+    assert repository_key("https://github.com/Abc/Def") == repository_key("https://github.com/abc/def")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def document(
     paper = read(text)
     outline = {**paper.outline, "links": [*links] or paper.outline["links"]}
     kinds = {row["section"]: row["kind"] for row in paper.index["segments"] if row["section"]}
-    found = reference_document(
+    found = build_reference_document(
         paper.document.text,
         paper.document.body_start,
         outline,
@@ -405,7 +405,7 @@ def test_a_footnotes_mark_behind_an_address_is_no_part_of_it_but_a_digit_of_a_li
 
 
 def test_a_thousand_links_are_each_compared_with_what_stands_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from phases.references.find import addresses
+    from phases.references.find import written_links
 
     asked: list[str] = []
 
@@ -413,7 +413,7 @@ def test_a_thousand_links_are_each_compared_with_what_stands_there_alone(monkeyp
         asked.append(url)
         return repository_of(url)
 
-    monkeypatch.setattr(addresses, "repository_of", counted)
+    monkeypatch.setattr(written_links, "repository_of", counted)
     rows = [f"https://github.com/own{at}/repo{at}" for at in range(1000)]
     text = "# W\n\n## 1 Method\n\n" + "\n\n".join(f"It waits, see {url} there." for url in rows)
     found = document(text, links=[{"url": url, "page": 1, "text": ""} for url in rows])
@@ -483,7 +483,7 @@ def test_real_papers_give_their_titles_and_their_own_code() -> None:
         ("pb_rice", "https://github.com/chengzelei/RICE"),
     ):
         paper = read_on(paper_document(read_pdf(str(SHARED / f"{name}.pdf")), "0" * 64, "pdf"))
-        found = reference_document(
+        found = build_reference_document(
             paper.document.text, paper.document.body_start, paper.outline, kinds={}, allow_own_code=False
         )
         assert repositories(found)[own] == ("own", False)

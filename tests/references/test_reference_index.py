@@ -20,13 +20,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.references.index.indexing import RepositoryIndex, index_repositories
-from phases.references.index.opening import NAME, readable, writable
-from phases.references.index.packing import CHUNK, Unusable, chunks_of, unpacked, unpacked_chunk
-from phases.references.index.resolving import Resolver
-from phases.references.index.restoring import rebuild
-from phases.references.parse.parsed import Import, Piece
-from phases.references.search.searching import search
+from phases.references.index.build import RepositoryIndex, index_repositories
+from phases.references.index.cache_file import NAME, open_readable, open_writable
+from phases.references.index.import_resolver import ImportResolver
+from phases.references.index.packing import CHUNK, CacheUnusable, chunks_of, unpack_chunk, unpack_parsed
+from phases.references.index.restore import rebuild_cache
+from phases.references.parse.model import Import, Piece
+from phases.references.search.search import search_code
 from pipeline.base.errors import PhaseError
 from tests.papers import HANGS, ROOT
 
@@ -96,9 +96,9 @@ def test_only_a_changed_file_is_parsed_again_and_a_gone_one_is_forgotten(tmp_pat
     (one,) = index(tmp_path, fetched(tmp_path, changed))
     assert one.parsed == 1
     into = str(tmp_path / "indexes")
-    assert [hit.path for hit in search(into, "Scale")][:1] == ["pkg/layers.py"]
-    assert not any(hit.name == "Norm" for hit in search(into, "Norm"))
-    assert search(into, "rooms") == []
+    assert [hit.path for hit in search_code(into, "Scale")][:1] == ["pkg/layers.py"]
+    assert not any(hit.name == "Norm" for hit in search_code(into, "Norm"))
+    assert search_code(into, "rooms") == []
 
 
 def test_a_file_that_moved_or_stands_twice_is_not_parsed_again(tmp_path: Path) -> None:
@@ -106,16 +106,16 @@ def test_a_file_that_moved_or_stands_twice_is_not_parsed_again(tmp_path: Path) -
     text = FILES["pkg/model.py"]
     (one,) = index(tmp_path, fetched(tmp_path, {**FILES, "moved/model.py": text, "again/model.py": text}))
     assert one.parsed == 0
-    assert len([hit for hit in search(str(tmp_path / "indexes"), "Encoder") if hit.name == "Encoder"]) == 3
+    assert len([hit for hit in search_code(str(tmp_path / "indexes"), "Encoder") if hit.name == "Encoder"]) == 3
 
 
 def test_a_repository_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
     both = fetched(tmp_path, FILES) + fetched(tmp_path, {"other.py": "def waits(): pass\n"}, "c__d")
     index(tmp_path, both)
-    assert search(str(tmp_path / "indexes"), "waits")
+    assert search_code(str(tmp_path / "indexes"), "waits")
     index(tmp_path, both[:1])
     assert not (tmp_path / "indexes" / "c__d.json").exists()
-    assert not [hit for hit in search(str(tmp_path / "indexes"), "waits") if hit.repository == "c__d"]
+    assert not [hit for hit in search_code(str(tmp_path / "indexes"), "waits") if hit.repository == "c__d"]
 
 
 @pytest.mark.parametrize("how", ["changed", "gone", "a link", "in a linked folder"])
@@ -171,13 +171,13 @@ def test_a_cache_that_is_lost_or_damaged_is_made_anew_without_parsing(tmp_path: 
     rows = fetched(tmp_path, FILES)
     index(tmp_path, rows)
     cache, into = tmp_path / "indexes" / NAME, str(tmp_path / "indexes")
-    expected = search(into, "unit length")
+    expected = search_code(into, "unit length")
     hurt(cache, damage)
-    assert search(into, "unit length") == expected
+    assert search_code(into, "unit length") == expected
     hurt(cache, damage)
     (one,) = index(tmp_path, rows)
     assert (one.parsed, one.files) == (0, 4)
-    assert search(into, "unit length") == expected
+    assert search_code(into, "unit length") == expected
     assert expected[0].name == "Norm"
 
 
@@ -207,9 +207,9 @@ def test_a_document_that_was_edited_is_made_anew(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from phases.references.index import indexing
+from phases.references.index import build
 from phases.references.index.cache import Cache
-indexing.BATCH = 3
+build.BATCH = 3
 kept, replace, count = int(sys.argv[3]), Cache.replace, 0
 def counted(*arguments):
     global count
@@ -218,7 +218,7 @@ def counted(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
     replace(*arguments)
 Cache.replace = counted
-indexing.index_repositories(sys.argv[1], [{"name": "a__b"}], sys.argv[2], lambda row: None)
+build.index_repositories(sys.argv[1], [{"name": "a__b"}], sys.argv[2], lambda row: None)
 """
 
 
@@ -229,19 +229,19 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path, kept: int
     command = [sys.executable, "-c", KILLED, str(tmp_path / "code_base"), str(into), str(kept)]
     ended = subprocess.run(command, cwd=ROOT, timeout=HANGS, check=False)
     assert ended.returncode == -signal.SIGKILL
-    search(str(into), "f1")  # a reader in between is harmless
+    search_code(str(into), "f1")  # a reader in between is harmless
     (one,) = index(tmp_path, rows)
     assert one.parsed == 12 - kept // 3 * 3, "what was written is not parsed again"
-    assert [hit.name for hit in search(str(into), "f11")][:1] == ["f11"]
+    assert [hit.name for hit in search_code(str(into), "f11")][:1] == ["f11"]
     assert not list(into.glob(".*.tmp"))
-    with readable(str(into / NAME)) as cache:
+    with open_readable(str(into / NAME)) as cache:
         assert len(cache.files("a__b")) == 12
         assert cache.rows("SELECT count(*) FROM words WHERE words MATCH 'return'") == [(12,)]
 
 
 def _index_in_a_process(folder: str, name: str) -> None:
     index(Path(folder), [{"name": "a__b"}])
-    assert [hit.name for hit in search(folder + "/indexes", name)][:1] == [name]
+    assert [hit.name for hit in search_code(folder + "/indexes", name)][:1] == [name]
 
 
 def test_two_processes_at_once_are_harmless(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_two_processes_at_once_are_harmless(tmp_path: Path) -> None:
     for one in both:
         one.join(HANGS)
     assert [one.exitcode for one in both] == [0, 0]
-    with readable(str(tmp_path / "indexes" / NAME)) as cache:
+    with open_readable(str(tmp_path / "indexes" / NAME)) as cache:
         assert len(cache.files("a__b")) == 30
 
 
@@ -265,9 +265,9 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
             for number in range(8 - turn)
         }
         index(tmp_path, fetched(tmp_path, files))
-    rebuild(str(tmp_path / "indexes"), str(tmp_path / "code_base"))
+    rebuild_cache(str(tmp_path / "indexes"), str(tmp_path / "code_base"))
     index(tmp_path, fetched(tmp_path, FILES))
-    with writable(str(tmp_path / "indexes" / NAME)) as cache:
+    with open_writable(str(tmp_path / "indexes" / NAME)) as cache:
         cache.rows("INSERT INTO words (words) VALUES ('integrity-check')")
         pieces = [number for (number,) in cache.rows("SELECT rowid FROM words")]
         expected = Counter(word for number in pieces for word in cache.words_in(number))
@@ -279,7 +279,7 @@ def test_the_full_text_agrees_with_its_rows_after_many_changes(tmp_path: Path) -
 def test_a_row_of_the_cache_that_is_damaged_costs_the_cache_alone(tmp_path: Path, column: str) -> None:
     index(tmp_path, fetched(tmp_path, FILES))
     into = str(tmp_path / "indexes")
-    expected = search(into, "unit length")
+    expected = search_code(into, "unit length")
 
     def damage() -> None:
         with sqlite3.connect(tmp_path / "indexes" / NAME) as connection:
@@ -287,11 +287,11 @@ def test_a_row_of_the_cache_that_is_damaged_costs_the_cache_alone(tmp_path: Path
         connection.close()
 
     damage()
-    assert search(into, "unit length") == expected
+    assert search_code(into, "unit length") == expected
     damage()
     (one,) = index(tmp_path, fetched(tmp_path, {**FILES, "pkg/layers.py": "class Scale:\n    '''Unit length.'''\n"}))
     assert one.files == 4
-    assert search(into, "unit length")[0].name == "Scale"
+    assert search_code(into, "unit length")[0].name == "Scale"
 
 
 PIECES = st.builds(
@@ -304,7 +304,7 @@ PIECES = st.builds(
 @given(st.lists(PIECES, max_size=200))
 def test_pieces_come_out_of_their_chunks_as_they_went_in(pieces: list[Piece]) -> None:
     chunks = list(chunks_of("some path", pieces))
-    unpacked = [unpacked_chunk(data) for data, _ in chunks]
+    unpacked = [unpack_chunk(data) for data, _ in chunks]
     assert [piece for chunk in unpacked for piece in chunk.pieces] == pieces
     assert all(chunk.path == "some path" and 1 <= len(chunk.pieces) <= CHUNK for chunk in unpacked)
     assert [tuple(taken) for _, taken in chunks] == [chunk.pieces for chunk in unpacked]
@@ -316,14 +316,14 @@ def test_pieces_come_out_of_their_chunks_as_they_went_in(pieces: list[Piece]) ->
     ids=["nothing", "a number for words", "a short piece", "a number in a piece", "nested too deeply"],
 )
 def test_a_chunk_that_is_none_is_said_to_be_damaged(value: bytes) -> None:
-    with pytest.raises(Unusable, match="damaged"):
-        unpacked_chunk(zlib.compress(value))
+    with pytest.raises(CacheUnusable, match="damaged"):
+        unpack_chunk(zlib.compress(value))
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_unpacking(data: bytes) -> None:
-    for read in (unpacked_chunk, unpacked):
-        with pytest.raises(Unusable, match="damaged"):
+    for read in (unpack_chunk, unpack_parsed):
+        with pytest.raises(CacheUnusable, match="damaged"):
             read(data)
 
 
@@ -385,7 +385,7 @@ PATHS = [
 def test_an_import_finds_the_file_that_it_means(
     language: str, path: str, module: str, names: tuple[str, ...], found: str | None
 ) -> None:
-    assert Resolver(PATHS, {"g": "example.org/g"}).resolve(language, path, Import(module, names, 1)) == found
+    assert ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, path, Import(module, names, 1)) == found
 
 
 @given(
@@ -394,5 +394,5 @@ def test_an_import_finds_the_file_that_it_means(
     st.lists(st.text(max_size=9), max_size=3),
 )
 def test_no_import_breaks_resolving_or_leads_outside(language: str, module: str, names: list[str]) -> None:
-    found = Resolver(PATHS, {"g": "example.org/g"}).resolve(language, PATHS[2], Import(module, tuple(names), 1))
+    found = ImportResolver(PATHS, {"g": "example.org/g"}).resolve(language, PATHS[2], Import(module, tuple(names), 1))
     assert found is None or found in PATHS

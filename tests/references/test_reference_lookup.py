@@ -15,11 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.references.lookup.agreement import Record, agreement, family_name, title_agreement
-from phases.references.lookup.answers import repositories_in, text_in, year_in
-from phases.references.lookup.looking_up import look_up
-from phases.references.lookup.opening import open_lookups
-from phases.references.lookup.protocol import Lookup, NoAnswer
+from phases.references.lookup.agreement import Record, agreement_of, family_name, title_agreement
+from phases.references.lookup.service import Lookup, NoServiceAnswer, repositories_in, text_in, year_in
+from phases.references.lookup.services import look_up, open_lookups
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
 from tests.web import Script, Server, says, serving
@@ -309,14 +307,14 @@ def test_the_dump_is_searched_by_number_and_title(name: str, entry: Entry, desk:
 )
 def test_a_dump_that_is_damaged_is_named(data: bytes, fault: str, desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "links.json").write_bytes(data)
-    with pytest.raises(NoAnswer, match=fault):
+    with pytest.raises(NoServiceAnswer, match=fault):
         desk.ask(f"paperswithcode:{tmp_path / 'links.json'}")
 
 
 def test_a_dump_that_is_packed_wrongly_is_named(desk: Desk, tmp_path: Path) -> None:
     path = dump(tmp_path, LINK)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(NoAnswer, match=r"cannot read .*; download it again"):
+    with pytest.raises(NoServiceAnswer, match=r"cannot read .*; download it again"):
         desk.ask(f"paperswithcode:{path}")
 
 
@@ -346,7 +344,7 @@ def test_that_there_is_nothing_holds_for_seven_days(nothing: Script, desk: Desk)
 
 def test_a_failure_is_not_kept(desk: Desk) -> None:
     desk.serve("openalex", NO_MORE, answers(work()))
-    with pytest.raises(NoAnswer):
+    with pytest.raises(NoServiceAnswer):
         desk.ask("openalex")
     assert len(desk.ask("openalex")) == 1
 
@@ -406,7 +404,7 @@ def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not(desk: Desk) -> 
     assert len(desk.ask("openalex")) == 1
     assert desk.slept == [7]
     desk.serve("github", NO_MORE)
-    with pytest.raises(NoAnswer, match=r"^rate limited: github takes no more questions now .*asks for 900 s"):
+    with pytest.raises(NoServiceAnswer, match=r"^rate limited: github takes no more questions now .*asks for 900 s"):
         desk.ask("github")
     assert desk.slept == [7]
 
@@ -425,7 +423,7 @@ def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not(desk: Desk) -> 
 )
 def test_what_goes_wrong_is_told_in_words(script: Script, told: str, desk: Desk) -> None:
     desk.serve("openalex", script)
-    with pytest.raises(NoAnswer) as raised:
+    with pytest.raises(NoServiceAnswer) as raised:
         desk.ask("openalex")
     assert str(raised.value).startswith(told)
     assert "browser" not in str(raised.value)
@@ -489,7 +487,7 @@ def test_an_address_inside_the_network_is_not_asked_unless_that_is_permitted(des
     [lookup] = open_lookups(
         "github", cache=str(desk.cache), canonical=canonical, servers=servers, sleep=desk.slept.append
     )
-    with pytest.raises(NoAnswer, match="not reachable: github"):
+    with pytest.raises(NoServiceAnswer, match="not reachable: github"):
         lookup.ask(ENTRY)
     assert desk.asked("github") == []
 
@@ -546,18 +544,18 @@ def test_a_setting_that_cannot_be_kept_is_refused_with_what_would_do(setting: st
     ids=["the same", "a year apart", "title alone", "other authors", "another year", "other title", "number misread", "number"],
 )  # fmt: skip
 def test_agreement_is_of_title_authors_and_year(record: Record, least: float, most: float) -> None:
-    assert least <= agreement(ENTRY, record).confidence <= most
+    assert least <= agreement_of(ENTRY, record).confidence <= most
 
 
 def test_two_papers_of_the_same_authors_and_year_are_told_apart_by_a_word() -> None:
     sibling = Record("Fast waiting with sparse rooms", ENTRY.authors, ENTRY.year)
-    assert agreement(TITLED, sibling).confidence < 0.6
+    assert agreement_of(TITLED, sibling).confidence < 0.6
 
 
 def test_a_title_of_two_words_is_not_enough_without_an_author() -> None:
     short = TITLED._replace(title="Deep learning")
-    assert agreement(short, Record("Deep learning", (), 2019)).confidence == 0.5
-    assert agreement(short, Record("Deep learning", ("A. Kühn", "B. Osei"), 2019)).confidence == 1.0
+    assert agreement_of(short, Record("Deep learning", (), 2019)).confidence == 0.5
+    assert agreement_of(short, Record("Deep learning", ("A. Kühn", "B. Osei"), 2019)).confidence == 1.0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phases.references.find.finding import reference_document
+from phases.references.find.reference_document import build_reference_document
 
 LAB, OTHER, US = "https://github.com/lab/xyz", "https://github.com/bjones/thing", "https://github.com/aschmidt/foonet"
 NAMED = "https://github.com/lab/foonet"
@@ -33,7 +33,7 @@ def found(
         "references": [{"id": f"B{at}", "raw": raw} for at, raw in enumerate(REFERENCES, 1)],
         "links": [*links],
     }
-    return reference_document(text, 0, outline, kinds={}, allow_own_code=False)
+    return build_reference_document(text, 0, outline, kinds={}, allow_own_code=False)
 
 
 def roles(body: str, **more: Any) -> dict[str, str]:

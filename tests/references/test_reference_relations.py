@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phases.references.relate.relations import LEAST, MOST, MOST_OF_ONE, relate
+from phases.references.relate.relations import LEAST, MOST, MOST_OF_ONE, relate_repositories
 from tests.papers import ROOT
 from tests.references.test_reference_index import fetched, index
 
@@ -71,7 +71,7 @@ def into(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rows_of(into: str, path: str, *repositories: dict[str, Any]) -> list[dict[str, Any]]:
-    rows, _ = relate(into, PLAN, repositories or [repository()], references())
+    rows, _ = relate_repositories(into, PLAN, repositories or [repository()], references())
     return [row for row in rows if row["file"] == path]
 
 
@@ -100,7 +100,7 @@ def test_what_helps_and_is_not_the_method_is_a_utility(into: str) -> None:
 
 
 def test_tests_and_what_is_unrelated_are_not_offered(into: str) -> None:
-    rows, _ = relate(into, PLAN, [repository()], references())
+    rows, _ = relate_repositories(into, PLAN, [repository()], references())
     assert {row["reference"] for row in rows} & {"tests/test_losses.py", "net/unrelated.py"} == set()
     assert not any(row["file"] == "waiting/__init__.py" for row in rows)
 
@@ -112,7 +112,7 @@ def test_the_more_the_paper_leans_on_a_repository_the_surer_it_is(into: str) -> 
 
 
 def test_no_planned_file_gets_more_than_it_can_use(into: str) -> None:
-    rows, _ = relate(into, PLAN, [repository("a__b"), repository("c__d")], references())
+    rows, _ = relate_repositories(into, PLAN, [repository("a__b"), repository("c__d")], references())
     for planned in PLAN["file_structure"]:
         own = [row for row in rows if row["file"] == planned["path"]]
         assert len(own) <= MOST
@@ -124,7 +124,7 @@ def test_the_rows_keep_the_schema(into: str) -> None:
     import jsonschema
 
     schema = json.loads((ROOT / "schemas" / "index.schema.json").read_bytes())["properties"]["relations"]
-    rows, _ = relate(into, PLAN, [repository()], references())
+    rows, _ = relate_repositories(into, PLAN, [repository()], references())
     assert rows
     jsonschema.validate(rows, schema)
 
@@ -156,7 +156,7 @@ def test_requirements_beside_a_citation_are_named(
     into: str, cited: dict[str, Any], requirements: tuple[str, ...], why: str
 ) -> None:
     sections = {"S4": ("3.2", "The loss"), "S9": ("5", "Ends")}
-    _, near = relate(into, PLAN, [repository()], references(cited), sections=sections)
+    _, near = relate_repositories(into, PLAN, [repository()], references(cited), sections=sections)
     assert near["a__b"] == (requirements, why)
 
 
@@ -175,7 +175,7 @@ def test_a_folder_of_the_users_is_said_to_be_that_and_known_by_its_name(
     known = references(citation(None, 4, "We minimize the contrastive loss over all pairs in a batch [1]."))
     known["repositories"] = [{"url": url, "score": 0.5, "references": ["B1"], "mentions": []} for url in urls]
     folder = {"name": "a__b", "url": "folder:averages", "role": "basis", "references": []}
-    rows, near = relate(into, PLAN, [folder], known)
+    rows, near = relate_repositories(into, PLAN, [folder], known)
     assert near["a__b"].requirements == requirements
     assert all(row["why"].endswith("you gave the repository as one to work from") for row in rows)
 
@@ -199,5 +199,5 @@ def test_the_words_of_a_why_are_those_of_the_plan_each_once(into: str) -> None:
 
 def test_without_repositories_or_a_plan_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "indexes").mkdir()
-    assert relate(str(tmp_path / "indexes"), PLAN, [], references()) == ([], {})
-    assert relate(str(tmp_path / "indexes"), PLAN, [repository()], references())[0] == []
+    assert relate_repositories(str(tmp_path / "indexes"), PLAN, [], references()) == ([], {})
+    assert relate_repositories(str(tmp_path / "indexes"), PLAN, [repository()], references())[0] == []

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from phases.agent.reference_context import Excerpt, ReferenceContext
 from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
 from phases.agent.tools.toolbox import ToolResult
-from phases.references.index.opening import NAME
-from phases.references.search.answers import answers_to, read_on
-from phases.references.search.searching import EXCERPT_LINES, search
-from phases.references.search.showing import LONGEST, LONGEST_LINE, NotShown
+from phases.references.index.cache_file import NAME
+from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, answer_query, read_on
+from phases.references.search.search import EXCERPT_LINES, search_code
 from pipeline.base.files import sha256
 from tests.references.test_reference_index import fetched, index
 
@@ -43,7 +42,7 @@ def into(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def places(into: str, query: str, repository: str | None = None) -> list[str]:
-    return [f"{hit.path}:{hit.line} {hit.name}" for hit in search(into, query, repository=repository)]
+    return [f"{hit.path}:{hit.line} {hit.name}" for hit in search_code(into, query, repository=repository)]
 
 
 @pytest.mark.parametrize(
@@ -78,18 +77,18 @@ def test_what_is_asked_for_comes_first(into: str, query: str, first: str) -> Non
 
 
 def test_an_exact_name_stands_before_one_in_another_case_and_longer_ones(into: str) -> None:
-    found = [hit.name for hit in search(into, "Encoder", repository="a__b")]
+    found = [hit.name for hit in search_code(into, "Encoder", repository="a__b")]
     assert found[:2] == ["Encoder", "encoder_utils"]
 
 
 def test_one_repository_can_be_asked_alone(into: str) -> None:
-    assert {hit.repository for hit in search(into, "Encoder")} == {"a__b", "c__d"}
-    assert {hit.repository for hit in search(into, "Encoder", repository="c__d")} == {"c__d"}
-    assert search(into, "Encoder", repository="nobody") == []
+    assert {hit.repository for hit in search_code(into, "Encoder")} == {"a__b", "c__d"}
+    assert {hit.repository for hit in search_code(into, "Encoder", repository="c__d")} == {"c__d"}
+    assert search_code(into, "Encoder", repository="nobody") == []
 
 
 def test_a_hit_shows_its_lines_and_its_signature(into: str) -> None:
-    hit = search(into, "contrastive_loss")[0]
+    hit = search_code(into, "contrastive_loss")[0]
     assert hit.signature == "def contrastive_loss(left, right, temperature)"
     assert hit.excerpt.split("\n")[0] == "def contrastive_loss(left, right, temperature):"
     assert len(hit.excerpt.split("\n")) <= EXCERPT_LINES
@@ -97,10 +96,10 @@ def test_a_hit_shows_its_lines_and_its_signature(into: str) -> None:
 
 
 def test_scores_fall_along_the_list_and_the_list_ends_where_it_is_told(into: str) -> None:
-    hits = search(into, "forward tokens states", limit=2)
+    hits = search_code(into, "forward tokens states", limit=2)
     assert len(hits) == 2
     assert hits[0].score >= hits[1].score
-    assert search(into, "forward", limit=0) == []
+    assert search_code(into, "forward", limit=0) == []
 
 
 @pytest.mark.parametrize(
@@ -110,30 +109,33 @@ def test_scores_fall_along_the_list_and_the_list_ends_where_it_is_told(into: str
     ids=lambda query: repr(query[:12]),
 )  # fmt: skip
 def test_a_query_is_words_and_never_syntax(into: str, query: str) -> None:
-    for hit in search(into, query):
+    for hit in search_code(into, query):
         assert hit.path in FILES or hit.path == "far.py"
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=80))
 def test_no_query_is_an_error(into: str, query: str) -> None:
-    search(into, query)
+    search_code(into, query)
 
 
 def test_a_file_that_changed_since_is_found_and_not_shown(tmp_path: Path) -> None:
     index(tmp_path, fetched(tmp_path, FILES))
     (tmp_path / "code_base" / "a__b" / "net" / "loss.py").write_text("something else\n")
-    assert search(str(tmp_path / "indexes"), "contrastive_loss")[0].excerpt == "(the file changed since it was fetched)"
+    assert (
+        search_code(str(tmp_path / "indexes"), "contrastive_loss")[0].excerpt
+        == "(the file changed since it was fetched)"
+    )
 
 
 def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
     (tmp_path / "indexes").mkdir()
-    assert search(str(tmp_path / "indexes"), "anything") == []
+    assert search_code(str(tmp_path / "indexes"), "anything") == []
 
 
 def test_a_search_writes_nothing(into: str) -> None:
     before = {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(into)}
-    search(into, "forward")
+    search_code(into, "forward")
     assert {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(into)} == before
     assert NAME in before
 
@@ -182,8 +184,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_symbols_hits_answers_and_reading_on_count_the_same_lines(
     odd: str, query: str, file: str, line: int, text: str
 ) -> None:
-    hit = search(os.path.join(odd, "indexes"), query)[0]
-    answer = answers_to(odd, LISTED, query, "", 5)[0]
+    hit = search_code(os.path.join(odd, "indexes"), query)[0]
+    answer = answer_query(odd, LISTED, query, "", 5)[0]
     document = json.loads(Path(odd, "indexes", "a__b.json").read_bytes())
     symbols = [one for row in document["files"] if row["path"] == file for one in row["symbols"]]
     assert (hit.path, hit.line, hit.excerpt) == (file, line, text)
@@ -201,10 +203,10 @@ def test_a_file_that_was_taken_away_leaves_the_other_answers(tmp_path: Path) -> 
     index(tmp_path, fetched(tmp_path, FILES))
     fetched_to = tmp_path / "code_base" / "a__b" / "net"
     (fetched_to / "model.py").unlink()
-    assert {answer.file for answer in answers_to(str(tmp_path), LISTED, "forward", "", 5)} == {"net/other.py"}
+    assert {answer.file for answer in answer_query(str(tmp_path), LISTED, "forward", "", 5)} == {"net/other.py"}
     (fetched_to / "other.py").unlink()
     with pytest.raises(NotShown, match=r"what matches cannot be shown: net/.* was changed or taken away since"):
-        answers_to(str(tmp_path), LISTED, "forward", "", 5)
+        answer_query(str(tmp_path), LISTED, "forward", "", 5)
 
 
 def test_a_link_is_not_followed_out_of_a_repository(tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ def test_where_the_index_of_a_repository_is_gone_nothing_found_is_no_answer(tmp_
     for name in ("a__b.json", NAME):
         (tmp_path / "indexes" / name).unlink()
     with pytest.raises(NotShown, match="the index of a__b is gone or damaged; make it anew with: pipeline resume"):
-        answers_to(str(tmp_path), LISTED, "forward", "", 5)
+        answer_query(str(tmp_path), LISTED, "forward", "", 5)
 
 
 def test_a_method_is_found_among_hundreds_of_its_name(tmp_path: Path) -> None:
@@ -231,9 +233,11 @@ def test_a_method_is_found_among_hundreds_of_its_name(tmp_path: Path) -> None:
     }
     into = str(tmp_path / "indexes")
     index(tmp_path, fetched(tmp_path, files))
-    assert [(hit.name, hit.score) for hit in search(into, "Model399.forward", limit=1)] == [("Model399.forward", 10)]
-    assert search(into, "m399.net.Model399.forward", limit=1)[0].name == "Model399.forward"
-    unknown = search(into, "Nobody.forward", limit=4)
+    assert [(hit.name, hit.score) for hit in search_code(into, "Model399.forward", limit=1)] == [
+        ("Model399.forward", 10)
+    ]
+    assert search_code(into, "m399.net.Model399.forward", limit=1)[0].name == "Model399.forward"
+    unknown = search_code(into, "Nobody.forward", limit=4)
     assert unknown
     assert all(hit.score < 8 for hit in unknown), "another class's method is not what was asked for"
 
@@ -243,13 +247,13 @@ def test_a_paragraph_on_one_line_is_cut_and_a_long_file_read_in_parts(tmp_path: 
         tmp_path,
         fetched(tmp_path, {"a.md": "temperature " * 50_000, "b.py": "x = 'temperature'  # " + "y" * 200 + "\n" * 9}),
     )
-    (answer,) = answers_to(str(tmp_path), LISTED, "temperature", "", 1)[:1]
+    (answer,) = answer_query(str(tmp_path), LISTED, "temperature", "", 1)[:1]
     assert len(answer.text) < LONGEST_LINE + 50
     assert answer.text.endswith(f" … ({12 * 50_000 - LONGEST_LINE:,} more characters)")
     (tmp_path / "long").mkdir()
     index(tmp_path / "long", fetched(tmp_path / "long", {"c.md": ("w" * 99 + "\n") * 1_000}))
     first = read_on(str(tmp_path / "long"), LISTED, "a__b", "c.md", 1, 1_000)
-    assert len(first.text) <= LONGEST
+    assert len(first.text) <= LONGEST_TEXT
     assert (first.line, first.end) == (1, first.text.count("\n") + 1)
     assert read_on(str(tmp_path / "long"), LISTED, "a__b", "c.md", first.end + 1, 1).line == first.end + 1
 

@@ -30,7 +30,8 @@ from phases.supervision.enums import (
 from phases.supervision.facts import Action, GateVerdict, Task
 from phases.supervision.graph import GraphRun, TaskGraph
 from phases.supervision.l2_phases import RecoveryBudget
-from phases.supervision.state import KernelState, runtime_of
+from phases.supervision.round import runtime_of
+from phases.supervision.state import KernelState
 from phases.supervision.workspace_snapshot import DiskFacts
 from tests.supervision_runs import (
     COMPLEX,

@@ -77,11 +77,12 @@ from phases.supervision.graph import Evaluated, GraphRun, TaskGraph
 from phases.supervision.graph_evaluation import evaluate_round as evaluation_evaluate_round
 from phases.supervision.graph_evaluation import evaluate_verdict, force_switch
 from phases.supervision.graph_executor import sync_phase, track_call
-from phases.supervision.l2_phases import PhaseContext, PhaseState, RecoveryBudget, Signal, spend_round
+from phases.supervision.l2_phases import PhaseContext, PhaseState, RecoveryBudget, spend_round
 from phases.supervision.l2_phases import find_exhausted as recovery_budget_exhausted
 from phases.supervision.observer import ObservedRound, ObserverState
 from phases.supervision.recovery import SnapshotEvidence, weigh_snapshot
 from phases.supervision.serialization import from_json
+from phases.supervision.signals import Signal
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.work_ledger import WorkLedger
 from phases.supervision.workspace_snapshot import DiskFacts, snapshot_of

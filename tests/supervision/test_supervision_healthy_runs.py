@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phases.agent.journal_facts import FactExtractor
-from phases.agent.kernel_setting import setting_from
+from phases.agent.supervisor_adapter import setting_from
 from phases.llm.model import ToolCall
 from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.config import Config
@@ -18,7 +18,7 @@ from phases.supervision.enums import SupervisorPhase
 from phases.supervision.facts import GateVerdict, Round
 from phases.supervision.serialization import to_json
 from phases.supervision.workspace_snapshot import DiskFacts
-from tests.agents import small_plan
+from tests.agents import small_plan, tool_kinds
 
 CHECK = "python -m pytest -q"
 Asked = tuple[str, dict[str, Any], dict[str, Any]]
@@ -59,7 +59,7 @@ class Run:
     def __init__(self, files: int, *checks: str, shadow: bool = False) -> None:
         plan = small_plan(*map(name, range(files)), verify=checks)
         self.files: dict[str, str] = {}
-        self.facts = FactExtractor([name(number) for number in range(files)], {}, [], checks)
+        self.facts = FactExtractor([name(number) for number in range(files)], {}, [], checks, tool_kinds())
         pinned = {"mode": "adaptive", "shadow": shadow, "config": to_json(Config())}
         self.bridge = SupervisorBridge(setting_from(pinned, plan, there=0), self.disk)
         self.said: list[str] = []

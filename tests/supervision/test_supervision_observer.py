@@ -25,7 +25,6 @@ from phases.supervision.l2_phases import (
     PhaseContext,
     PhaseState,
     RecoveryBudget,
-    Signal,
     compute_next,
     entry_of_exhausted,
     entry_of_extension,
@@ -45,6 +44,7 @@ from phases.supervision.observer import (
     without_signals,
 )
 from phases.supervision.serialization import from_json, to_json
+from phases.supervision.signals import Signal
 from phases.supervision.work_ledger import WorkLedger, after_action, after_gate, after_round, check_fails
 
 D = DeviationSignal

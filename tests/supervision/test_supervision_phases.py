@@ -18,16 +18,9 @@ from phases.supervision.enums import (
     SupervisorPhase,
     TimelineEvent,
 )
-from phases.supervision.l2_phases import (
-    PhaseContext,
-    PhaseDecision,
-    PhaseState,
-    Signal,
-    as_shadow,
-    commit_phase,
-    compute_next,
-)
+from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState, as_shadow, commit_phase, compute_next
 from phases.supervision.serialization import from_json, to_json
+from phases.supervision.signals import Signal
 
 FREE, TAKEOVER, PENDING, COOLDOWN = SupervisorPhase
 CONTINUE, TAKE, TO_PENDING, HANDOFF, FAIL = DecisionKind

@@ -38,7 +38,8 @@ from phases.supervision.execution_mode import (
     signals_of_run,
 )
 from phases.supervision.execution_mode import risk_score as risk_risk_score
-from phases.supervision.l2_phases import PhaseContext, PhaseState, Signal
+from phases.supervision.l2_phases import PhaseContext, PhaseState
+from phases.supervision.signals import Signal
 from tests import supervision_tables as tables
 
 STREAMS, SHARES = 1000, 10

@@ -13,15 +13,14 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 from canned import OUTPUT, TEXT, TURNS, Clock
 
 from phases.agent.acceptance_setup import build_acceptance
-from phases.agent.agent_state import AgentState, RunTodos
+from phases.agent.agent_state import AgentState, NoEvents, RunTodos, Supervisor, Unsupervised
 from phases.agent.assignment import Assignment
-from phases.agent.begun import Session
 from phases.agent.kernel_setting import read_wanted
 from phases.agent.loop import run_loop
 from phases.agent.memory import Memory
-from phases.agent.supervisor_setup import build_supervisor
-from phases.agent.tool_runner import RunnerContext, ToolRunner
-from phases.agent.tools.toolbox import Notes, Tool, Toolbox, object_schema
+from phases.agent.session import Session
+from phases.agent.tool_runner import ToolRunner
+from phases.agent.tools.toolbox import Notes, Tool, Toolbox, ToolKind, object_schema
 from phases.llm.conversation import Conversation
 from phases.llm.journal import Journal
 from phases.llm.ledger import Ledger
@@ -74,23 +73,27 @@ def main() -> None:
     places, notes, model = work_in.places, Notes(), Canned()
     workspace, ledger = Workspace(places.workspace), Ledger(places.ledger, {})
     look = Tool(
-        "Look", "Shows a file.", object_schema({"number": {"type": "integer"}}), lambda number: OUTPUT, reads_only=True
+        "Look", "Shows a file.", object_schema({"number": {"type": "integer"}}), lambda number: OUTPUT, ToolKind.SEARCH
     )
     box = Toolbox([look], Contracts().breach)
     commands = CommandRunner(Box(workspace.root, NONE), Snapshot(workspace.root, places.snapshot))
     explorers = type("Nobody", (), {"step": ""})()
-    hands = ToolRunner(box, RunnerContext(workspace, ["a.py"], commands, explorers, notes, {}))
     begun_with = {"before": {}, "supervisor": read_wanted(work_in)[0]}
     journal = Journal(places.journal, {"thread": "implement"}, begun=begun_with)
     conversation = Conversation(model, journal, ledger, "implement")
     begun = Session(journal, ("a.py",), ("a.py",), {}, {}, (), model.window, None)
-    memory = Memory(PLAN, begun, hands.schemas)
-    watched = build_supervisor(work_in, begun, memory, ledger, lambda text: None)
     acceptance = build_acceptance(work_in, begun, workspace, commands, model)
+    runner = ToolRunner(box, acceptance.tool_hooks, workspace, commands, explorers, notes, {"a.py": ""})
+    memory = Memory(PLAN, begun, runner.schemas)
+    supervisor: Supervisor = Unsupervised()
+    if mode != "off":
+        from phases.agent.supervisor_adapter import (
+            build_supervisor,  # late: as in a run, the kernel is loaded when it is on
+        )
+
+        supervisor = build_supervisor(work_in, begun, memory, ledger, runner.kinds, lambda text: None)
     acceptance.chain.judge = lambda claim: ACCEPTED  # what a claim costs is timed in benchmarks/acceptance
-    run_loop(
-        AgentState(conversation, memory, hands, acceptance.chain, acceptance.tool_hooks, watched, 10**6, 3, RunTodos())
-    )
+    run_loop(AgentState(conversation, memory, runner, acceptance.chain, supervisor, NoEvents(), 10**6, 3, RunTodos()))
     CLOCK.tell()
 
 

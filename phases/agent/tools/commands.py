@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phases.agent.tools.toolbox import Tool, ToolError, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
 
 SECONDS, MOST_SECONDS = 120, 600
 LONGEST_COMMAND = 100_000
@@ -31,7 +31,7 @@ def bash_tool(run: Run) -> Tool:
             timeout={"type": "integer", "minimum": 1, "maximum": MOST_SECONDS},
         ),
         act,
-        reads_only=False,
+        ToolKind.EXEC,
     )
 
 

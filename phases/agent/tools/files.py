@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from phases.agent.tools.edit import EditError, Replacement, apply_replacement, text_before
-from phases.agent.tools.toolbox import Notes, Tool, ToolError, ToolResult, object_schema
+from phases.agent.tools.toolbox import Notes, Tool, ToolError, ToolKind, ToolResult, object_schema
 from phases.workspace.syntax import find_syntax_fault, may_be_empty
 from phases.workspace.workspace import Workspace
 from pipeline.base.files import sha256
@@ -27,14 +27,14 @@ def file_tools(workspace: Workspace, notes: Notes) -> list[Tool]:
             f"Reads a file of the workspace, with line numbers: {MOST_LINES} lines from `offset` (1 is the first), or `limit`.",
             object_schema({"file_path": _PATH}, offset=_LINE, limit={**_LINE, "maximum": MOST_LINES}),
             partial(_read_file, workspace, notes),
-            reads_only=True,
+            ToolKind.READ,
         ),
         Tool(
             "Write",
             "Writes a whole file of the workspace; folders are made. Python, JSON and TOML are parsed at once.",
             object_schema({"file_path": _PATH, "content": _TEXT}),
             partial(_write_file, workspace, notes),
-            reads_only=False,
+            ToolKind.WRITE,
         ),
         Tool(
             "Edit",
@@ -44,8 +44,8 @@ def file_tools(workspace: Workspace, notes: Notes) -> list[Tool]:
                 {"file_path": _PATH, "old_string": _TEXT, "new_string": _TEXT}, replace_all={"type": "boolean"}
             ),
             partial(_edit_file, workspace, notes, again=False),
-            reads_only=False,
-            again=partial(_edit_file, workspace, notes, again=True),
+            ToolKind.WRITE,
+            redo=partial(_edit_file, workspace, notes, again=True),
         ),
     ]
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 
 from phases.agent.reference_context import Excerpt, ReferenceContext
-from phases.agent.tools.toolbox import Tool, ToolError, ToolResult, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from pipeline.base.errors import PipelineError
 from pipeline.base.text_escaping import one_line
 
@@ -37,7 +37,7 @@ def reference_tool(library: ReferenceContext | None) -> Tool:
             most={"type": "integer", "minimum": 1, "maximum": MOST_LINES},
         ),
         partial(_search_reference, library),
-        reads_only=True,
+        ToolKind.SEARCH,
     )
 
 

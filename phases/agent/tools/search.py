@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from phases.agent.tools.toolbox import Tool, ToolError, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
 from phases.workspace.workspace import Workspace, WorkspaceError
 
 MOST_PATHS, MOST_MATCHES, SECONDS = 500, 300, 10
@@ -30,7 +30,7 @@ def search_tools(workspace: Workspace) -> list[Tool]:
             "** does not. A pattern without a slash is about names, in any folder.",
             object_schema({"pattern": _PATTERN}, path=_FOLDER),
             partial(_glob_files, workspace),
-            reads_only=True,
+            ToolKind.SEARCH,
         ),
         Tool(
             "Grep",
@@ -45,7 +45,7 @@ def search_tools(workspace: Workspace) -> list[Tool]:
                 context={"type": "integer", "minimum": 0, "maximum": 20},
             ),
             partial(_grep_files, workspace),
-            reads_only=True,
+            ToolKind.SEARCH,
         ),
     ]
 

@@ -18,7 +18,7 @@ from phases.acceptance.todo_list.todo import (
     STATUSES,
 )
 from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
-from phases.agent.tools.toolbox import Tool, ToolError, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
 from pipeline.base.text_escaping import one_line
 
 _MARKS = {
@@ -49,7 +49,7 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
         except TodoError as error:
             raise ToolError(str(error)) from error
 
-    return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, reads_only=False)
+    return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, ToolKind.NEUTRAL)
 
 
 def _todo_schema() -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""Answers the calls of a model: each is checked, done once, and answered in bounded words, whatever it asks for."""
+"""What a tool is, and the box that answers the calls of a model: each is checked, done once, and answered within bounds."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
 from typing import Any
 
 from phases.llm.model import ToolCall
@@ -19,6 +21,99 @@ Breach = Callable[[Mapping[str, Any], Any], str | None]
 """Why a value does not fit a JSON schema, in one line, or None."""
 
 
+class ToolKind(StrEnum):
+    """What a call of a tool does. Every tool names its kind, so no other table of tools has to be kept: whether a call writes,
+    and what supervision takes it for, follow from here.
+    """
+
+    READ = "READ"
+    SEARCH = "SEARCH"
+    WRITE = "WRITE"
+    EXEC = "EXEC"
+    DELEGATE = "DELEGATE"
+    NEUTRAL = "NEUTRAL"
+    """Changes what the run remembers, and no file."""
+
+
+class ToolError(Exception):
+    """Goes back to the model as the answer, marked as failed. `acted` says what was done all the same."""
+
+    def __init__(self, message: str, acted: ToolResult | None = None) -> None:
+        super().__init__(message)
+        self.acted = acted or ToolResult(message)
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of a call."""
+
+    text: str
+    touched: tuple[str, ...] = ()
+    """Paths of the workspace that were written. What a command wrote is not among them."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
+    shown: tuple[Mapping[str, Any], ...] = ()
+    """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """A JSON schema: a closed object. One object for the life of the tool, because validators are kept by its identity."""
+    act: Callable[..., ToolResult | str]
+    """Takes the arguments by name; those that the schema does not require may be left out."""
+    kind: ToolKind
+    redo: Callable[..., ToolResult | str] | None = None
+    """Answers a call that may have been done already, where doing it twice would not do."""
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether it changes nothing: then a sub-agent may have it, and its results need not wait for the disk."""
+        return self.kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.DELEGATE)
+
+    def schema(self) -> dict[str, Any]:
+        """What models are given."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+    """The schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": {**required, **optional},
+    }
+
+
+class Notes:
+    """Path -> sha256 of what the model was shown whole, or wrote, since its context began. One context has one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def known(self, path: str) -> str | None:
+        """The sha256 of what the model knows of a file; None where it does not know the whole."""
+        return self._seen.get(path)
+
+    def learn(self, seen: Mapping[str, str]) -> None:
+        """Takes in what an answer says under `seen`: on a resume, from the journal. An empty digest forgets."""
+        for path, digest in seen.items():
+            if digest:
+                self._seen[path] = digest
+            else:
+                self._seen.pop(path, None)
+
+    def forget(self, paths: Iterable[str] | None = None) -> None:
+        """To be called when the context drops these files, or all."""
+        for path in list(self._seen if paths is None else paths):
+            self._seen.pop(path, None)
+
+
 class Toolbox:
     """The tools that one conversation may use."""
 
@@ -29,6 +124,10 @@ class Toolbox:
     def schemas(self) -> list[Mapping[str, Any]]:
         """What models are given, in a fixed order."""
         return [tool.schema() for tool in self._tools.values()]
+
+    def kinds(self) -> dict[str, ToolKind]:
+        """The kind of every tool, by name."""
+        return {tool.name: tool.kind for tool in self._tools.values()}
 
     def reads_only(self, name: str) -> bool:
         """Whether the tool of that name changes nothing. One that does not exist changes nothing either."""
@@ -58,12 +157,10 @@ class Toolbox:
         if tool is None:
             raise ToolError(self._no_such(str(call.name)))
         arguments = self._checked(tool, call.arguments)
-        acted = (tool.again or tool.act)(**arguments) if again else tool.act(**arguments)
+        acted = (tool.redo or tool.act)(**arguments) if again else tool.act(**arguments)
         return acted if isinstance(acted, ToolResult) else ToolResult(acted)
 
     def _no_such(self, name: str) -> str:
-        from difflib import get_close_matches
-
         names = {own.lower(): own for own in self._tools}
         near = get_close_matches(name[:100].lower(), list(names), n=1)
         meant = f", did you mean {names[near[0]]}?" if near else "."
@@ -114,77 +211,3 @@ def _describe_kind(schema: Mapping[str, Any]) -> str:
     words = {"string": "text", "integer": "whole number", "boolean": "true or false"}
     limits = [f"{word} {schema[rule]:,}" for rule, word in (("minimum", "from"), ("maximum", "to")) if rule in schema]
     return " ".join([words.get(schema["type"], schema["type"]), *limits])
-
-
-class ToolError(Exception):
-    """Goes back to the model as the answer, marked as failed. `acted` says what was done all the same."""
-
-    def __init__(self, message: str, acted: ToolResult | None = None) -> None:
-        super().__init__(message)
-        self.acted = acted or ToolResult(message)
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """What came of a call."""
-
-    text: str
-    touched: tuple[str, ...] = ()
-    """Paths of the workspace that were written. What a command wrote is not among them."""
-    seen: Mapping[str, str] = field(default_factory=dict)
-    """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
-    shown: tuple[Mapping[str, Any], ...] = ()
-    """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
-
-
-@dataclass(frozen=True)
-class Tool:
-    """One tool."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    """A JSON schema: a closed object. One object for the life of the tool, because validators are kept by its identity."""
-    act: Callable[..., ToolResult | str]
-    """Takes the arguments by name; those that the schema does not require may be left out."""
-    reads_only: bool
-    again: Callable[..., ToolResult | str] | None = None
-    """Answers a call that may have been done already, where doing it twice would not do."""
-
-    def schema(self) -> dict[str, Any]:
-        """What models are given."""
-        return {"name": self.name, "description": self.description, "parameters": self.parameters}
-
-
-def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """The schema of an object that has these properties and no others."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": {**required, **optional},
-    }
-
-
-class Notes:
-    """Path -> sha256 of what the model was shown whole, or wrote, since its context began. One context has one."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, str] = {}
-
-    def known(self, path: str) -> str | None:
-        """The sha256 of what the model knows of a file; None where it does not know the whole."""
-        return self._seen.get(path)
-
-    def learn(self, seen: Mapping[str, str]) -> None:
-        """Takes in what an answer says under `seen`: on a resume, from the journal. An empty digest forgets."""
-        for path, digest in seen.items():
-            if digest:
-                self._seen[path] = digest
-            else:
-                self._seen.pop(path, None)
-
-    def forget(self, paths: Iterable[str] | None = None) -> None:
-        """To be called when the context drops these files, or all."""
-        for path in list(self._seen if paths is None else paths):
-            self._seen.pop(path, None)

@@ -10,7 +10,6 @@ from typing import Any
 from phases.readers.headings import ABSTRACT, REFERENCES, plain_title
 
 Section = dict[str, Any]
-
 _COUNTED = re.compile(r"^(?:第?[0-9一二三四五六七八九十]+[章节節部]?|제?[0-9]+[장절])(?=\D)")
 _MORE_ABSTRACTS = "kurzfassung resumo riassunto abstrakt 中文摘要 概要 аннотация executivesummary"
 _LEADING_BEGINNINGS = """

@@ -1,4 +1,4 @@
-"""Which words of a sentence tell what kind of demand it is, or that it is none."""
+"""The words by which a sentence is known as a demand of some kind, or as none."""
 
 from __future__ import annotations
 

@@ -19,6 +19,28 @@ _LONGEST_CAPTION = 400
 _METHOD = ("method", "algorithm")
 _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 """Between a heading and its page, in a table of contents."""
+_RULE = re.compile(r"\|[-:| ]+\|?$")
+_CELL = re.compile(r"(?<!\\)\|")
+_SETTINGS = re.compile(
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture)"
+    r" (?:settings?|choices?|values?|configurations?|details?)"
+    r"|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
+    re.IGNORECASE,
+)
+_RESULTS = re.compile(
+    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcomparison|\bcompared\b|ablation|\b(?:low|high)est\b|attain|achiev"
+    r"|variations|\btest set\b|\bErgebnis|\bVergleich|结果|准确率|比较",
+    re.IGNORECASE,
+)
+_KNOWN = re.compile(
+    r"(?:learning|dropout|batch|momentum|weight|warm|epochs|layers|hidden|heads|steps|iterations|temperature"
+    r"|optimi[sz]er|decay|size|seed"
+    r"|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
+    re.IGNORECASE,
+)
+_LONGEST_LABEL, _MOST_ROWS = 40, 60
+_LONGEST_PROSE = 6
+_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>")
 
 
 @dataclass(frozen=True)
@@ -133,30 +155,6 @@ def _demands_of_table(block: TextBlock, caption: str, section: dict[str, Any], p
         yield Demand("hyperparameter", f"{value.name} = {value.value}", quote, section, page, value)
 
 
-_RULE = re.compile(r"\|[-:| ]+\|?$")
-_CELL = re.compile(r"(?<!\\)\|")
-_SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture)"
-    r" (?:settings?|choices?|values?|configurations?|details?)"
-    r"|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
-    re.IGNORECASE,
-)
-_RESULTS = re.compile(
-    r"\bresults?\b|accurac|perplexit|\bscores?\b|\bperformance|\bBLEU|\bF1\b|\berrors?\b|\bcomparison|\bcompared\b|ablation|\b(?:low|high)est\b|attain|achiev"
-    r"|variations|\btest set\b|\bErgebnis|\bVergleich|结果|准确率|比较",
-    re.IGNORECASE,
-)
-_KNOWN = re.compile(
-    r"(?:learning|dropout|batch|momentum|weight|warm|epochs|layers|hidden|heads|steps|iterations|temperature"
-    r"|optimi[sz]er|decay|size|seed"
-    r"|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
-    re.IGNORECASE,
-)
-_LONGEST_LABEL, _MOST_ROWS = 40, 60
-_LONGEST_PROSE = 6
-_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>")
-
-
 def cells_of(table: str) -> list[list[str]]:
     """The rows of a pipe table, without its rule; empty where it is no grid but prose that fell into columns."""
     rows = [
@@ -173,7 +171,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     """What a table of settings sets, each named after its row and column. What is no such table sets nothing."""
     if not rows or _RESULTS.search(caption):
         return
-    told = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
+    is_named = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
     if 2 * sum(map(_is_setting, rows[0][1:])) > len(rows[0][1:]):
         rows = [
             list(column) for column in zip(*_pad_rows(rows), strict=True)
@@ -181,7 +179,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     head = rows[0]
     body = rows if number_of(head[-1]) is not None else rows[1:]
     known = sum(_is_setting(row[0]) and any(_number_in_cell(cell) is not None for cell in row[1:]) for row in body)
-    if not known or (not told and 2 * known <= len(body)):
+    if not known or (not is_named and 2 * known <= len(body)):
         return
     for row in body:
         label = _MARKS.sub("", row[0]).strip()

@@ -30,6 +30,14 @@ _NEW = re.compile(
     r"|\bour (?:approach|method|framework|model|algorithm)|wir (?:stellen|zeigen)|提出|本文",
     re.IGNORECASE,
 )
+LONGEST_NAME = 40
+_MOST_WORDS = 4
+_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
+_STOPS = """
+a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
+following use used using can be which these each all two one more additional details further how does do what why not
+"""
+_STOP_WORDS = frozenset(_STOPS.split())
 
 
 def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], requests: list[str]) -> dict[str, Any]:
@@ -151,16 +159,6 @@ def _build_components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> li
     return components or [
         {"name": "config", "requirements": values or [rows[0]["id"]], "equations": [], "hyperparameters": values}
     ]
-
-
-LONGEST_NAME = 40
-_MOST_WORDS = 4
-_PREFIX = {"dataset": "load", "experiment": "run", "metric": "measure", "baseline": "baseline", "loss": "loss"}
-_STOPS = """
-a an and are as at by for from in into is it its of on or our that the their this to via we with section algorithm
-following use used using can be which these each all two one more additional details further how does do what why not
-"""
-_STOP_WORDS = frozenset(_STOPS.split())
 
 
 def symbols_of(rows: Sequence[Mapping[str, Any]], outline: Mapping[str, Any]) -> dict[str, str]:

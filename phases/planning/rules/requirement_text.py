@@ -1,4 +1,4 @@
-"""What a requirement in plain words asks for, sentence by sentence: the plan of somebody who has no paper."""
+"""The requirements in a text of plain words, sentence by sentence, where there is no paper."""
 
 from __future__ import annotations
 

@@ -15,6 +15,15 @@ LONGEST_QUOTE = 120
 MOST_STATEMENTS = 80
 _SHORTEST_QUOTE = 30
 _MOST_VALUES = 1000
+_STEP = re.compile(
+    r"[ \t*]*(?:[0-9]{1,3}[:.)]|for\b|while\b|if\b|else|end\b|input|output|require|ensure|return|initiali[sz]"
+    r"|repeat|until|set\b|compute|sample"
+    r"|update|procedure|function|train\b|let\b|Eingabe|Ausgabe|输入|输出)|[^\n]{0,200}(?:←|\\leftarrow|:=)",
+    re.IGNORECASE,
+)
+_LONGEST, _MOST_LINES, _MOST_EQUATIONS = 900, 60, 40
+_FENCES = ("```", "~~~")
+_MARKS = re.compile(r"\*{1,3}|^[ \t]*[0-9]{1,3}[:.)][ \t]*")
 
 
 def requirements_of(
@@ -33,6 +42,7 @@ def requirements_of(
         or _in_sections(text, outline, read_sections(sections), kinds, loosely=True)
         or _in_sections(text, outline, [headless], kinds, loosely=True)
     )
+    # decision 135: whole sentences in the order of the paper, because people read them
     rows = [_build_requirement(f"R{number}", one) for number, one in enumerate(found, 1)]
     return rows or [_missing_requirement(outline)]
 
@@ -56,6 +66,7 @@ def _in_sections(
     found = [
         *(algorithms_of(text, outline, sections) or algorithms_of(text, outline, leading)),
         *(equations_of(outline, sections) or equations_of(outline, leading)),
+        # so many statements are read by a person; of values, which are short, all
         *_most_telling([one for one in said if not one.value], kinds),
         *[one for one in said if one.value][:_MOST_VALUES],
     ]
@@ -116,17 +127,6 @@ def _missing_requirement(outline: dict[str, Any]) -> dict[str, Any]:
         "source": {"section": None, "page": 1, "quote": ""},
         "status": "missing",
     }
-
-
-_STEP = re.compile(
-    r"[ \t*]*(?:[0-9]{1,3}[:.)]|for\b|while\b|if\b|else|end\b|input|output|require|ensure|return|initiali[sz]"
-    r"|repeat|until|set\b|compute|sample"
-    r"|update|procedure|function|train\b|let\b|Eingabe|Ausgabe|输入|输出)|[^\n]{0,200}(?:←|\\leftarrow|:=)",
-    re.IGNORECASE,
-)
-_LONGEST, _MOST_LINES, _MOST_EQUATIONS = 900, 60, 40
-_FENCES = ("```", "~~~")
-_MARKS = re.compile(r"\*{1,3}|^[ \t]*[0-9]{1,3}[:.)][ \t]*")
 
 
 def algorithms_of(text: str, outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Demand]:

@@ -70,16 +70,35 @@ see report get let denote observe employ adopt fix
 _STOPS = frozenset(_STOP_WORDS.split())
 _CONDITION = re.compile(r"\b(?:if|when|for|case|any|iff|until|wenn|für) \$?$", re.IGNORECASE)
 _SAME = {
-    "number_of_epochs": "epochs",
-    "training_epochs": "epochs",
-    "number_of_iterations": "iterations",
-    "random_seeds": "number_of_seeds",
-    "seeds": "number_of_seeds",
-    "learning_rates": "learning_rate",
+    "number_of_epochs": "epochs", "training_epochs": "epochs", "number_of_iterations": "iterations",
+    "random_seeds": "number_of_seeds", "seeds": "number_of_seeds", "learning_rates": "learning_rate",
     "batch_sizes": "batch_size",
-}
+}  # fmt: skip
 _INDEXES = ("i", "j", "k", "m", "n", "t", "ij")
 _SHORTEST_QUOTE = 30
+_NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
+_PLACES = (
+    "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
+    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|lines?|footnotes?"
+    "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
+    "|tablas?|figuras?|página|secci[oó]n"
+)
+_POINTERS = (
+    # [33], [4, 12]; a set or a range to choose from is none
+    re.compile(rf"(?<![=∈$\w])(?<![=∈] )(?<!\\in )\[{_NUMBERS}\]"),
+    re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
+    re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
+    re.compile(r"\((?:19|20)[0-9]{2}[a-z]?\)"),
+    re.compile(r"\bet al\.?,? (?:19|20)[0-9]{2}\b|\b(?:in|since|until|im Jahr) (?:19|20)[0-9]{2}(?! [a-z]+s\b)\b"),
+    re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
+    re.compile(
+        rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"
+        r"(?:(?:, ?| and | und | & |[–-]| to )[(\[]?(?:[A-Z]\.)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?(?! ?[a-z]+s\b))*",
+        re.IGNORECASE,
+    ),
+    re.compile(r"[表图圖式] ?[(（]?[0-9]+(?:\.[0-9]+)*[)）]?|第 ?[0-9]+ ?[章节節页頁]|(?:표|그림|식) ?\(?[0-9]+\)?"),
+)
+_CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set) \$?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -158,6 +177,7 @@ def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
     if re.search(r"(?<![0-9.,])0[0-9]", stated):
         return False  # the end of 20, 000
+    # decision 135: a wrong constant costs more than a missing one
     share = _SHARES.search(name) and "%" not in stated
     return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (
         name.endswith("factor") and numbers == [1]
@@ -176,31 +196,6 @@ def _with_modifiers(text: str, start: int) -> str:
     if text[max(0, start - 10) : start].lower() == "number of ":
         words = "number of " + words
     return words
-
-
-_NUMBERS = r"[1-9][0-9]{0,2}(?:(?: ?[,;–-] ?| )[1-9][0-9]{0,2}){0,20}"
-_PLACES = (
-    "refs?|references?|eqs?|eqns?|equations?|figs?|figures?|tabs?|tables?|secs?|sects?|sections?|chap|chapters?|app|appendix"
-    "|appendices|algs?|algorithms?|thms?|theorems?|lemmas?|props?|propositions?|definitions?|corollary|pages?|lines?|footnotes?"
-    "|gl|gleichung(?:en)?|abb|abbildung(?:en)?|tabellen?|abschnitt|kapitel|seiten?|anhang|équations?|tableaux?|ecuaci[oó]n"
-    "|tablas?|figuras?|página|secci[oó]n"
-)
-_POINTERS = (
-    # [33], [4, 12]; a set or a range to choose from is none
-    re.compile(rf"(?<![=∈$\w])(?<![=∈] )(?<!\\in )\[{_NUMBERS}\]"),
-    re.compile(r"\[(?=[^\[\]]{0,300}[0-9]{2})[^\W\d_][^\[\]]{1,300}\](?!\()"),  # [Smith 2019], [Smi19]
-    re.compile(r"\((?=[^()]{0,300}[^\W\d_])[^()]{0,300}\b(?:19|20)[0-9]{2}[a-z]?\b[^()]{0,300}\)"),  # (Smith, 2019)
-    re.compile(r"\((?:19|20)[0-9]{2}[a-z]?\)"),
-    re.compile(r"\bet al\.?,? (?:19|20)[0-9]{2}\b|\b(?:in|since|until|im Jahr) (?:19|20)[0-9]{2}(?! [a-z]+s\b)\b"),
-    re.compile(r"\[\^[^\]\s]{1,9}\]|(?<![0-9\s])\$\^\{?\[?[0-9,–-]{1,12}\]?\}?\$|<sup>[^<>]{0,40}</sup>"),
-    re.compile(
-        rf"(?:\b(?:{_PLACES}|pp?(?=\.)|nos?(?=\.))\b\.?|§+)[ ~]?[(\[]?(?:[A-Z]\.?)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?"
-        r"(?:(?:, ?| and | und | & |[–-]| to )[(\[]?(?:[A-Z]\.)?[0-9]+(?:\.[0-9]+)*[a-z]?\b[)\]]?(?! ?[a-z]+s\b))*",
-        re.IGNORECASE,
-    ),
-    re.compile(r"[表图圖式] ?[(（]?[0-9]+(?:\.[0-9]+)*[)）]?|第 ?[0-9]+ ?[章节節页頁]|(?:표|그림|식) ?\(?[0-9]+\)?"),
-)
-_CHOSEN_FROM = re.compile(r"(?:from|range|interval|between|over|grid|values?|set) \$?$", re.IGNORECASE)
 
 
 def without_pointers(text: str) -> str:

@@ -9,28 +9,13 @@ from phases.readers.markdown_blocks import one_line
 from phases.readers.math_symbols import accent_command, brace_argument, matrix_tex, tex_of, text_tex, word_tex
 
 _FONTS = {
-    "double-struck": "mathbb",
-    "script": "mathcal",
-    "fraktur": "mathfrak",
-    "sans-serif": "mathsf",
+    "double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "sans-serif": "mathsf",
     "monospace": "mathtt",
-}
+}  # fmt: skip
 _LIMITS = {
-    "lim",
-    "max",
-    "min",
-    "sup",
-    "inf",
-    "limsup",
-    "liminf",
-    "det",
-    "gcd",
-    "Pr",
-    "argmax",
-    "argmin",
-    "arg max",
+    "lim", "max", "min", "sup", "inf", "limsup", "liminf", "det", "gcd", "Pr", "argmax", "argmin", "arg max",
     "arg min",
-}
+}  # fmt: skip
 
 
 def omml_tex(formula: XmlNode) -> str:
@@ -200,22 +185,9 @@ def _box_tex(node: XmlNode) -> str:
 
 
 _ACTS: dict[str, Callable[[XmlNode], str]] = {
-    "m:r": _run_tex,
-    "m:f": _fraction_tex,
-    "m:sSub": _scripts_tex,
-    "m:sSup": _scripts_tex,
-    "m:sSubSup": _scripts_tex,
-    "m:sPre": _scripts_tex,
-    "m:rad": _radical_tex,
-    "m:nary": _nary_tex,
-    "m:d": _delimiter_tex,
-    "m:func": _function_tex,
-    "m:limLow": _limit_tex,
-    "m:limUpp": _limit_tex,
-    "m:m": _matrix_tex,
-    "m:eqArr": _array_tex,
-    "m:acc": _accent_tex,
-    "m:bar": _bar_tex,
-    "m:groupChr": _group_tex,
+    "m:r": _run_tex, "m:f": _fraction_tex, "m:sSub": _scripts_tex, "m:sSup": _scripts_tex, "m:sSubSup": _scripts_tex,
+    "m:sPre": _scripts_tex, "m:rad": _radical_tex, "m:nary": _nary_tex, "m:d": _delimiter_tex,
+    "m:func": _function_tex, "m:limLow": _limit_tex, "m:limUpp": _limit_tex, "m:m": _matrix_tex,
+    "m:eqArr": _array_tex, "m:acc": _accent_tex, "m:bar": _bar_tex, "m:groupChr": _group_tex,
     "m:borderBox": _box_tex,
-}
+}  # fmt: skip

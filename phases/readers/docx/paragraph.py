@@ -19,20 +19,10 @@ from phases.readers.markdown_blocks import (
 )
 from phases.readers.reading import Hidden
 
-_SKIPPED = frozenset(
-    (
-        "w:del",
-        "w:moveFrom",
-        "w:rt",
-        "w:pPr",
-        "w:rPr",
-        "w:instrText",
-        "w:delText",
-        "w:sdtPr",
-        "w:sdtEndPr",
-        "m:oMathParaPr",
-    )
-)
+_SKIPPED = frozenset((
+    "w:del", "w:moveFrom", "w:rt", "w:pPr", "w:rPr", "w:instrText", "w:delText", "w:sdtPr", "w:sdtEndPr",
+    "m:oMathParaPr",
+))  # fmt: skip
 _SPACES = {"w:tab": "\t", "w:br": "\n", "w:cr": "\n", "w:ptab": "\t", "w:noBreakHyphen": "-"}
 _ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"\s]{1,2000})"')
 _SYMBOL = dict(zip("abcdefghijklmnopqrstuvwxyz", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
@@ -51,7 +41,7 @@ class DocumentContext:
     hidden: list[Hidden] = field(default_factory=list)
 
     def hide(self, text: str, how: str) -> None:
-        """Tells hidden text, joined to what stands right before it."""
+        """Adds hidden text, joined to what stands right before it."""
         if self.hidden and self.hidden[-1].how == how and len(self.hidden[-1].text) + len(text) < _LONGEST_HIDDEN:
             self.hidden[-1] = Hidden(self.hidden[-1].text + text, 1, how)
         elif text.strip() and len(self.hidden) < _MOST_HIDDEN:

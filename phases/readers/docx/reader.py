@@ -28,34 +28,48 @@ from phases.readers.markdown_blocks import (
     one_line,
     strip_invisible,
 )
-from phases.readers.reading import BROKEN, ENCRYPTED, OK, Reading, Unreadable
+from phases.readers.reading import BROKEN, ENCRYPTED, OK, InputFile, Reading, Unreadable
 
 READER = "docx 1"
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED, _OLD_WORD = ("EncryptedPackage".encode("utf-16-le"), "WordDocument".encode("utf-16-le"))
 _MAIN, _CORE = "word/document.xml", "docProps/core.xml"
 _LONGEST_TITLE, _LONGEST_NAME = 400, 200
+_WRAPPERS = (
+    "w:sdt", "w:sdtContent", "w:ins", "w:moveTo", "w:customXml", "w:smartTag", "mc:AlternateContent", "mc:Choice",
+)  # fmt: skip
+_NUMBER = re.compile(r"\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)")
+_HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\{aligned\}\s*)?$)")
+_LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
+_MOST_COLUMNS = 60
+_TABLE_WORDS = ("**Table", "**Tabelle", "**表")
 
 
 def read_docx(data: bytes) -> Reading:
     """The reading of a Word document, as one page."""
+    # decision 33: libraries for Word files drop equations without a word
     files = _unpack_document(data)
     main = _main_part(files)
-    folder = posixpath.dirname(main)
+    directory = posixpath.dirname(main)
     found = PageContext("", dollars=False)
-    beside = DocumentContext(Styles(_parse_part(files, f"{folder}/styles.xml")), found, _link_targets(files, main))
-    body = Body(beside, Numbering(_parse_part(files, f"{folder}/numbering.xml")))
+    beside = DocumentContext(Styles(_parse_part(files, f"{directory}/styles.xml")), found, _link_targets(files, main))
+    body = Body(beside, Numbering(_parse_part(files, f"{directory}/numbering.xml")))
     document = parse_xml(files[main], main).find("w:document", "w:body")
     if document is None:
         raise Unreadable(BROKEN, f"{main} holds no text of a document")
     body.read(document)
-    _read_notes(files, folder, beside, body.numbering)
+    _read_notes(files, directory, beside, body.numbering)
     core = _parse_part(files, _CORE)
     title, authors = _find_title(body, core), _find_authors(body, core)
     text = compose_page(body.blocks, title=title, authors=authors, notes=found.notes.texts)
     if not any(map(str.isalnum, text)):
         raise Unreadable(BROKEN, "is a Word document without words")
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), tuple(beside.hidden))
+
+
+def read_docx_input(source: InputFile) -> Reading:
+    """The reading of a Word file (InputKind.reader)."""
+    return read_docx(source.content())
 
 
 def _unpack_document(data: bytes) -> dict[str, bytes]:
@@ -90,18 +104,18 @@ def _relations_of(files: dict[str, bytes], name: str) -> list[XmlNode]:
 
 
 def _link_targets(files: dict[str, bytes], part: str) -> dict[str, str]:
-    folder, name = posixpath.split(part)
+    directory, name = posixpath.split(part)
     return {
         one.attributes.get("Id", ""): one.attributes.get("Target", "")
-        for one in _relations_of(files, f"{folder}/_rels/{name}.rels")
+        for one in _relations_of(files, f"{directory}/_rels/{name}.rels")
         if one.attributes.get("TargetMode") == "External"
     }
 
 
-def _read_notes(files: dict[str, bytes], folder: str, beside: DocumentContext, numbering: Numbering) -> None:
+def _read_notes(files: dict[str, bytes], directory: str, beside: DocumentContext, numbering: Numbering) -> None:
     """Takes the texts of the footnotes that the document points to."""
     for kind in ("footnote", "endnote"):
-        name = f"{folder}/{kind}s.xml"
+        name = f"{directory}/{kind}s.xml"
         part = _parse_part(files, name)
         beside.addresses = _link_targets(files, name)
         for note in part.children if part else ():
@@ -114,36 +128,19 @@ def _read_notes(files: dict[str, bytes], folder: str, beside: DocumentContext, n
 
 def _find_title(body: Body, core: XmlNode | None) -> str | None:
     headings = (block.text for block in body.blocks if block.kind == HEADING)
-    told = core.find("dc:title") if core else None
-    written = one_line(strip_invisible(told.text)) if told else ""
+    property_ = core.find("dc:title") if core else None
+    written = one_line(strip_invisible(property_.text)) if property_ else ""
     written = "" if written.startswith("Microsoft Word") else written  # the name of a file, which Word took for a title
     title = " ".join(body.titles) or written or next(headings, "")
     return title[:_LONGEST_TITLE] or None
 
 
 def _find_authors(body: Body, core: XmlNode | None) -> tuple[str, ...]:
-    told = core.find("dc:creator") if core else None
-    lines = body.authors or ([strip_invisible(told.text)] if told else [])
+    property_ = core.find("dc:creator") if core else None
+    lines = body.authors or ([strip_invisible(property_.text)] if property_ else [])
     names = [one_line(name) for line in lines for name in re.split(r"[,;、，\n]|\band\b|\bund\b", line)]
     clean = (re.sub(r"\^(?:\{[^{}]*\}|\w)|[*†‡§]", "", name).strip() for name in names)
     return tuple(dict.fromkeys(name for name in clean if 1 < len(name) <= _LONGEST_NAME))
-
-
-_WRAPPERS = (
-    "w:sdt",
-    "w:sdtContent",
-    "w:ins",
-    "w:moveTo",
-    "w:customXml",
-    "w:smartTag",
-    "mc:AlternateContent",
-    "mc:Choice",
-)
-_NUMBER = re.compile(r"\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)")
-_HASH_NUMBER = re.compile(r"\\#\s*\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\)(?=\s*(?:\\end\{aligned\}\s*)?$)")
-_LONE_FORMULA = re.compile(r"\$((?:[^$\\]|\\.)+)\$\s*(?:[.,;]\s*)?(?:\(([A-Z]?[0-9.\-]{1,8}[a-z]?)\))?")
-_MOST_COLUMNS = 60
-_TABLE_WORDS = ("**Table", "**Tabelle", "**表")
 
 
 @dataclass

@@ -107,7 +107,7 @@ class Numbering:
 
 
 def numbering_of(properties: XmlNode | None) -> tuple[str, int] | None:
-    """The list and the level in it that paragraph properties tell."""
+    """The list that paragraph properties name, and the level in it."""
     number = properties.find("w:numPr") if properties else None
     identity = number.value("w:numId") if number else None
     level = (number.value("w:ilvl") if number else None) or "0"

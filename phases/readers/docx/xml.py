@@ -52,6 +52,7 @@ class XmlNode:
 
 def parse_xml(data: bytes, part: str) -> XmlNode:
     """The tree of an XML part; raises Unreadable for a document type, entities, inclusions, and what is no XML."""
+    # expat with handlers of our own: a library that builds trees would expand entities before anybody could refuse them
     parser = expat.ParserCreate(namespace_separator=" ")
     builder = _XmlBuilder(part)
     parser.buffer_text = True
@@ -64,7 +65,7 @@ def parse_xml(data: bytes, part: str) -> XmlNode:
         raise Unreadable(BROKEN, f"{part} is larger than {_LARGEST >> 20} MiB")
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an encoding that nobody knows
+    except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an unknown encoding
         raise Unreadable(BROKEN, f"{part} is no XML that can be read: {error}") from error
     return builder.root
 

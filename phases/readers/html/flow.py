@@ -33,6 +33,14 @@ _SKIPPED = word_set(
     "ltx_title_document ltx_tag_listingline footnote-back reversefootnote mw-cite-backlink"
 )
 _NAMES, _PARTS = frozenset(("author", "authors", "date", "byline")), ("article", "main", "section")
+_ALGORITHM = re.compile(r"\*\*(Algorithm\w* [^*]*?)\.\*\* *")
+_WIDE = {"\u2003": "  ", "\u2001": "  ", "\t": "    "}
+_LEVELS = {"ltx_title_part": 1, "ltx_title_chapter": 2, "ltx_title_section": 3, "ltx_title_appendix": 3}
+_RUN_IN = {"ltx_runin", "ltx_title_paragraph", "ltx_title_subparagraph", "ltx_title_theorem", "ltx_title_proof"}
+_LABEL = re.compile(r"[\[(]?([^\s\[\]()]{1,40})[\])]?\.?")
+_MARK = re.compile(r"#_?(?:fn|ftn|footnote|user-content-fn)[^/\s]{0,80}", re.IGNORECASE)
+_MARKS = {"footnote-ref", "footnote-reference", "footnoteref", "footref"}
+_LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
 
 
 class Flow:
@@ -259,10 +267,6 @@ class Flow:
         self.blocks += markdown.item_blocks(self.inside(element), lead, label)
 
 
-_ALGORITHM = re.compile(r"\*\*(Algorithm\w* [^*]*?)\.\*\* *")
-_WIDE = {"\u2003": "  ", "\u2001": "  ", "\t": "    "}
-
-
 def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
     """The blocks of a figure in the order of the dialect."""
     captions = [block for block in blocks if block.kind == CAPTION]
@@ -297,12 +301,6 @@ def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
 
 def _is_caption(element: Element) -> bool:
     return element.tag == "figcaption" or "ltx_caption" in element.classes
-
-
-_LEVELS = {"ltx_title_part": 1, "ltx_title_chapter": 2, "ltx_title_section": 3, "ltx_title_appendix": 3}
-_LEVELS |= {"ltx_title_bibliography": 3, "ltx_title_subsection": 4, "ltx_title_subsubsection": 5}
-_RUN_IN = {"ltx_runin", "ltx_title_paragraph", "ltx_title_subparagraph", "ltx_title_theorem", "ltx_title_proof"}
-_LABEL = re.compile(r"[\[(]?([^\s\[\]()]{1,40})[\])]?\.?")
 
 
 def render_anchor(element: Element, text: str, found: PageContext) -> str:
@@ -342,11 +340,6 @@ def is_run_in(element: Element) -> bool:
     return not _RUN_IN.isdisjoint(element.classes)
 
 
-_MARK = re.compile(r"#_?(?:fn|ftn|footnote|user-content-fn)[^/\s]{0,80}", re.IGNORECASE)
-_MARKS = {"footnote-ref", "footnote-reference", "footnoteref", "footref"}
-_LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
-
-
 def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element], str]) -> None:
     """Takes the texts from a list of footnotes."""
     named = [
@@ -378,3 +371,6 @@ def is_notes(element: Element) -> bool:
     if element.tag not in ("section", "aside", "div", "ol"):
         return False
     return element.attributes.get("role") in ("doc-endnotes", "doc-footnotes") or bool(_LISTS & set(element.classes))
+
+
+_LEVELS |= {"ltx_title_bibliography": 3, "ltx_title_subsection": 4, "ltx_title_subsubsection": 5}

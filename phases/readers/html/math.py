@@ -18,7 +18,6 @@ _SCRIPTS = {
     "mover": ("^",),
     "munderover": ("_", "^"),
 }
-_SCRIPTS |= {"mmultiscripts": ("_", "^")}
 _STYLE = re.compile(r"^\\(?:displaystyle|textstyle)(?![a-zA-Z])\s*")
 _WRAPPED = re.compile(r"^\{\\(?:displaystyle|textstyle)(?![a-zA-Z])(.*)\}$", re.DOTALL)
 _OUTER = re.compile(r"^\\begin\{(equation|displaymath|math)(\*?)\}(.*)\\end\{\1\2\}$", re.DOTALL)
@@ -151,3 +150,6 @@ def split_at_formulas(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
 
 def _unescape_tex(text: str, *, dollars: bool) -> str:
     return text.replace("\\$", "$") if dollars else text
+
+
+_SCRIPTS |= {"mmultiscripts": ("_", "^")}

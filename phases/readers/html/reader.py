@@ -10,7 +10,7 @@ from phases.readers.html.flow import Flow
 from phases.readers.html.math import math_tex
 from phases.readers.html.tree import Element, HtmlPage, parse_html, text_of, walk_elements
 from phases.readers.markdown_blocks import HEADING, Block, PageContext, compose_page, normalize_title, one_line
-from phases.readers.reading import BROKEN, OK, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, InputFile, Reading, Unreadable
 
 READER = "html 1"
 LARGEST = 16 << 20
@@ -19,6 +19,11 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([a-zA-Z0-
 _TOO_FEW_WORDS = 200
 _WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TITLES = ("citation_title", "dc.title", "og:title", "twitter:title")
+_AUTHORS = ("citation_author", "dc.creator", "dc.contributor", "author", "article:author", "parsely-author")
+_LONGEST_TITLE, _LONGEST_NAME, _MOST_AUTHORS = 400, 80, 500
+_NOT_A_NAME = re.compile(r"[0-9@/\\{}<>=|]|https?:|universit|institut|department|google|research\b", re.IGNORECASE)
+_NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆,;:^&\s]+")
 
 
 def read_html(data: bytes, base: str | None = None) -> Reading:
@@ -35,12 +40,17 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
     return Reading(OK, READER, (text,), title, authors, tuple(found.links), page.hidden)
 
 
+def read_html_input(source: InputFile) -> Reading:
+    """The reading of an HTML file (InputKind.reader)."""
+    return read_html(source.content(), source.address or None)
+
+
 def _decode_page(data: bytes) -> str:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    told = _CHARSET.search(data[:4096])
-    names = [told.group(1).decode("ascii")] if told else []
+    declared = _CHARSET.search(data[:4096])
+    names = [declared.group(1).decode("ascii")] if declared else []
     for name in (*names, "utf-8"):
         try:
             if codecs.lookup(name).name not in ("utf-16", "utf-16-le", "utf-16-be", "utf-7", "idna", "punycode"):
@@ -82,13 +92,6 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text)) + len(_IDEOGRAPH.findall(text))
 
 
-_TITLES = ("citation_title", "dc.title", "og:title", "twitter:title")
-_AUTHORS = ("citation_author", "dc.creator", "dc.contributor", "author", "article:author", "parsely-author")
-_LONGEST_TITLE, _LONGEST_NAME, _MOST_AUTHORS = 400, 80, 500
-_NOT_A_NAME = re.compile(r"[0-9@/\\{}<>=|]|https?:|universit|institut|department|google|research\b", re.IGNORECASE)
-_NAME_MARKS = re.compile(r"[*†‡§¶∗⋆,;:^\s\u00a0]+$|^[*†‡§¶∗⋆,;:^&\s]+")
-
-
 def title_of(page: HtmlPage) -> str | None:
     """The title of the paper."""
     headings = [one for one in walk_elements(page.root) if one.tag == "h1"]
@@ -96,12 +99,12 @@ def title_of(page: HtmlPage) -> str | None:
     if own is not None and "ltx_title_document" in own.classes:
         return _words_of(own) or None
     metas = dict(reversed(page.metas))
-    told = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
+    named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
     shown = [_words_of(one) for one in ([own] if own is not None else headings)]
     for text in shown:  # the heading is the title without the name of the site behind it
-        if text and (normalize_title(text) in normalize_title(told) or not told):
+        if text and (normalize_title(text) in normalize_title(named) or not named):
             return text[:_LONGEST_TITLE]
-    return told[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None
+    return named[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None
 
 
 def authors_of(page: HtmlPage) -> tuple[str, ...]:

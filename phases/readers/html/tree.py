@@ -46,6 +46,10 @@ KEPT = word_set(
 _NUMBER_TOO_LONG = re.compile(r"&#(?=[0-9]{8}|[xX][0-9a-fA-F]{8})")
 _DEEPEST, _MOST_OPEN, _MOST_ELEMENTS, _MOST_TAGS = 80, 150_000, 300_000, 1_500_000
 _MOST_HIDDEN, _LONGEST_HIDDEN = 200, 2000
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
+_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
+_ATTRIBUTE = re.compile(r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
+_STYLING = ("style", "hidden", "aria-hidden", "bgcolor", "color")
 
 
 @dataclass(slots=True, eq=False)
@@ -128,8 +132,8 @@ class TreeBuilder:
 
     def page(self) -> HtmlPage:
         hidden = ((sight.how, " ".join("".join(parts).split())) for sight, parts, _ in self._hidden)
-        told = tuple(Hidden(text, 1, how) for how, text in hidden if text)
-        return HtmlPage(self._root, self._metas, self._title, self._base, told, self._math_in_text)
+        unseen = tuple(Hidden(text, 1, how) for how, text in hidden if text)
+        return HtmlPage(self._root, self._metas, self._title, self._base, unseen, self._math_in_text)
 
     def text(self, text: str) -> None:
         top = self._stack[-1]
@@ -166,9 +170,9 @@ class TreeBuilder:
             self._elements += 1
             self._tell_ancestors(tag)
         if tag not in VOID and not (empty and tag not in _BLOCKS | _INLINE | set(RAW)):
-            told = tag == "math" and attributes.get("alttext", "").strip()
+            has_tex = tag == "math" and attributes.get("alttext", "").strip()
             self._places.setdefault(tag, []).append(len(self._stack))
-            self._stack.append(_OpenElement(tag, NOT_PART if told else sight, element))
+            self._stack.append(_OpenElement(tag, NOT_PART if has_tex else sight, element))
 
     def close(self, tag: str) -> None:
         place = self._place((tag,))
@@ -232,14 +236,9 @@ class TreeBuilder:
             size[0] += len(text)
 
 
-_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
-_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
-_ATTRIBUTE = re.compile(r"""[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
-_STYLING = ("style", "hidden", "aria-hidden", "bgcolor", "color")
-
-
 def parse_html(text: str) -> HtmlPage:
     """The tree of an HTML text, whatever is wrong with it."""
+    # decision 33: html.parser takes time in the square of a broken page (unclosed tags and comments)
     builder = TreeBuilder()
     position, length = 0, len(text)
     while position < length:

@@ -5,21 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for asking whether a name is one of them."""
-    return frozenset(text.split())
-
-
-_DROPPED = word_set(
-    "nav footer form script style noscript template svg textarea title iframe object canvas audio video select button "
-    "dialog datalist embed xmp noembed noframes menu map input"
-)
-_DROPPED_CLASSES = word_set(
-    "ltx_page_navbar ltx_page_footer ltx_page_logo ltx_TOC ltx_listing_data ltx_ERROR ltx_note_type mathjax_preview "
-    "lineno linenos gutter MathJax MathJax_Preview MathJax_CHTML MathJax_SVG headerlink anchorjs-link mw-editsection "
-    "package-alerts ltx_nounicode"
-)
 _DROPPED_ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "dialog", "alert", "menu"))
 _NOTES = frozenset(("doc-endnotes", "doc-endnote", "doc-footnote", "doc-footnotes"))
 _UNSEEN_CLASSES = frozenset(("sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"))
@@ -27,6 +12,11 @@ _LENGTH = re.compile(r"(-?[0-9]{0,9}\.?[0-9]{0,9})(px|pt|em|rem|ex|%|vw|vh)?")
 _RGB = re.compile(r"rgba?\(([0-9.]{1,9})[ ,]+([0-9.]{1,9})[ ,]+([0-9.]{1,9})(?:[ ,/]+([0-9.]{1,9})(%?))?\)")
 _WHITE, _TINY, _FAR = 250, 2, -900
 _LONGEST_STYLE = 4000
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for asking whether a name is one of them."""
+    return frozenset(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +37,6 @@ class Visibility:
         """How it is hidden; empty if it is seen."""
         white = "white" if self.white and not self.shaded else ""
         return self.gone or self.unseen or white or ("tiny" if self.tiny else "")
-
-
-PLAIN = Visibility()
-NOT_PART = Visibility(dropped=True)
 
 
 def visibility_of(tag: str, attributes: dict[str, str], above: Visibility) -> Visibility:
@@ -134,3 +120,16 @@ def _is_far(rules: dict[str, str]) -> bool:
             if number <= _FAR:
                 return True
     return False
+
+
+_DROPPED = word_set(
+    "nav footer form script style noscript template svg textarea title iframe object canvas audio video select button "
+    "dialog datalist embed xmp noembed noframes menu map input"
+)
+_DROPPED_CLASSES = word_set(
+    "ltx_page_navbar ltx_page_footer ltx_page_logo ltx_TOC ltx_listing_data ltx_ERROR ltx_note_type mathjax_preview "
+    "lineno linenos gutter MathJax MathJax_Preview MathJax_CHTML MathJax_SVG headerlink anchorjs-link mw-editsection "
+    "package-alerts ltx_nounicode"
+)
+PLAIN = Visibility()
+NOT_PART = Visibility(dropped=True)

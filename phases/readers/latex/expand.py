@@ -11,6 +11,17 @@ from phases.readers.latex.tokens import PARAGRAPH, plain_of
 
 _MATH = {"equation", "align", "gather", "multline", "eqnarray", "displaymath", "math", "alignat", "flalign"}
 _MATH_SIGNS = {"\\(": True, "\\[": True, "\\)": False, "\\]": False}
+_SILENT = ("\\expandafter", "\\noexpand", "\\protect", "\\global", "\\long", "\\outer", "\\protected", "\\relax",
+           "\\unexpanded", "\\makeatletter", "\\makeatother", "\\leavevmode", "\\ignorespaces", "\\unskip")  # fmt: skip
+_NO_CONDITIONALS = {"\\iff", "\\ifthenelse", "\\iftoggle", "\\ifbool", "\\ifblank", "\\ifdefempty", "\\ifstrempty",
+                    "\\ifstrequal", "\\ifdefstring", "\\ifnumcomp", "\\ifpackageloaded"}  # fmt: skip
+_SILENT_FILES = (".sty", ".cls", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".pstex_t", ".def", ".cfg", ".clo", ".fd")
+_LONGEST_PACKAGE = 20_000
+"""Tokens; what is longer is no paper's own file of macros."""
+_KNOWN_PACKAGES = {
+    "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
+    "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
+}  # fmt: skip
 
 
 def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
@@ -92,10 +103,6 @@ def _ignore_command(stream: Stream, lexeme: str) -> None:
     """A command that matters to TeX alone."""
 
 
-_SILENT = ("\\expandafter", "\\noexpand", "\\protect", "\\global", "\\long", "\\outer", "\\protected", "\\relax",
-           "\\unexpanded", "\\makeatletter", "\\makeatother", "\\leavevmode", "\\ignorespaces", "\\unskip")  # fmt: skip
-
-
 def _on_choice(stream: Stream, lexeme: str) -> None:
     """\\ifthenelse{test}{one}{other} with a switch, or with texts that are compared."""
     test = stream.argument()
@@ -121,13 +128,6 @@ def _on_fi(stream: Stream, lexeme: str) -> None:
     stream.open_conditionals = max(0, stream.open_conditionals - 1)
 
 
-CONDITIONALS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(("\\ifthenelse", "\\iftoggle", "\\ifbool"), _on_choice),
-    "\\else": _on_else,
-    "\\fi": _on_fi,
-}
-
-
 def _end_of_file(stream: Stream, lexeme: str) -> None:
     while stream.frames and not stream.frames[-1].file:
         stream.frames.pop()
@@ -151,8 +151,8 @@ def _on_bibliography(stream: Stream, lexeme: str) -> None:
 
 
 def _on_import(stream: Stream, lexeme: str) -> None:
-    folder = plain_of(stream.argument())
-    _read_file(stream, folder, plain_of(stream.argument()))
+    directory = plain_of(stream.argument())
+    _read_file(stream, directory, plain_of(stream.argument()))
 
 
 def _on_input(stream: Stream, lexeme: str) -> None:
@@ -160,7 +160,7 @@ def _on_input(stream: Stream, lexeme: str) -> None:
 
 
 def _on_package(stream: Stream, lexeme: str) -> None:
-    """Keeps the command for whoever wants to know the packages, and learns the macros of one that came along."""
+    """Keeps the command, from which the packages are known later, and reads the macros of a package that comes with the paper."""
     option = stream.option() or []
     names = plain_of(stream.argument()) or " "
     stream.out += [lexeme, "[", *option, "]", "{", names, "}"]
@@ -169,27 +169,6 @@ def _on_package(stream: Stream, lexeme: str) -> None:
         tokens = stream.sources.tokens(path) if path else []
         if len(tokens) <= _LONGEST_PACKAGE and stream.fits(len(tokens)):
             _harvest_macros(stream, tokens)
-
-
-INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(("\\input", "\\include", "\\subfile", "\\subfileinclude", "\\@input"), _on_input),
-    **dict.fromkeys(("\\import", "\\subimport", "\\includefrom", "\\inputfrom", "\\subincludefrom"), _on_import),
-    **dict.fromkeys(("\\bibliography", "\\printbibliography"), _on_bibliography),
-    **dict.fromkeys(("\\usepackage", "\\RequirePackage"), _on_package),
-    "\\endinput": _end_of_file,
-}
-_COMMANDS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(_SILENT, _ignore_command),
-    **DEFINERS,
-    **CONDITIONALS,
-    **INCLUSIONS,
-    "\\begin": _on_begin,
-    "\\end": _on_end,
-    "\\csname": _on_csname,
-}
-
-_NO_CONDITIONALS = {"\\iff", "\\ifthenelse", "\\iftoggle", "\\ifbool", "\\ifblank", "\\ifdefempty", "\\ifstrempty",
-                    "\\ifstrequal", "\\ifdefstring", "\\ifnumcomp", "\\ifpackageloaded"}  # fmt: skip
 
 
 def is_conditional(lexeme: str) -> bool:
@@ -212,7 +191,7 @@ def on_conditional(stream: Stream, lexeme: str) -> None:
 
 
 def _is_same(stream: Stream, one: str, other: str) -> bool:
-    """Whether two commands mean the same, as far as is known; what nobody defined is \\relax."""
+    """Whether two commands mean the same, as far as is known; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
     if not first or not second:  # "is it defined?": only what the paper itself defined is
@@ -251,16 +230,6 @@ def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
     return ""
 
 
-_SILENT_FILES = (".sty", ".cls", ".tikz", ".pgf", ".pdf_tex", ".eps_tex", ".pstex_t", ".def", ".cfg", ".clo", ".fd")
-_LONGEST_PACKAGE = 20_000
-"""Tokens; what is longer is no paper's own file of macros."""
-
-_KNOWN_PACKAGES = {
-    "algorithm", "algorithmic", "algorithmicx", "algpseudocode", "algorithm2e", "natbib", "hyperref", "cleveref", "fancyhdr",
-    "booktabs", "multirow", "subfigure", "subcaption", "caption", "url", "times", "amsmath",
-}  # fmt: skip
-
-
 def _file_name(stream: Stream) -> str:
     """The name behind \\input, in braces or up to a blank."""
     lexeme = stream.next()
@@ -278,9 +247,9 @@ def _file_name(stream: Stream) -> str:
     return name
 
 
-def _read_file(stream: Stream, folder: str, name: str) -> None:
+def _read_file(stream: Stream, directory: str, name: str) -> None:
     name = name.strip("\"' ")
-    path = stream.sources.find(name, folder)
+    path = stream.sources.find(name, directory)
     if path is None:
         if name and not name.lower().endswith(_SILENT_FILES):
             stream.out.append(f" [file {name[:100]} is missing] ")
@@ -299,3 +268,26 @@ def _harvest_macros(stream: Stream, tokens: list[str]) -> None:
         if not depth and lexeme.rstrip("*") in DEFINERS:
             DEFINERS[lexeme.rstrip("*")](stream, lexeme)
     stream.frames = outer
+
+
+CONDITIONALS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(("\\ifthenelse", "\\iftoggle", "\\ifbool"), _on_choice),
+    "\\else": _on_else,
+    "\\fi": _on_fi,
+}
+INCLUSIONS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(("\\input", "\\include", "\\subfile", "\\subfileinclude", "\\@input"), _on_input),
+    **dict.fromkeys(("\\import", "\\subimport", "\\includefrom", "\\inputfrom", "\\subincludefrom"), _on_import),
+    **dict.fromkeys(("\\bibliography", "\\printbibliography"), _on_bibliography),
+    **dict.fromkeys(("\\usepackage", "\\RequirePackage"), _on_package),
+    "\\endinput": _end_of_file,
+}
+_COMMANDS: dict[str, Callable[[Stream, str], None]] = {
+    **dict.fromkeys(_SILENT, _ignore_command),
+    **DEFINERS,
+    **CONDITIONALS,
+    **INCLUSIONS,
+    "\\begin": _on_begin,
+    "\\end": _on_end,
+    "\\csname": _on_csname,
+}

@@ -11,17 +11,9 @@ Inline = Callable[[list[str]], str]
 _TITLES = ("\\icmltitle", "\\title", "\\aistatstitle", "\\Title", "\\mlsystitle", "\\jmlrtitle", "\\papertitle")
 _AUTHORS = ("\\author", "\\icmlauthor", "\\mlsysauthor", "\\Author", "\\aistatsauthor", "\\name")
 _BREAKS = {
-    "\\and",
-    "\\And",
-    "\\AND",
-    "\\quad",
-    "\\qquad",
-    "\\IEEEauthorblockN",
-    "\\hspace",
-    "\\hfill",
-    "\\enspace",
+    "\\and", "\\And", "\\AND", "\\quad", "\\qquad", "\\IEEEauthorblockN", "\\hspace", "\\hfill", "\\enspace",
     PARAGRAPH,
-}
+}  # fmt: skip
 _WITH_NOTE = {
     "\\thanks", "\\footnote", "\\inst", "\\textsuperscript", "\\footnotemark", "\\email", "\\IEEEauthorblockA", "\\texttt",
     "\\affiliation", "\\orcidID", "\\orcid", "\\orcidlink", "\\IEEEmembership", "\\authornotemark", "\\corref", "\\fnref",
@@ -33,27 +25,11 @@ _NO_NAME = re.compile(
     r"usa\b|china\b|france\b|germany|sciences?\b|engineering|deepmind|openai|division|street|www|http|author",
     re.IGNORECASE,
 )
-_PARTICLES = {
-    "de",
-    "van",
-    "der",
-    "den",
-    "von",
-    "la",
-    "di",
-    "da",
-    "del",
-    "bin",
-    "al",
-    "el",
-    "le",
-    "ter",
-    "dos",
-    "du",
-    "zu",
-    "y",
-    "and",
-}
+_PARTICLES = frozenset((
+    "de", "van", "der", "den", "von", "la", "di", "da", "del", "bin", "al", "el", "le", "ter", "dos", "du", "zu",
+    "y", "and",
+))  # fmt: skip
+_PACKAGES = ("\\usepackage", "\\documentclass", "\\PassOptionsToPackage", "\\bibliographystyle", "\\setcitestyle")
 _LONGEST = 400
 _MOST_AUTHORS, _MOST_TITLES = 500, 20
 
@@ -71,7 +47,7 @@ def title_of(tokens: list[str], inline: Inline) -> str | None:
 
 
 def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
-    """The names of the authors, as far as they can be told from their addresses."""
+    """The names of the authors, as far as they can be separated from their addresses."""
     ends = match_pairs(tokens)
     authors: dict[str, None] = {}
     for index, lexeme in enumerate(tokens):
@@ -140,26 +116,18 @@ def find_packages(tokens: list[str]) -> dict[str, str]:
     ends = match_pairs(tokens)
     found: dict[str, str] = {}
     for index, lexeme in enumerate(tokens):
-        if lexeme in (
-            "\\usepackage",
-            "\\documentclass",
-            "\\PassOptionsToPackage",
-            "\\bibliographystyle",
-            "\\setcitestyle",
-        ):
-            at = index + 1
-            option = ""
-            if tokens[at : at + 1] == ["["] and ends[at] > 0:
-                option = plain_of(tokens[at + 1 : ends[at]])
-                at = ends[at] + 1
-            argument = plain_of(_read_argument(tokens, ends, at))
-            if lexeme == "\\PassOptionsToPackage":
-                option, argument = (
-                    argument,
-                    plain_of(_read_argument(tokens, ends, ends[at] + 1 if at < len(ends) else at)),
-                )
-            if lexeme in ("\\bibliographystyle", "\\setcitestyle"):
-                option, argument = argument, lexeme[1:]
-            for name in argument.split(","):
-                found[name.strip()] = f"{found.get(name.strip(), '')},{option}"
+        if lexeme not in _PACKAGES:
+            continue
+        at, option = index + 1, ""
+        if tokens[at : at + 1] == ["["] and ends[at] > 0:
+            option = plain_of(tokens[at + 1 : ends[at]])
+            at = ends[at] + 1
+        names = plain_of(_read_argument(tokens, ends, at))
+        if lexeme == "\\PassOptionsToPackage":
+            behind = ends[at] + 1 if at < len(ends) else at
+            option, names = names, plain_of(_read_argument(tokens, ends, behind))
+        elif lexeme in ("\\bibliographystyle", "\\setcitestyle"):
+            option, names = names, lexeme[1:]
+        for name in names.split(","):
+            found[name.strip()] = f"{found.get(name.strip(), '')},{option}"
     return found

@@ -1,13 +1,15 @@
-"""Lists and theorems: what comes in items, and what bears a name and a number."""
+"""Environments: lists, theorems, those that only group their content, and those whose content is no text."""
 
 from __future__ import annotations
 
 from phases.readers.latex.counters import Anchor
 from phases.readers.latex.state import Items
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.tokens import plain_of
+from phases.readers.latex.walk import Act, Walk, one_line
 
 _COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
 _LISTS = (
+    *_COUNTED,
     "itemize",
     "description",
     "compactitem",
@@ -16,11 +18,28 @@ _LISTS = (
     "list",
     "trivlist",
     "asparaitem",
-    *_COUNTED,
 )
 _USUAL = ("theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "assumption", "claim", "conjecture",
           "fact", "observation", "property", "problem", "hypothesis", "condition", "note", "question", "axiom")  # fmt: skip
 _MOST_KINDS = 200
+_ARGUMENTS = {"minipage": 1, "multicols": 1, "adjustbox": 1, "spacing": 1, "adjustwidth": 2, "textblock": 1, "wrapfig": 2,
+              "subequations": 0, "columns": 0, "column": 1, "mdframed": 0, "tcolorbox": 0, "threeparttable": 0, "varwidth": 1,
+              "spacing*": 1, "strip": 0, "tablenotes": 0, "CJK": 2, "CJK*": 2, "otherlanguage": 1, "footnotesize": 0}  # fmt: skip
+_NO_TEXT = ("tikzpicture", "pgfpicture", "picture", "CCSXML", "icmlauthorlist", "forest", "axis", "filecontents", "tikzcd",
+            "overpic", "asy", "pspicture", "animateinline", "scaletikzpicturetowidth")  # fmt: skip
+_INLINE = (
+    "small",
+    "footnotesize",
+    "scriptsize",
+    "bf",
+    "it",
+    "em",
+    "sloppypar",
+    "NoHyper",
+    "document",
+    "normalsize",
+    "large",
+)
 
 
 def _open_list(walk: Walk, name: str) -> None:
@@ -28,8 +47,7 @@ def _open_list(walk: Walk, name: str) -> None:
     if name == "list":
         walk.raw()
         walk.raw()
-    if not walk.captures:
-        walk.flush()
+    walk.end_paragraph()
     walk.lists.append(Items(name.rstrip("*")))
 
     def close(_: str) -> None:
@@ -81,7 +99,7 @@ def _new_theorem(walk: Walk, lexeme: str) -> None:
 
 
 def on_theorem(walk: Walk, name: str) -> None:
-    """A theorem or one of its kin: its name and number, in bold, begin its paragraph."""
+    """A theorem, lemma and the like: its paragraph begins with its name and number in bold."""
     title, counter = walk.known.theorems.get(name, (name.rstrip("*").capitalize(), "" if name.endswith("*") else name))
     _open_theorem(walk, name, title, counter)
 
@@ -97,9 +115,7 @@ def _on_restatable(walk: Walk, name: str) -> None:
 
 
 def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
-    if not walk.captures:
-        walk.flush()
-    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    walk.push_paragraph(name)
     number = walk.known.counters.step(counter) if counter else ""
     if number:
         walk.anchor = Anchor(title.lower(), number)
@@ -111,15 +127,40 @@ def _open_theorem(walk: Walk, name: str, title: str, counter: str) -> None:
 
 
 def _on_proof(walk: Walk, name: str) -> None:
-    if not walk.captures:
-        walk.flush()
-    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    walk.push_paragraph(name)
     if walk.follows("["):
-        walk.capture(
-            lambda text: walk.out.append(f"**{' '.join(text.split()).rstrip('.')}.** "), plain=True, bracket=True
-        )
+        walk.capture(lambda text: walk.out.append(f"**{one_line(text).rstrip('.')}.** "), plain=True, bracket=True)
     else:
         walk.out.append("**Proof.** ")
+
+
+def _on_begin(walk: Walk, lexeme: str) -> None:
+    name = plain_of(walk.raw())
+    if act := walk.rules.environments.get(name):
+        act(walk, name)
+    elif name in walk.known.theorems:
+        on_theorem(walk, name)
+    else:
+        _on_transparent(walk, name)
+
+
+def _on_transparent(walk: Walk, name: str) -> None:
+    """An environment that only sets its text elsewhere."""
+    walk.skip(_ARGUMENTS.get(name, 0))
+    inline = name in _INLINE or walk.captures or walk.flow.kind == "algorithm" or walk.flow.prefix
+    if inline:
+        walk.push(name)
+    else:
+        walk.push_paragraph(name)
+
+
+def _on_end(walk: Walk, lexeme: str) -> None:
+    walk.close_until(plain_of(walk.raw()))
+
+
+def _on_ignored(walk: Walk, name: str) -> None:
+    """A drawing, or metadata."""
+    walk.environment(name)
 
 
 LISTS: dict[str, Act] = {"\\item": _on_item}
@@ -131,3 +172,5 @@ LIST_ENVIRONMENTS: dict[str, Act] = {
     "restatable": _on_restatable,
     "restatable*": _on_restatable,
 }
+SCOPES: dict[str, Act] = {"\\begin": _on_begin, "\\end": _on_end}
+SCOPE_ENVIRONMENTS: dict[str, Act] = {name + star: _on_ignored for name in _NO_TEXT for star in ("", "*")}

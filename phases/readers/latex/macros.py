@@ -150,17 +150,8 @@ def _on_toggle(stream: Stream, lexeme: str) -> None:
 
 
 DEFINERS: dict[str, Callable[[Stream, str], None]] = {
-    **dict.fromkeys(
-        (
-            "\\newcommand",
-            "\\renewcommand",
-            "\\providecommand",
-            "\\DeclareRobustCommand",
-            "\\algrenewcommand",
-            "\\algnewcommand",
-        ),
-        _new_command,
-    ),
+    **dict.fromkeys(("\\newcommand", "\\renewcommand", "\\providecommand", "\\DeclareRobustCommand"), _new_command),
+    **dict.fromkeys(("\\algrenewcommand", "\\algnewcommand"), _new_command),
     **dict.fromkeys(("\\NewDocumentCommand", "\\RenewDocumentCommand", "\\DeclareDocumentCommand"), _document_command),
     **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _on_def),
     **dict.fromkeys(("\\newenvironment", "\\renewenvironment"), _new_environment),

@@ -6,30 +6,29 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from phases.readers.latex.algorithms import ALGORITHMS
-from phases.readers.latex.bibtex import bib_entries, biblatex_entries
 from phases.readers.latex.expand import expand_sources
-from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS
+from phases.readers.latex.floats import FLOAT_ENVIRONMENTS, FLOATS, TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.front import authors_of, find_packages, title_of
-from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, THEOREMS
+from phases.readers.latex.lists import LIST_ENVIRONMENTS, LISTS, SCOPE_ENVIRONMENTS, SCOPES, THEOREMS
 from phases.readers.latex.marks import LABELS, Label, resolve_marks, without_marks
 from phases.readers.latex.math import MATH, MATH_ENVIRONMENTS
 from phases.readers.latex.references import (
     REFERENCE_ENVIRONMENTS,
     REFERENCES,
+    bib_entries,
+    biblatex_entries,
     label_entries,
     labels_of,
     reference_blocks,
 )
-from phases.readers.latex.scopes import SCOPE_ENVIRONMENTS, SCOPES
 from phases.readers.latex.sections import COUNTERS, SECTION_ENVIRONMENTS, SECTIONS
 from phases.readers.latex.source import Sources
 from phases.readers.latex.state import Block, Known
 from phases.readers.latex.stream import Stream
-from phases.readers.latex.tables import TABLE_ENVIRONMENTS, TABLES
 from phases.readers.latex.text import TEXT
 from phases.readers.latex.tokens import tokenise
 from phases.readers.latex.walk import Rules, Walk, escape_structure
-from phases.readers.reading import BROKEN, OK, Hidden, Link, Reading, Unreadable
+from phases.readers.reading import BROKEN, OK, Hidden, InputFile, Link, Reading, Unreadable
 
 READER = "latex 1"
 _PREAMBLE = {**COUNTERS, **THEOREMS, "\\addbibresource": REFERENCES["\\addbibresource"]}
@@ -43,20 +42,9 @@ _ENVIRONMENTS = {
 RULES = Rules({**TEXT, **TABLES, **FLOATS, **ALGORITHMS, **MATH, **_STRUCTURE}, _ENVIRONMENTS)
 PROTECTED = frozenset((*_STRUCTURE, *_CORE, *_ENVIRONMENTS)) - {"listing", "program", "promptbox"}
 _AUTHOR_AND_YEAR = (
-    "natbib",
-    "icml",
-    "iclr",
-    "neurips",
-    "nips",
-    "acl",
-    "emnlp",
-    "naacl",
-    "colm",
-    "aistats",
-    "tmlr",
-    "apacite",
+    "natbib", "icml", "iclr", "neurips", "nips", "acl", "emnlp", "naacl", "colm", "aistats", "tmlr", "apacite",
     "jmlr",
-)
+)  # fmt: skip
 """How packages are called that cite by author and year, where no option says otherwise."""
 _MOST_HIDDEN = 200
 _FEWEST_LETTERS = 40
@@ -64,6 +52,7 @@ _FEWEST_LETTERS = 40
 
 def read_latex(files: Mapping[str, bytes]) -> Reading:
     """The paper in some files, which are named as they name each other; raises Unreadable where there is none."""
+    # decision 33: our own reader, because the structure of LaTeX is exact and pandoc is not everywhere
     sources = Sources(files)
     stream = expand_sources(sources, PROTECTED)
     known = Known(code=sources.code)
@@ -82,6 +71,11 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     links = tuple(Link(url, 1, without_marks(words)) for url, words in dict.fromkeys(known.links) if url)
     hidden = tuple(Hidden(words, 1, "white") for words in sources.white[:_MOST_HIDDEN])
     return Reading(OK, READER, (text,), title, authors, links, hidden)
+
+
+def read_latex_input(source: InputFile) -> Reading:
+    """The reading of a directory of LaTeX source (InputKind.reader)."""
+    return read_latex(source.files())
 
 
 def _split_preamble(tokens: list[str]) -> tuple[list[str], list[str]]:

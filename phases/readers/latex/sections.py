@@ -9,6 +9,13 @@ from phases.readers.latex.tokens import plain_of
 from phases.readers.latex.walk import Act, Walk, one_line
 
 _DEEPEST_MARK = 6
+_PARTS = (
+    ("abstract", "Abstract"),
+    ("acknowledgments", "Acknowledgments"),
+    ("acknowledgements", "Acknowledgements"),
+    ("acks", "Acknowledgments"),
+    ("ack", "Acknowledgments"),
+)
 
 
 def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:
@@ -43,8 +50,7 @@ def _on_chapter(walk: Walk, lexeme: str) -> None:
 def _run_in(walk: Walk, lexeme: str) -> None:
     """\\paragraph: a title that its paragraph begins with."""
     walk.option()
-    if not walk.captures:
-        walk.flush()
+    walk.end_paragraph()
 
     def close(text: str) -> None:
         words = " ".join(text.split())
@@ -70,10 +76,9 @@ def _part_in_braces(title: str, walk: Walk, lexeme: str) -> None:
 
 
 def _on_keywords(walk: Walk, name: str) -> None:
-    if not walk.captures:
-        walk.flush()
+    walk.end_paragraph()
     walk.out.append("**Keywords.** ")
-    walk.push(name, lambda _: None if walk.captures else walk.flush())
+    walk.push(name, lambda _: walk.end_paragraph())
 
 
 def _on_appendix(walk: Walk, lexeme: str) -> None:
@@ -114,15 +119,10 @@ def _document_class(walk: Walk, lexeme: str) -> None:
 SECTIONS: dict[str, Act] = {
     **dict.fromkeys((f"\\{level}" for level in LEVELS[2:5]), _on_section),
     **dict.fromkeys(("\\paragraph", "\\subparagraph"), _run_in),
+    **dict.fromkeys(("\\appendix", "\\appendices"), _on_appendix),
     "\\part": _on_section,
     "\\chapter": _on_chapter,
-    "\\appendix": _on_appendix,
-    "\\appendices": _on_appendix,
-    "\\abstract": partial(_part_in_braces, "Abstract"),
-    "\\acknowledgments": partial(_part_in_braces, "Acknowledgments"),
-    "\\acknowledgements": partial(_part_in_braces, "Acknowledgements"),
-    "\\acks": partial(_part_in_braces, "Acknowledgments"),
-    "\\ack": partial(_part_in_braces, "Acknowledgments"),
+    **{f"\\{name}": partial(_part_in_braces, title) for name, title in _PARTS},
 }
 COUNTERS: dict[str, Act] = {
     **dict.fromkeys(("\\numberwithin", "\\counterwithin"), _on_counter_within),
@@ -130,12 +130,7 @@ COUNTERS: dict[str, Act] = {
     "\\documentclass": _document_class,
 }
 SECTION_ENVIRONMENTS: dict[str, Act] = {
-    "abstract": partial(_part_of_paper, "Abstract"),
-    "ack": partial(_part_of_paper, "Acknowledgments"),
-    "acks": partial(_part_of_paper, "Acknowledgments"),
-    "acknowledgments": partial(_part_of_paper, "Acknowledgments"),
-    "acknowledgements": partial(_part_of_paper, "Acknowledgements"),
-    "acknowledgement": partial(_part_of_paper, "Acknowledgement"),
+    **{name: partial(_part_of_paper, title) for name, title in (*_PARTS, ("acknowledgement", "Acknowledgement"))},
     **dict.fromkeys(("keywords", "IEEEkeywords", "keyword"), _on_keywords),
     **dict.fromkeys(("appendix", "appendices", "subappendices"), _on_appendices),
 }

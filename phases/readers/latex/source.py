@@ -40,13 +40,13 @@ class Sources:
         self._folded = {name.casefold(): name for name in sorted(files, reverse=True)}
         self.code: list[str] = []
         self.white: list[str] = []
-        """Words set in white on the page, which nobody sees."""
+        """Words set in white, which are not seen on the page."""
         self.main = _main_file({name: decode_text(files[name]) for name in sorted(files) if _is_tex(name)})
-        self.folder = posixpath.dirname(self.main)
+        self.directory = posixpath.dirname(self.main)
 
-    def find(self, name: str, folder: str = "", suffixes: tuple[str, ...] = (".tex", "")) -> str | None:
+    def find(self, name: str, directory: str = "", suffixes: tuple[str, ...] = (".tex", "")) -> str | None:
         """The file that an \\input in the main file means; None where there is none, or it lies outside."""
-        for base in dict.fromkeys((posixpath.join(self.folder, folder), folder, self.folder, "")):
+        for base in dict.fromkeys((posixpath.join(self.directory, directory), directory, self.directory, "")):
             path = posixpath.normpath(posixpath.join(base, name))
             if name.startswith("/") or path.startswith(("/", "..")):
                 continue
@@ -202,11 +202,11 @@ def _stem_of(name: str) -> str:
 def _size_with_includes(name: str, texts: dict[str, str], includes: dict[str, set[str]]) -> int:
     """Characters in a file together with those that it includes."""
     by_stem = {_stem_of(other): other for other in texts}
-    folder = posixpath.dirname(name)
+    directory = posixpath.dirname(name)
     seen, waiting = {name}, [name]
     while waiting:
         for target in includes[waiting.pop()]:
-            other = by_stem.get(_stem_of(posixpath.join(folder, target))) or by_stem.get(_stem_of(target))
+            other = by_stem.get(_stem_of(posixpath.join(directory, target))) or by_stem.get(_stem_of(target))
             if other and other not in seen:
                 seen.add(other)
                 waiting.append(other)

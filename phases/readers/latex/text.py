@@ -8,6 +8,49 @@ from functools import partial
 from phases.readers.latex.tokens import PARAGRAPH
 from phases.readers.latex.walk import Act, Walk, one_line
 
+_MEASURES = (
+    "vskip hskip kern itemsep parskip parindent baselineskip looseness penalty tolerance topsep parsep tabcolsep"
+)
+_SILENT = """
+    maketitle small footnotesize scriptsize tiny large Large LARGE huge Huge normalsize centering raggedright raggedleft sc it
+    em rm sl sf tt normalfont itshape upshape scshape mdseries rmfamily sffamily ttfamily noindent indent clearpage newpage
+    cleardoublepage pagebreak bigskip medskip smallskip vfill hfil null protect onecolumn selectfont noalign boldmath break
+    allowbreak nobreak sloppy fussy frenchspacing endhead endfirsthead endfoot endlastfoot nolinebreak nopagebreak flushbottom
+    raggedbottom tableofcontents listoffigures listoftables doparttoc faketableofcontents parttoc appendixname immediate loop
+    repeat IEEEpeerreviewmaketitle IEEEoverridecommandlockouts iclrfinalcopy nolinenumbers linenumbers begingroup endgroup
+    bgroup egroup qed qedhere mainmatter backmatter frontmatter balance strut displaystyle textstyle phantomsection
+"""
+_TEXT_COMES_LAST = {
+    0: "makebox framebox hyperref fbox mbox",
+    1: "textcolor colorbox scalebox rotatebox parbox raisebox adjustbox foreignlanguage highlight minibox hypertarget bibinfo "
+    "bibfield",
+    2: "resizebox fcolorbox multirow textblock",
+}
+_WITHOUT_ARGUMENTS = {
+    1: """
+    vspace hspace includegraphics includesvg includepdf color bibliographystyle pagestyle thispagestyle hypersetup captionsetup
+    phantom hphantom vphantom index todo pagenumbering newcounter usetikzlibrary lstset selectlanguage tikzset pgfplotsset
+    geometry graphicspath author title icmltitle icmltitlerunning titlerunning authorrunning date thanks affiliation affil
+    institute address email institution country city orcid orcidID authornote authornotemark ccsdesc icmlkeywords preprint
+    printAffiliationsAndNotice rowcolor cellcolor columncolor arrayrulecolor theoremstyle received acmConference acmYear acmISBN
+    acmDOI acmBooktitle acmPrice setcopyright copyrightyear acmJournal acmVolume acmNumber fontfamily fontseries fontshape
+    linespread stepcounter refstepcounter newtoggle shorttitle shortauthors runningtitle runningauthor subtitle editor markright
+    usepackage setcitestyle bibpunct citestyle addbibresource openout openin closeout special pdfinfo algsetup hyphenation
+    marginpar setstretch pdfbookmark tocless ead cortext fntext corref fnref tnotetext journal IEEEmembership inst
+    IEEEspecialpapernotice IEEEpubid conferenceinfo DeclareGraphicsExtensions vadjust hyperlink BibitemShut
+    """,
+    2: """
+    setlength addtolength definecolor rule icmlaffiliation icmlauthor newtcolorbox icmlcorrespondingauthor icmlsetsymbol markboth
+    colorlet settowidth fontsize SetKwProg setkeys lstdefinestyle lstdefinelanguage newcolumntype DeclareFontShape
+    etocsettagdepth SetKwComment SetKwRepeat SetKwFor SetKwIF settoheight AtBeginEnvironment Crefname crefname
+    """,
+    3: "addcontentsline titlespacing newtcbox crefrangeformat DeclareCaptionLabelFormat",
+}
+_DIMENSION = re.compile(
+    r" ?=? ?[+-]? ?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9}) ?(?:pt|em|ex|in|cm|mm|bp|sp|mu|pc)?"
+    r"(?: ?(?:plus|minus) ?[\d.]{1,9} ?(?:pt|em|ex|in|cm|mm|fill?|fil)?){0,2}"
+)
+
 
 def _open_group(walk: Walk, lexeme: str) -> None:
     walk.push("}")
@@ -144,62 +187,18 @@ def _on_keywords(walk: Walk, lexeme: str) -> None:
     walk.capture(lambda text: walk.block("text", f"**Keywords.** {one_line(text)}"))
 
 
-_MEASURES = (
-    "vskip hskip kern itemsep parskip parindent baselineskip looseness penalty tolerance topsep parsep tabcolsep"
-)
-
-_SILENT = """
-    maketitle small footnotesize scriptsize tiny large Large LARGE huge Huge normalsize centering raggedright raggedleft sc it
-    em rm sl sf tt normalfont itshape upshape scshape mdseries rmfamily sffamily ttfamily noindent indent clearpage newpage
-    cleardoublepage pagebreak bigskip medskip smallskip vfill hfil null protect onecolumn selectfont noalign boldmath break
-    allowbreak nobreak sloppy fussy frenchspacing endhead endfirsthead endfoot endlastfoot nolinebreak nopagebreak flushbottom
-    raggedbottom tableofcontents listoffigures listoftables doparttoc faketableofcontents parttoc appendixname immediate loop
-    repeat IEEEpeerreviewmaketitle IEEEoverridecommandlockouts iclrfinalcopy nolinenumbers linenumbers begingroup endgroup
-    bgroup egroup qed qedhere mainmatter backmatter frontmatter balance strut displaystyle textstyle phantomsection
-"""
-_TEXT_COMES_LAST = {
-    0: "makebox framebox hyperref fbox mbox",
-    1: "textcolor colorbox scalebox rotatebox parbox raisebox adjustbox foreignlanguage highlight minibox hypertarget bibinfo "
-    "bibfield",
-    2: "resizebox fcolorbox multirow textblock",
-}
-_WITHOUT_ARGUMENTS = {
-    1: """
-    vspace hspace includegraphics includesvg includepdf color bibliographystyle pagestyle thispagestyle hypersetup captionsetup
-    phantom hphantom vphantom index todo pagenumbering newcounter usetikzlibrary lstset selectlanguage tikzset pgfplotsset
-    geometry graphicspath author title icmltitle icmltitlerunning titlerunning authorrunning date thanks affiliation affil
-    institute address email institution country city orcid orcidID authornote authornotemark ccsdesc icmlkeywords preprint
-    printAffiliationsAndNotice rowcolor cellcolor columncolor arrayrulecolor theoremstyle received acmConference acmYear acmISBN
-    acmDOI acmBooktitle acmPrice setcopyright copyrightyear acmJournal acmVolume acmNumber fontfamily fontseries fontshape
-    linespread stepcounter refstepcounter newtoggle shorttitle shortauthors runningtitle runningauthor subtitle editor markright
-    usepackage setcitestyle bibpunct citestyle addbibresource openout openin closeout special pdfinfo algsetup hyphenation
-    marginpar setstretch pdfbookmark tocless ead cortext fntext corref fnref tnotetext journal IEEEmembership inst
-    IEEEspecialpapernotice IEEEpubid conferenceinfo DeclareGraphicsExtensions vadjust hyperlink BibitemShut
-    """,
-    2: """
-    setlength addtolength definecolor rule icmlaffiliation icmlauthor newtcolorbox icmlcorrespondingauthor icmlsetsymbol markboth
-    colorlet settowidth fontsize SetKwProg setkeys lstdefinestyle lstdefinelanguage newcolumntype DeclareFontShape
-    etocsettagdepth SetKwComment SetKwRepeat SetKwFor SetKwIF settoheight AtBeginEnvironment Crefname crefname
-    """,
-    3: "addcontentsline titlespacing newtcbox crefrangeformat DeclareCaptionLabelFormat",
-}
-
-
 def _ignore_command(walk: Walk, lexeme: str) -> None:
     """A command that says nothing to a reader."""
 
 
 def _keep_last(count: int, walk: Walk, lexeme: str) -> None:
     """The arguments before the text are measures and colours; the text is an ordinary group."""
-    _leave_out(count, walk, lexeme)
-    while walk.option() is not None:
-        pass
+    walk.skip(count)
 
 
 def _leave_out(count: int, walk: Walk, lexeme: str) -> None:
     for _ in range(count):
-        while walk.option() is not None:
-            pass
+        walk.skip(0)
         walk.raw()
 
 
@@ -232,8 +231,6 @@ LAYOUT: dict[str, Act] = {
     **{f"\\{name}": _on_dimension for name in _MEASURES.split()},
     **dict.fromkeys(("\\write", "\\etocdepthtag"), _on_write),
 }
-
-
 TEXT: dict[str, Act] = {
     **LAYOUT,
     **dict.fromkeys(("\\url", "\\nolinkurl", "\\path"), _on_address),
@@ -245,7 +242,3 @@ TEXT: dict[str, Act] = {
     "\\href": _on_link, "\\footnote": _on_footnote, "\\footnotemark": _footnote_mark, "\\footnotetext": _footnote_text,
     "\\xspace": _space_if_word, "\\twocolumn": _on_brackets, "\\texorpdfstring": _text_or_math,
 }  # fmt: skip
-_DIMENSION = re.compile(
-    r" ?=? ?[+-]? ?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9}) ?(?:pt|em|ex|in|cm|mm|bp|sp|mu|pc)?"
-    r"(?: ?(?:plus|minus) ?[\d.]{1,9} ?(?:pt|em|ex|in|cm|mm|fill?|fil)?){0,2}"
-)

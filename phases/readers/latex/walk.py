@@ -84,7 +84,7 @@ class Walk:
         elif self.at < len(self.tokens) and self.tokens[self.at] == "[":
             end = self.ends[self.at]
             if end > 0 and self.tokens[end + 1 : end + 2] == ["{"]:
-                self.at = end + 1  # an option of a command that nobody knows; its argument is text
+                self.at = end + 1  # an option of an unknown command; its argument is text
 
     def _code(self, code: str, *, block: bool) -> None:
         if block and not self.captures:
@@ -220,6 +220,16 @@ class Walk:
             flow.prefix = ""
         flow.blocks += flow.pending
         flow.pending.clear()
+
+    def end_paragraph(self) -> None:
+        """Ends the paragraph, unless its words are collected for an argument."""
+        if not self.captures:
+            self.flush()
+
+    def push_paragraph(self, name: str) -> None:
+        """Opens an environment that begins with a paragraph of its own and ends it."""
+        self.end_paragraph()
+        self.push(name, lambda _: self.end_paragraph())
 
     def end_section(self) -> None:
         """Ends the paragraph, and sets the notes of this section below it."""

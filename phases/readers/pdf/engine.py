@@ -1,24 +1,36 @@
-"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it does not tell."""
+"""The engine that reads PDFs by default: liteparse for text, mathematics and tables, pypdfium2 for what it leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from phases.readers.pdf.letters import is_language, mend_letters
+from phases.readers.pdf.letters import is_accent, is_language, mend_letters, with_accent
 from phases.readers.pdf.page import Bookmark, BoundingBox, Document, Item, Page
-from phases.readers.pdf.pieces import is_bold, items_of, with_end_style
 from phases.readers.pdf.scan import Scan, open_pdf
 from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link, Unreadable
 
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
 _MARGIN = 0.08
+_SMALLEST = 2.0
+_BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
+_COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
+_CELL_GAP = 1.0
+"""White as wide as a letter is high parts two cells."""
+_MOST_WORDS = 200
+_SMALLEST_SIZE = 2.0
+_SIZE_OF_HEIGHT = 0.75
+"""A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
 
 
 def read_document(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
+    # decision 30: pieces of text with place and font, not liteparse's own Markdown, which gets headings and references wrong
     name = f"liteparse {version('liteparse')}, pypdfium2 {version('pypdfium2')}"
     parsed = _parse_document(path, password)
     if parsed.total_pages > MOST_PAGES:
@@ -32,7 +44,7 @@ def read_document(path: str, password: str | None) -> Document:
         pages = {page.page_num: _build_page(page, scan) for page in parsed.pages}
         pale = sorted({row.page for row in scan.hidden if row.how == "white"})
         if pale:
-            # Only asked for its colours does the engine part white words from black ones in the same line.
+            # decision 32: only asked for its colours does the engine part white words from black ones in the same line.
             coloured = _parse_document(path, password, pages=",".join(map(str, pale)))
             pages.update({page.page_num: _build_page(page, scan) for page in coloured.pages})
         links = one_each(link for page in parsed.pages for link in _links_of(page))
@@ -43,7 +55,7 @@ def read_document(path: str, password: str | None) -> Document:
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
     """What liteparse makes of all pages; of a few of them, with the colours of their words."""
-    import liteparse
+    import liteparse  # late: the plain engine goes without it
 
     # ocr_enabled=False: with the default, a scanned page makes it download a language model.
     engine = liteparse.LiteParse(
@@ -68,7 +80,7 @@ def _parse_document(path: str, password: str | None, *, pages: str | None = None
 
 def draw_page(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
     """A page as PNG, or None where there is no such page."""
-    import liteparse
+    import liteparse  # late, as above
 
     engine = liteparse.LiteParse(ocr_enabled=False, quiet=True, dpi=dots_per_inch, password=password)
     pictures = engine.screenshot(path, page_numbers=[number])
@@ -109,7 +121,7 @@ def _text_aside(page: Any, pieces: list[Any], turned: bool) -> str:
 
 
 def one_each(links: Iterable[Link]) -> tuple[Link, ...]:
-    """Each address once: a link that is broken over lines is one, and the same one again tells nothing new."""
+    """Each address once: a link that is broken over lines is one, and a repeated one is left out."""
     found: dict[str, Link] = {}
     for link in links:
         first = found.setdefault(link.url, link)
@@ -133,9 +145,6 @@ def _middle_of(piece: Any) -> BoundingBox:
     return BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
 
 
-_SMALLEST = 2.0
-
-
 def read_plainly(path: str, password: str | None) -> Document:
     """The document in a PDF file (PdfEngine)."""
     name = f"pypdfium2 {version('pypdfium2')}"
@@ -156,3 +165,70 @@ def _build_plain_page(scan: Scan, number: int) -> Page:
                 size = round(piece.size if piece.size >= _SMALLEST else piece.box.height, 1)
                 items.append(Item(words, piece.box, size, font.rpartition("+")[2], is_bold(font), is_bold(font)))
         return Page(number, looked.width, looked.height, tuple(items))
+
+
+def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
+    """The items of a piece of text as liteparse gives it; `turned` says that the page is to be read sideways."""
+    box = BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+    if turned and piece.rotation % 360 == 270:
+        box = BoundingBox(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
+    elif turned:
+        box = BoundingBox(box.y0, page.width - box.x1, box.y1, page.width - box.x0)
+    size = piece.font_size or 0.0
+    size = round(size if size >= _SMALLEST_SIZE else box.height * _SIZE_OF_HEIGHT, 1)
+    font = piece.font_name or ""
+    bold = is_bold(font)
+    words = [] if turned or len(piece.words or ()) > _MOST_WORDS else list(piece.words or ())
+    item = Item(mend_letters(_with_accents(piece.text, words)), box, size, font.rpartition("+")[2], bold, bold)
+    return _split_cells(item, piece.text, words)
+
+
+def with_end_style(item: Item, font_at: Callable[[BoundingBox], str | None]) -> Item:
+    """The item with what the font of its last letters says: bold to the end or not, how the words behind a number are set."""
+    if not item.bold and not _COUNTED.match(item.text):
+        return item
+    last = font_at(item.box)
+    if last is None or (item.bold and is_bold(last)):
+        return item
+    return replace(item, bold_end=False) if item.bold else replace(item, font=last.rpartition("+")[2])
+
+
+def is_bold(font: str) -> bool:
+    """Whether a font's name says that it is bold."""
+    return bool(_BOLD.search(font))
+
+
+def _with_accents(text: str, words: list[Any]) -> str:
+    """The text of a piece; accents that the engine found after all of its words go back to their letters."""
+    loose = [word for word in words if is_accent(word.text)]
+    kept = [word for word in words if not is_accent(word.text)]
+    if not loose or text != " ".join(word.text for word in kept) + "".join(word.text for word in loose):
+        return text
+    texts = [word.text for word in kept]
+    for accent in loose:
+        middle = accent.x + accent.width / 2
+        for index, word in enumerate(kept):
+            if word.x - 1 <= middle <= word.x + word.width + 1 and word.width:
+                texts[index] = with_accent(texts[index], (middle - word.x) / word.width, accent.text)
+    return " ".join(texts)
+
+
+def _split_cells(item: Item, text: str, words: list[Any]) -> list[Item]:
+    """An item for each cell where the engine took the cells of a table for one piece."""
+    gaps = [right.x - left.x - left.width for left, right in itertools.pairwise(words)]
+    wide = max(gaps, default=0.0) >= _CELL_GAP * item.size
+    if not wide or "".join(word.text for word in words) != text.replace(" ", ""):
+        return [item]
+    parts: list[list[Any]] = [[words[0]]]
+    for gap, word in zip(gaps, words[1:], strict=True):
+        if gap >= _CELL_GAP * item.size:
+            parts.append([])
+        parts[-1].append(word)
+    return [
+        replace(
+            item,
+            text=mend_letters(" ".join(word.text for word in part)),
+            box=BoundingBox(part[0].x, item.box.y0, part[-1].x + part[-1].width, item.box.y1),
+        )
+        for part in parts
+    ]

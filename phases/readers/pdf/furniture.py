@@ -22,6 +22,9 @@ _ROMAN = re.compile(r"[ivxlc]{1,7}", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(
     r"(?:page\s+|seite\s+|[-–—]\s*)?([0-9]{1,4})(?:\s*(?:of|/|von)\s*[0-9]{1,4}|\s*[-–—])?", re.IGNORECASE
 )
+_LEADERS = re.compile(r"(?:\. ?){4,300} ?[0-9ivxlc]{1,4}$")
+_FEWEST = 4
+_WIDEST_HOLE = 2
 
 
 def without_furniture(pages: Sequence[Page]) -> list[Page]:
@@ -121,11 +124,6 @@ def _find_stacks(items: Sequence[Item], edge: Callable[[Item], float]) -> Iterat
         stack.append(item)
     if len(stack) >= _FEWEST_LINE_NUMBERS:
         yield stack
-
-
-_LEADERS = re.compile(r"(?:\. ?){4,300} ?[0-9ivxlc]{1,4}$")
-_FEWEST = 4
-_WIDEST_HOLE = 2
 
 
 def contents_of(lines: Sequence[Line]) -> set[int]:

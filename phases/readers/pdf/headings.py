@@ -1,4 +1,4 @@
-"""Which lines of a PDF are headings: the PDF's own outline says it, else numbers, type and white space do."""
+"""Which lines of a PDF are its title and its headings: the PDF's own outline says it, else numbers, type and white space do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from phases.readers.headings import ABSTRACT, REFERENCES, UNNUMBERED, number_of,
 from phases.readers.pdf.bookmarks import LONGEST, MOST_LINES, Heading, headings_by_bookmarks
 from phases.readers.pdf.lines import Line, has_holes
 from phases.readers.pdf.page import Bookmark
+from phases.readers.pdf.tables import CAPTION
 from phases.readers.pdf.words import Words
 
 _LARGER = 0.4
@@ -26,6 +27,17 @@ _NO_HEADING = re.compile(
 )
 _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl|[-]it$|ti[0-9]+$", re.IGNORECASE)
 Style = tuple[str, float, bool]
+Path = tuple[int, ...]
+_ROMANS = {"I": 1, "V": 5, "X": 10}
+_FIRST_LETTER = 1000
+"""Appendices are counted in letters, behind all numbers."""
+_FEWEST_ROMANS = 3
+_WIDEST_HOLE = 2
+_MOST = 600
+_FEWEST_LETTERS = 8
+_FEWEST_CJK = 4
+_LONGEST = 300
+_MOST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +207,6 @@ def _font_family(font: str) -> str:
     return re.sub(r"[-,0-9].*$|(?i:bold|regular|roman|italic|medi|light)", "", font)
 
 
-Path = tuple[int, ...]
-_ROMANS = {"I": 1, "V": 5, "X": 10}
-_FIRST_LETTER = 1000
-"""Appendices are counted in letters, behind all numbers."""
-_FEWEST_ROMANS = 3
-_WIDEST_HOLE = 2
-_MOST = 600
-
-
 def longest_run(titles: Sequence[str]) -> dict[int, int]:
     """Index of a title -> depth of its number, for the titles of the longest run in the order of counting.
 
@@ -285,3 +288,66 @@ def _is_next(before: Path, after: Path) -> bool:
     if len(after) > len(before):
         return after == (*before, 1, 1)
     return after[:-1] == before[: len(after) - 1] and 1 <= after[-1] - before[len(after) - 1] <= _WIDEST_HOLE
+
+
+def title_of(lines: Sequence[Line], said: str | None, words: Words) -> tuple[str | None, range]:
+    """The title and the lines of the first page that it fills; without one, None and no lines."""
+    first = [line for line in lines if line.page == lines[0].page] if lines else []
+    if said and (place := _place_of(first, said)):
+        printed = words.join([first[index].text for index in place])
+        return (printed if plain_title(printed) == plain_title(said) else said), place
+    place = _largest_lines(first)
+    text = words.join([first[index].text for index in place])
+    return (text.rstrip("*∗†‡ "), place) if text and len(text) <= _LONGEST else (None, range(0))
+
+
+def _place_of(lines: Sequence[Line], said: str) -> range | None:
+    """The lines that say it, if there are any."""
+    wanted = plain_title(said)
+    if len(wanted) < _FEWEST_CJK:
+        return None
+    for start in range(len(lines)):
+        given = ""
+        for end in range(start, min(start + _MOST_LINES, len(lines))):
+            given += plain_title(lines[end].text)
+            if given == wanted or (given.startswith(wanted) and len(given) < len(wanted) + 4):
+                return range(start, end + 1)
+            if not wanted.startswith(given):
+                break
+    return None
+
+
+def _largest_lines(lines: Sequence[Line]) -> range:
+    """The lines above the abstract that are set in the largest type, if they are words."""
+    until = next((index for index, line in enumerate(lines) if plain_title(line.text) in ABSTRACT), len(lines))
+    above = list(lines[: until or len(lines)])
+    sizes = sorted({line.size for line in above}, reverse=True)
+    for size in sizes:
+        runs = [run for run in _runs_of(above, size) if _is_telling(above, run)]
+        if runs:
+            return min(runs, key=lambda run: above[run[0]].box.y0)
+    return range(0)
+
+
+def _runs_of(lines: Sequence[Line], size: float) -> list[range]:
+    runs: list[range] = []
+    for index, line in enumerate(lines):
+        large = line.size > size - 0.6 and line.size > 0
+        near = runs and runs[-1].stop == index and line.gap < 1.1 * size and line.bold == lines[index - 1].bold
+        if large and near:
+            runs[-1] = range(runs[-1].start, index + 1)
+        elif large:
+            runs.append(range(index, index + 1))
+    return [run for run in runs if len(run) <= _MOST_LINES]
+
+
+def _is_telling(lines: Sequence[Line], run: range) -> bool:
+    text = "".join(lines[index].text for index in run)
+    if CAPTION.match(lines[run[0]].text) or (
+        len(run) > 1 and sum(has_holes(lines[index]) for index in run) * 2 > len(run)
+    ):
+        return False
+    letters = [character for character in text if character.isalpha()]
+    wide = sum(ord(character) > 0x2E80 for character in letters)
+    spaced = sum(len(word) == 1 for word in text.split()) > len(text.split()) / 2 and not wide
+    return (len(letters) >= _FEWEST_LETTERS or wide >= _FEWEST_CJK) and not spaced

@@ -1,13 +1,14 @@
-"""Pieces of text -> lines in reading order."""
+"""Pieces of text -> columns -> lines, in reading order."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from phases.readers.pdf.columns import columns_of_pages, rows_of
 from phases.readers.pdf.letters import mend_letters
 from phases.readers.pdf.page import BoundingBox, Item, Page
 
@@ -15,6 +16,17 @@ _SPACE = 0.12
 """A gap of more than this share of the letters' size is a space between words."""
 _HOLE = 1.6
 _CLOSING = re.compile(r"^[,.;:!?)\]}’”]")
+_FROM, _TO = 0.3, 0.7
+"""The white stripe between two columns stands in this part of the page's width."""
+_FEWEST_ROWS = 5
+_NARROWEST_GUTTER = 8.0
+_NARROWEST_LINE = 0.2
+_FEWEST_CELLS = 5
+_FEWEST_WIDE_ROWS = 3
+_STRIPE = 0.5
+_NEAR = 30.0
+_MOST_CROSSING = 0.6
+_SLACK = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +114,145 @@ def has_holes(line: Line, *, after: int = 0, widest: float = _HOLE) -> bool:
     """Wide white between the words, from the gap `after` on: a row of a table."""
     gaps = [right.box.x0 - left.box.x1 for left, right in zip(line.items, line.items[1:], strict=False)]
     return any(gap > widest * line.size for gap in gaps[after:])
+
+
+def columns_of_pages(pages: Sequence[Page]) -> list[list[list[Item]]]:
+    """For each page its stretches of one column, in reading order. Pages of one paper have their columns in the same places."""
+    left, right = _find_margins(pages)
+    gutters = [_find_gutter(page) for page in pages]
+    seen = Counter(round(gutter / 4) * 4 for gutter in gutters if gutter)
+    usual = float(seen.most_common(1)[0][0]) if seen and sum(seen.values()) * 3 >= len(pages) else None
+    if usual is not None:
+        usual = median(gutter for gutter in gutters if gutter and abs(gutter - usual) <= 4)
+    found = []
+    for page, own in zip(pages, gutters, strict=True):
+        near = usual is not None and (own is None or abs(own - usual) < _NEAR)
+        gutter = usual if near and usual is not None and _is_gutter(page, usual, fewest=2) else own
+        inside = [item for item in page.items if item.box.x1 > left and item.box.x0 < right]
+        beside = [item for item in page.items if item.box.x1 <= left or item.box.x0 >= right]
+        found.append([*_split_columns(inside, gutter), *_split_columns(beside, None)])
+    return found
+
+
+def rows_of(items: Sequence[Item]) -> list[list[Item]]:
+    """Items that stand on one line of print, left to right, from top to bottom."""
+    rows: list[list[Item]] = []
+    middles: list[float] = []
+    for item in sorted(items, key=lambda item: (item.box.y0 + item.box.y1, item.box.x0)):
+        middle = (item.box.y0 + item.box.y1) / 2
+        if rows and middle - middles[-1] < 0.42 * min(item.box.height, 1.6 * item.size):
+            rows[-1].append(item)
+            middles[-1] = max(middles[-1], middle) if item.box.height <= 1.6 * item.size else middles[-1]
+        else:
+            rows.append([item])
+            middles.append(middle)
+    return [sorted(row, key=lambda item: item.box.x0) for row in rows]
+
+
+def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
+    """Where the text of a paper begins and ends, left and right: what is further out is a note in the margin."""
+    wide = [item.box for page in pages for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
+    if not wide:
+        return 0.0, float("inf")
+    starts, ends = sorted(box.x0 for box in wide), sorted(box.x1 for box in wide)
+    return starts[len(starts) // 50] - _SLACK, ends[-1 - len(ends) // 50] + _SLACK
+
+
+def _find_gutter(page: Page) -> float | None:
+    """Where the white stripe between two columns stands, or None on a page of one column."""
+    votes: Counter[int] = Counter()
+    for row in rows_of(page.items):
+        for left, right in itertools.pairwise(row):
+            middle = (left.box.x1 + right.box.x0) / 2
+            if right.box.x0 - left.box.x1 > _NARROWEST_GUTTER and _FROM * page.width < middle < _TO * page.width:
+                votes.update(range(int(left.box.x1) + 1, int(right.box.x0) + 1))
+    best = max(votes.values(), default=0)
+    if best < _FEWEST_ROWS:
+        return None
+    stripe = sorted(place for place, count in votes.items() if count >= _STRIPE * best)
+    crossed = {place: sum(item.box.x0 < place - 1 < place + 1 < item.box.x1 for item in page.items) for place in stripe}
+    stripe = [place for place in stripe if crossed[place] == min(crossed.values())]
+    gutter = float(stripe[len(stripe) // 2])
+    return gutter if _is_gutter(page, gutter, fewest=_FEWEST_ROWS) else None
+
+
+def _is_gutter(page: Page, gutter: float, *, fewest: int) -> bool:
+    """Text fills both sides, in lines that end and begin at the stripe; the cells of a table do not."""
+    wide = [item.box for item in page.items if item.box.width > _NARROWEST_LINE * page.width]
+    left = sum(box.height for box in wide if box.x1 <= gutter + 2)
+    right = sum(box.height for box in wide if box.x0 >= gutter - 2)
+    crossing = sum(box.height for box in wide if box.x0 < gutter - 12 and box.x1 > gutter + 12)
+    tall = 8 * fewest
+    return min(left, right) > tall and (left + right) * _MOST_CROSSING > crossing
+
+
+def _split_columns(unsorted: Sequence[Item], gutter: float | None) -> list[list[Item]]:
+    """The items of each stretch of one column, in reading order."""
+    items = sorted(unsorted, key=lambda item: (item.box.y0, item.box.x0))
+    if gutter is None:
+        return [items] if items else []
+    spanning = _items_across(items, gutter)
+    stretches: list[list[Item]] = []
+    rest = [item for item in items if item not in set(spanning)]
+    for band in _bands_across(spanning):
+        above = [item for item in rest if (item.box.y0 + item.box.y1) / 2 < band.y0]
+        rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 >= band.y0]
+        within = [item for item in rest if (item.box.y0 + item.box.y1) / 2 <= band.y1]
+        rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 > band.y1]
+        stretches += _split_sides(above, gutter)
+        whole = [item for item in spanning if band.y0 <= item.box.y0 and item.box.y1 <= band.y1]
+        stretches.append(sorted([*whole, *within], key=lambda item: (item.box.y0, item.box.x0)))
+    return [stretch for stretch in [*stretches, *_split_sides(rest, gutter)] if stretch]
+
+
+def _items_across(items: Sequence[Item], gutter: float) -> list[Item]:
+    """What stands over both columns, with the short last lines of it, which have nothing beside them."""
+    found: list[Item] = []
+    wide_rows = _rows_of_wide_tables(items, gutter)
+    for item in items:
+        above = found[-1] if found else None
+        if (item.box.x0 < gutter - 4 and item.box.x1 > gutter + 4) or item in wide_rows:
+            found.append(item)
+        elif above and 0 <= item.box.y0 - above.box.y0 < 2 * above.box.height and abs(item.size - above.size) < 0.3:
+            last = abs(item.box.x0 - above.box.x0) < 3 and item.box.y0 > above.box.y1 - 2
+            if last and not any(other.box.x0 > gutter and _same_row(item, other) for other in items):
+                found.append(item)
+    return found
+
+
+def _rows_of_wide_tables(items: Sequence[Item], gutter: float) -> set[Item]:
+    """The items of rows that have many short pieces on both sides, some such rows together: a table over both columns."""
+    found: set[Item] = set()
+    together: list[list[Item]] = []
+    for row in [*rows_of(items), []]:
+        left = [item for item in row if item.box.x1 < gutter + 4]
+        right = [item for item in row if item.box.x0 > gutter - 4]
+        short = all(item.box.width < 0.45 * gutter for item in row)
+        if min(len(left), len(right)) >= 2 and len(row) >= _FEWEST_CELLS and short:
+            together.append(row)
+            continue
+        if len(together) >= _FEWEST_WIDE_ROWS:
+            found.update(item for members in together for item in members)
+        together = []
+    return found
+
+
+def _same_row(item: Item, other: Item) -> bool:
+    return abs((item.box.y0 + item.box.y1) - (other.box.y0 + other.box.y1)) < item.box.height
+
+
+def _bands_across(spanning: Sequence[Item]) -> list[BoundingBox]:
+    """Stripes over the whole width, top to bottom: what spans the columns, close lines of it taken together."""
+    bands: list[BoundingBox] = []
+    for item in spanning:
+        if bands and item.box.y0 - bands[-1].y1 < 1.5 * item.box.height:
+            bands[-1] = bands[-1].around(item.box)
+        else:
+            bands.append(item.box)
+    return bands
+
+
+def _split_sides(items: Sequence[Item], gutter: float) -> list[list[Item]]:
+    left = [item for item in items if (item.box.x0 + item.box.x1) / 2 < gutter]
+    right = [item for item in items if (item.box.x0 + item.box.x1) / 2 >= gutter]
+    return [left, right]

@@ -6,18 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
-from phases.readers.pdf.blocks import Marks, blocks_of
-from phases.readers.pdf.engine import read_document
-from phases.readers.pdf.flow import in_flow
+from phases.readers.pdf.blocks import Marks, blocks_of, in_flow
+from phases.readers.pdf.engine import read_document, read_plainly
 from phases.readers.pdf.furniture import contents_of, without_furniture
-from phases.readers.pdf.headings import body_of, headings_of
+from phases.readers.pdf.headings import body_of, headings_of, title_of
 from phases.readers.pdf.lines import Line, lines_of_pages
 from phases.readers.pdf.markdown import text_of
 from phases.readers.pdf.page import Bookmark, Document, PdfEngine
 from phases.readers.pdf.tables import table_text, tables_of
-from phases.readers.pdf.title import title_of
 from phases.readers.pdf.words import Words
-from phases.readers.reading import NO_TEXT, OK, Reading
+from phases.readers.reading import NO_TEXT, OK, InputFile, Reading
 
 VERSION = 2
 
@@ -32,6 +30,16 @@ def read_pdf(path: str, password: str | None = None, engine: PdfEngine = read_do
     if not any(character.isalnum() for page in pages for character in page):
         return Reading(NO_TEXT, reader)
     return Reading(OK, reader, tuple(pages), title, document.authors, document.links, document.hidden)
+
+
+def read_pdf_input(source: InputFile) -> Reading:
+    """The reading of a PDF (InputKind.reader)."""
+    return read_pdf(source.path, source.password)
+
+
+def read_pdf_plainly(source: InputFile) -> Reading:
+    """The reading of a PDF that the usual engine crashes on (InputKind.fallback)."""
+    return read_pdf(source.path, source.password, read_plainly)
 
 
 def _title_and_pages(document: Document) -> tuple[str | None, list[str]]:

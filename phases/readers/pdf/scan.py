@@ -1,4 +1,4 @@
-"""What pypdfium2 tells of a PDF: its outline, its title, fonts at a place, and text that nobody sees."""
+"""What pypdfium2 knows of a PDF: its outline, its title, the font at a place, and text that is not seen."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from phases.readers.pdf.page import BoundingBox
 from phases.readers.reading import Hidden
 
 _MOST_PIECES = 20_000
+_TINIEST = 1.0
+_WHITE = 250
+_SCAN = 0.5
+"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
+MOST_HIDDEN = 200
+_LONGEST_HIDDEN = 300
 
 
 @contextmanager
@@ -119,14 +125,6 @@ class PageScan:
         return None
 
 
-_TINIEST = 1.0
-_WHITE = 250
-_SCAN = 0.5
-"""A picture that fills more of the page than this may be the scan that an invisible text layer belongs to."""
-MOST_HIDDEN = 200
-_LONGEST_HIDDEN = 300
-
-
 class PageObjects:
     """One look over all objects of a page."""
 
@@ -139,6 +137,7 @@ class PageObjects:
         self._text_page: Any = None
         self._suspects: list[tuple[BoundingBox, Any, int, str]] = []
         others: list[tuple[int, Any, pdfium.Matrix | None]] = []
+        # decision 31: every text object is looked at, which is a third of the cost of reading a PDF
         for kind, item, matrix in pdfium.objects_of(page):
             if kind == pdfium.TEXT:
                 self._look(item, self._box(item, matrix), len(others))

@@ -6,9 +6,8 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from phases.references.fetch.licence_texts import recognised
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
@@ -62,14 +61,14 @@ _IDS = {
         ),
     )
 }
-Reader = Callable[[str], str | None]
+MetadataReader = Callable[[str], str | None]
 
 
 def may_name_a_licence(path: str) -> bool:
     """Whether `licence_of` looks at this file: in the top folder, or in one for licences (REUSE)."""
     folder, _, name = path.rpartition("/")
     return folder.upper() in ("LICENSES", "LICENSE", "LICENCE") or (
-        not folder and (_is_text(name) or name in _METADATA)
+        not folder and (_is_licence_name(name) or name in _METADATA)
     )
 
 
@@ -79,21 +78,21 @@ def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
     The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
     """
     texts = sorted((path for path in files if _is_licence_text(path)), key=_nearest_first)
-    said = [*_said(texts, files), *_declared(files)]
+    said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
     known = [(licence, path) for licence, path in said if licence]
     if known:
         return known[0]
     return (UNKNOWN, texts[0]) if texts else (UNKNOWN, said[0][1]) if said else (None, None)
 
 
-def _said(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
+def _licences_in_texts(texts: list[str], files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
     for path in texts:
         text = files[path][:_MOST_READ].decode("utf-8", "replace")
         tag = _SPDX.search(text)
-        yield (_expression(tag[1]) if tag else None) or recognised(text), path
+        yield (_parse_expression(tag[1]) if tag else None) or recognise_licence(text), path
 
 
-def _declared(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
+def _licences_in_metadata(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
     """What the metadata say; nothing where they say nothing."""
     for path, read in _METADATA.items():
         if path not in files:
@@ -103,20 +102,20 @@ def _declared(files: Mapping[str, bytes]) -> Iterator[tuple[str | None, str]]:
         except (FormatError, ValueError, RecursionError, configparser.Error):
             continue
         if word and word.strip():
-            yield _named(word), path
+            yield _parse_licence_name(word), path
 
 
-def _named(word: str) -> str | None:
+def _parse_licence_name(word: str) -> str | None:
     """The id behind what people write: an expression of SPDX, or a common name."""
     plain = " ".join(word.split())[:200]
-    if expression := _expression(plain):
+    if expression := _parse_expression(plain):
         return expression
     spelled = re.sub(r"\s*(?:\+|\|) *file .*$", "", plain, flags=re.IGNORECASE).lower()  # as R writes it
     found = next((name for pattern, name in _NAMES if re.fullmatch(pattern, spelled)), None)
-    return found or (recognised(word) if len(word) > len(plain) else None)
+    return found or (recognise_licence(word) if len(word) > len(plain) else None)
 
 
-def _expression(text: str) -> str | None:
+def _parse_expression(text: str) -> str | None:
     """An expression of SPDX all of whose ids are known, in their own spelling."""
     plain = " ".join(text.split())
     if not _EXPRESSION.fullmatch(plain) or plain.count("(") != plain.count(")"):
@@ -137,9 +136,11 @@ def _expression(text: str) -> str | None:
 
 def _of_pyproject(text: str) -> str | None:
     content = tomllib.loads(text)
-    project = _table(content.get("project"))
-    licence = project.get("license") or _table(_table(content.get("tool")).get("poetry")).get("license")
-    return _word(licence) or _word(_table(licence).get("text")) or _classifier(project.get("classifiers"))
+    project = _as_table(content.get("project"))
+    licence = project.get("license") or _as_table(_as_table(content.get("tool")).get("poetry")).get("license")
+    return (
+        _as_word(licence) or _as_word(_as_table(licence).get("text")) or _licence_classifier(project.get("classifiers"))
+    )
 
 
 def _of_setup(text: str) -> str | None:
@@ -148,16 +149,16 @@ def _of_setup(text: str) -> str | None:
     if not parser.has_section("metadata"):
         return None
     given = dict(parser.items("metadata"))
-    return given.get("license") or _classifier(given.get("classifiers", "").splitlines())
+    return given.get("license") or _licence_classifier(given.get("classifiers", "").splitlines())
 
 
 def _of_package(text: str) -> str | None:
-    licence = _table(parse_json(text.encode())).get("license")
-    return _word(licence) or _word(_table(licence).get("type"))
+    licence = _as_table(parse_json(text.encode())).get("license")
+    return _as_word(licence) or _as_word(_as_table(licence).get("type"))
 
 
 def _of_cargo(text: str) -> str | None:
-    return _word(_table(tomllib.loads(text).get("package")).get("license"))
+    return _as_word(_as_table(tomllib.loads(text).get("package")).get("license"))
 
 
 def _of_description(text: str) -> str | None:
@@ -165,7 +166,7 @@ def _of_description(text: str) -> str | None:
     return found[1] if found else None
 
 
-_METADATA: Mapping[str, Reader] = {
+_METADATA: Mapping[str, MetadataReader] = {
     "pyproject.toml": _of_pyproject,
     "setup.cfg": _of_setup,
     "package.json": _of_package,
@@ -174,25 +175,25 @@ _METADATA: Mapping[str, Reader] = {
 }
 
 
-def _classifier(rows: object) -> str | None:
+def _licence_classifier(rows: object) -> str | None:
     """What a classifier of a Python package calls it: `License :: OSI Approved :: MIT License`."""
-    words = [row.rpartition("::")[2].strip() for row in _list(rows) if isinstance(row, str) and "License ::" in row]
+    words = [row.rpartition("::")[2].strip() for row in _as_list(rows) if isinstance(row, str) and "License ::" in row]
     return next((re.sub(r" \((?:GPL|LGPL|AGPL|MPL)[^)]*\)$", "", word) for word in words), None)
 
 
-def _table(value: object) -> Mapping[str, Any]:
+def _as_table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _word(value: object) -> str | None:
+def _as_word(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _is_text(name: str) -> bool:
+def _is_licence_name(name: str) -> bool:
     stem = re.split(r"[._-]", name, maxsplit=1)[0]
     ending = re.search(r"\.[a-z]+$", name.lower())
     return bool(_TEXT.fullmatch(stem)) and (ending is None or ending[0] in _PLAIN_ENDINGS or len(ending[0]) > 5)
@@ -207,3 +208,102 @@ def _nearest_first(path: str) -> tuple[int, int, str]:
     name = path.rpartition("/")[2].lower()
     kind = next((rank for rank, start in enumerate(("licen", "unlicen", "copying")) if name.startswith(start)), 3)
     return path.count("/") * 10 + kind, len(name), path
+
+
+_LONGEST = 60_000
+_NOT_A_WORD = re.compile(r"[^a-z0-9.]+")
+
+
+class _LicenceText(NamedTuple):
+    """A licence, and what its text says and does not say: in small letters, words with single blanks, no marks."""
+
+    licence: str
+    says: tuple[str, ...]
+    never: tuple[str, ...] = ()
+
+
+_MIT = "permission is hereby granted free of charge to any person obtaining a copy"
+_MIT_NOTICE = "the above copyright notice and this permission notice"
+_BSD = "redistributions in binary form must reproduce the above copyright notice"
+_BSD_START = "redistribution and use in source and binary forms"
+_TEXT_NAMES = r"endorse or promote products"
+_PRINTS = (
+    _LicenceText("AGPL-3.0", ("gnu affero general public license", "version 3")),
+    _LicenceText(
+        "LGPL-3.0",
+        ("gnu lesser general public license", "version 3", "incorporates the terms and conditions of version 3"),
+    ),
+    _LicenceText("LGPL-2.1", ("gnu lesser general public license", "version 2.1")),
+    _LicenceText("LGPL-2.0", ("gnu library general public license", "version 2")),
+    _LicenceText("GPL-3.0", ("gnu general public license", "version 3 29 june 2007")),
+    _LicenceText("GPL-2.0", ("gnu general public license", "version 2 june 1991")),
+    _LicenceText(
+        "Apache-2.0", ("apache license", "version 2.0", "terms and conditions for use reproduction and distribution")
+    ),
+    _LicenceText("Apache-2.0", ("licensed under the apache license version 2.0",)),
+    _LicenceText("MPL-2.0", ("mozilla public license version 2.0", "covered software")),
+    _LicenceText("MPL-2.0", ("subject to the terms of the mozilla public license v. 2.0",)),
+    _LicenceText("EPL-2.0", ("eclipse public license v 2.0", "recipient")),
+    _LicenceText("Artistic-2.0", ("the artistic license 2.0", "standard version")),
+    _LicenceText("CC-BY-NC-SA-4.0", ("attribution noncommercial sharealike 4.0 international",)),
+    _LicenceText("CC-BY-NC-ND-4.0", ("attribution noncommercial noderivatives 4.0 international",)),
+    _LicenceText("CC-BY-NC-4.0", ("attribution noncommercial 4.0 international",)),
+    _LicenceText("CC-BY-SA-4.0", ("attribution sharealike 4.0 international",)),
+    _LicenceText("CC-BY-ND-4.0", ("attribution noderivatives 4.0 international",)),
+    _LicenceText("CC-BY-4.0", ("attribution 4.0 international",)),
+    _LicenceText("CC0-1.0", ("cc0 1.0 universal",)),
+    _LicenceText("Unlicense", ("this is free and unencumbered software released into the public domain",)),
+    _LicenceText("BSL-1.0", ("boost software license version 1.0",)),
+    _LicenceText("WTFPL", ("do what the fuck you want to public license",)),
+    _LicenceText(
+        "Zlib",
+        (
+            "altered source versions must be plainly marked as such",
+            "the origin of this software must not be misrepresented",
+        ),
+    ),
+    _LicenceText("BSD-4-Clause", (_BSD_START, _BSD, "all advertising materials mentioning features or use")),
+    _LicenceText(
+        "BSD-3-Clause-Clear", (_BSD_START, _BSD, "no express or implied licenses to any party s patent rights")
+    ),
+    _LicenceText("BSD-3-Clause", (_BSD_START, _BSD, _TEXT_NAMES), ("noncommercial", "non commercial")),
+    _LicenceText(
+        "BSD-2-Clause", (_BSD_START, _BSD), (_TEXT_NAMES, "neither the name", "noncommercial", "non commercial")
+    ),
+    _LicenceText("MIT", (_MIT, _MIT_NOTICE), ("noncommercial", "non commercial", "except as contained in this notice")),
+    _LicenceText("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), ("noncommercial", "non commercial")),
+    _LicenceText(
+        "MIT-0",
+        (_MIT, "the software is provided as is"),
+        ("the above copyright notice", "noncommercial", "non commercial", "subject to the following"),
+    ),
+    _LicenceText(
+        "ISC",
+        (
+            "permission to use copy modify and or distribute this software for any purpose with or without fee is hereby granted",
+            "provided that the above copyright notice",
+        ),
+    ),
+    _LicenceText(
+        "ISC",
+        (
+            "permission to use copy modify and distribute this software for any purpose with or without fee is hereby granted",
+            "provided that the above copyright notice",
+        ),
+    ),
+    _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
+)
+"""In the order in which they are tried: what names another licence in its own text goes before that one."""
+
+
+def recognise_licence(text: str) -> str | None:
+    """The SPDX id of a licence's text, or None. A licence changed in what it permits is not taken for what it was."""
+    words = _NOT_A_WORD.sub(" ", text[:_LONGEST].lower().replace("non-commercial", "noncommercial"))
+    words = re.sub(r"\.(?= |$)", "", words)
+    found = [
+        (words.find(row.says[0]), number, row.licence)
+        for number, row in enumerate(_PRINTS)
+        if all(phrase in words for phrase in row.says) and not any(phrase in words for phrase in row.never)
+    ]
+    # Licences name each other further down, and other people's often follow one's own.
+    return min(found)[2] if found else None

@@ -10,16 +10,16 @@ from phases.references.find.names import (
     EDITORS,
     SUFFIXES,
     Token,
-    bare,
-    direct,
-    given_in_full,
-    inverted,
     is_initial,
     is_name,
-    stands,
+    is_one_of,
+    parse_given_first,
+    parse_given_last,
+    parse_initials_last,
+    parse_inverted,
     tokens_of,
 )
-from phases.references.find.wording import letters
+from phases.references.find.text import letters_of
 
 
 class Authors(NamedTuple):
@@ -32,10 +32,16 @@ class Authors(NamedTuple):
 def authors_in(text: str) -> Authors:
     """The authors at the beginning of a tidy reference without its label; no names and 0 where there are none."""
     tokens = tokens_of(text)
-    return _chinese(text) or _divided(text) or _listed(text, tokens) or _surnames_alone(text, tokens) or Authors((), 0)
+    return (
+        _chinese_names(text)
+        or _semicolon_names(text)
+        or _list_authors(text, tokens)
+        or _surnames_alone(text, tokens)
+        or Authors((), 0)
+    )
 
 
-def surname(author: str) -> str:
+def surname_of(author: str) -> str:
     """The surname of one author, compared by letters: the last word of it, be the name in whatever order."""
     front, comma, _ = author.partition(",")
     words = front.split()
@@ -44,27 +50,27 @@ def surname(author: str) -> str:
             words = words[:-1]  # Bates DM
         while len(words) > 1 and words[-1].strip(".").lower() in SUFFIXES:
             words = words[:-1]
-    return letters(words[-1]) if words else ""
+    return letters_of(words[-1]) if words else ""
 
 
-def _listed(text: str, tokens: list[Token]) -> Authors | None:
+def _list_authors(text: str, tokens: list[Token]) -> Authors | None:
     """One name behind another, in the style of the first; the first names of the later ones may come before."""
-    for style in (inverted, bare, direct, given_in_full):
+    for style in (parse_inverted, parse_initials_last, parse_given_first, parse_given_last):
         names: list[str] = []
         place, last, first = 0, False, style
-        while (after := first(tokens, place) or _lone(tokens, place, names)) is not None:
+        while (after := first(tokens, place) or _lone_word(tokens, place, names)) is not None:
             names.append(text[tokens[place].start : tokens[after - 1].end])
             after = _behind_suffix(tokens, after)
-            place, last, more = _separated(tokens, after, last=last)
+            place, last, more = _skip_separator(tokens, after, last=last)
             if more == "others" or more == "end":
                 return Authors(tuple(names), tokens[place - 1].end if place else 0)
-            first = direct if style is given_in_full else style
+            first = parse_given_first if style is parse_given_last else style
         if names and _may_end(tokens, place, names, last=last, style=style):
-            return Authors(tuple(names), tokens[_back(tokens, place) - 1].end)
+            return Authors(tuple(names), tokens[_before_separators(tokens, place) - 1].end)
     return None
 
 
-def _lone(tokens: list[Token], place: int, names: list[str]) -> int | None:
+def _lone_word(tokens: list[Token], place: int, names: list[str]) -> int | None:
     """One word between commas in a long list of whole names: `Han Zou, Guangyi, Zhang, Hannah Wang`."""
     whole = len(names) >= 3 and all(" " in name and "." not in name.split()[0] for name in names[:3])
     if (
@@ -72,25 +78,25 @@ def _lone(tokens: list[Token], place: int, names: list[str]) -> int | None:
         and "," not in names[0]
         and place < len(tokens)
         and is_name(tokens[place].text)
-        and stands(tokens, place + 1, ",")
+        and is_one_of(tokens, place + 1, ",")
     ):
-        more = direct(tokens, place + 2) or direct(tokens, place + 4)
+        more = parse_given_first(tokens, place + 2) or parse_given_first(tokens, place + 4)
         return place + 1 if more else None
     return None
 
 
-def _separated(tokens: list[Token], place: int, *, last: bool) -> tuple[int, bool, str]:
+def _skip_separator(tokens: list[Token], place: int, *, last: bool) -> tuple[int, bool, str]:
     """What follows a name: (place, whether `and` came, more | others | end)."""
     start = place
-    comma = stands(tokens, place, ",", ";")
+    comma = is_one_of(tokens, place, ",", ";")
     place += comma
-    if stands(tokens, place, "et") and stands(tokens, place + 1, "al"):
-        return place + 2 + stands(tokens, place + 2, "."), last, "others"
+    if is_one_of(tokens, place, "et") and is_one_of(tokens, place + 1, "al"):
+        return place + 2 + is_one_of(tokens, place + 2, "."), last, "others"
     joined = place < len(tokens) and tokens[place].text in AND
     place += joined
     if place < len(tokens) and tokens[place].text in ("others", "colleagues", "...", "…"):
         if tokens[place].text in ("...", "…") and not joined:
-            place += 1 + (stands(tokens, place + 1, "&", ",") and 1)
+            place += 1 + (is_one_of(tokens, place + 1, "&", ",") and 1)
             return place, last, "more"
         return place + 1, last, "others"
     if not comma and not joined:
@@ -98,7 +104,7 @@ def _separated(tokens: list[Token], place: int, *, last: bool) -> tuple[int, boo
     return place, last or joined, "more"
 
 
-def _back(tokens: list[Token], place: int) -> int:
+def _before_separators(tokens: list[Token], place: int) -> int:
     """The place before the separators that led to no further name."""
     while place > 0 and tokens[place - 1].text in (",", ";", *AND):
         place -= 1
@@ -116,10 +122,10 @@ def _may_end(tokens: list[Token], place: int, names: list[str], *, last: bool, s
         or token.text.lower() in EDITORS
     ):
         return True
-    if style in (inverted, bare):
+    if style in (parse_inverted, parse_initials_last):
         return True
     has_initials = any(re.match(r"[^\W\d_]\.", name) for name in names)
-    return style is direct and (last or has_initials) and tokens[place - 1].text == ","
+    return style is parse_given_first and (last or has_initials) and tokens[place - 1].text == ","
 
 
 def _surnames_alone(text: str, tokens: list[Token]) -> Authors | None:
@@ -144,7 +150,7 @@ _DIVIDED = re.compile(
 )
 
 
-def _divided(text: str) -> Authors | None:
+def _semicolon_names(text: str) -> Authors | None:
     """`Weiß, Anna; Schön, Bernd (2020)`: whole names, of which each holds a comma."""
     match = _DIVIDED.match(text)
     return Authors(tuple(name.strip() for name in match.group().split(";")), match.end()) if match else None
@@ -155,7 +161,7 @@ _HAN = re.compile(
 )
 
 
-def _chinese(text: str) -> Authors | None:
+def _chinese_names(text: str) -> Authors | None:
     """`崔添翼, 王刚.`: names of two to four signs."""
     match = _HAN.match(text)
     if not match:
@@ -166,7 +172,7 @@ def _chinese(text: str) -> Authors | None:
 
 def _behind_suffix(tokens: list[Token], place: int) -> int:
     """The place behind `, Jr.` or `III`."""
-    at = place + (stands(tokens, place, ",") and 1)
+    at = place + (is_one_of(tokens, place, ",") and 1)
     if at < len(tokens) and tokens[at].text.lower() in SUFFIXES:
-        return at + 1 + (stands(tokens, at + 1, ".") and stands(tokens, at + 2, ",", "&", "and") and 1)
+        return at + 1 + (is_one_of(tokens, at + 1, ".") and is_one_of(tokens, at + 2, ",", "&", "and") and 1)
     return place

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.references.find.cited_names import named
-from phases.references.find.cited_numbers import labelled, raised
+from phases.references.find.cited_names import citations_by_name
+from phases.references.find.cited_numbers import citations_by_label, raised_citations
 from phases.references.find.entries import label_of
-from phases.references.find.places import Places
+from phases.references.find.places import PaperPlaces
 from phases.references.values import Entry, Mention
 
 _MOST_PLACES = 20_000
@@ -20,10 +20,10 @@ def citations_of(
     entries: Sequence[Entry], text: str, body_start: int, outline: Mapping[str, Any]
 ) -> dict[str, tuple[Mention, ...]]:
     """Where each reference is cited: by id, in the order of the text. Only what is cited is there."""
-    places = Places(text, body_start, outline)
+    places = PaperPlaces(text, body_start, outline)
     spans: set[tuple[int, int]] = set()
     found: dict[str, dict[int, tuple[int, int]]] = {}
-    for name, start, end in _cited(entries, places):
+    for name, start, end in _find_citations(entries, places):
         if len(spans) >= _MOST_PLACES:
             break
         spans.add((start, end))
@@ -43,12 +43,12 @@ def citations_of(
     }
 
 
-def _cited(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, int, int]]:
+def _find_citations(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
     """A list is cited by its labels or, where it prints none, by names; a list without both is counted."""
-    by_name = list(named(entries, places))
+    by_name = list(citations_by_name(entries, places))
     has_labels = sum(label_of(entry.raw) is not None for entry in entries) * 2 > len(entries)
     if has_labels or len({name for name, _, _ in by_name}) * 3 < len(entries):
-        by_label = list(labelled(entries, places))
+        by_label = list(citations_by_label(entries, places))
         yield from by_label
-        yield from raised(entries, places, {name for name, _, _ in by_label})
+        yield from raised_citations(entries, places, {name for name, _, _ in by_label})
     yield from by_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from phases.references.find.authors import surname
+from phases.references.find.authors import surname_of
 from phases.references.find.entries import label_of, letter_of
-from phases.references.find.places import Places
-from phases.references.find.wording import letters
+from phases.references.find.places import PaperPlaces
+from phases.references.find.text import letters_of
 from phases.references.find.years import YEAR
 from phases.references.values import Entry
 
@@ -23,9 +23,9 @@ _MOST_ALIKE = 30
 _Index = dict[tuple[str, int], list[tuple[Entry, str, tuple[str, ...]]]]
 
 
-def named(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, int, int]]:
+def citations_by_name(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
     """Citations by name: the reference's id, and start and end of the year that ends each."""
-    index = _index(entries)
+    index = _index_entries(entries)
     if not index:
         return
     previous: tuple[int, list[str]] = (-1, [])
@@ -36,20 +36,20 @@ def named(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, int, 
         go_on = previous[0] >= 0 and _ONLY_MARKS.fullmatch(places.text, previous[0], start) is not None
         words = previous[1] if go_on else _words_before(places.text, max(places.body_start, start - _REACH), start)
         given = [match.group(2) or "", *re.findall(r"[a-z]", match.group(3))]
-        hits = [hit for letter in given if (hit := _meant(index, words, int(match.group(1)), letter))]
+        hits = [hit for letter in given if (hit := _match_entry(index, words, int(match.group(1)), letter))]
         for hit in dict.fromkeys(hits):
             yield hit, start, match.end()
         previous = (match.end(), words) if hits else (-1, [])
 
 
-def _index(entries: Sequence[Entry]) -> _Index:
+def _index_entries(entries: Sequence[Entry]) -> _Index:
     """Entries by surname of the first author and year, each with its letter and the surnames of all."""
     index: _Index = {}
     for entry in entries:
         if entry.year is None or not entry.authors:
             continue
-        names = tuple(map(surname, entry.authors))
-        keys = {names[0], letters(entry.authors[0])}
+        names = tuple(map(surname_of, entry.authors))
+        keys = {names[0], letters_of(entry.authors[0])}
         for key in keys - {""}:
             rows = index.setdefault((key, entry.year), [])
             if len(rows) < _MOST_ALIKE:
@@ -78,21 +78,21 @@ def _words_before(text: str, low: int, start: int) -> list[str]:
     return found[::-1]
 
 
-def _meant(index: _Index, words: list[str], year: int, letter: str) -> str | None:
+def _match_entry(index: _Index, words: list[str], year: int, letter: str) -> str | None:
     """The reference that these names and this year mean."""
-    keys = [letters(word) for word in words]
+    keys = [letters_of(word) for word in words]
     for place, key in enumerate(keys):
         rows = index.get((key, year)) or (index.get((key + keys[place + 1], year)) if place + 1 < len(keys) else None)
         if not rows:
             continue
         behind = [word for word in keys[place + 1 :] if word not in _JOINS and word]
-        best = max(rows, key=lambda row: _fit(row, words[place + 1 :], behind, letter))
-        if _fit(best, words[place + 1 :], behind, letter) >= 0:
+        best = max(rows, key=lambda row: _score_fit(row, words[place + 1 :], behind, letter))
+        if _score_fit(best, words[place + 1 :], behind, letter) >= 0:
             return best[0].id
     return None
 
 
-def _fit(row: tuple[Entry, str, tuple[str, ...]], after: list[str], behind: list[str], letter: str) -> int:
+def _score_fit(row: tuple[Entry, str, tuple[str, ...]], after: list[str], behind: list[str], letter: str) -> int:
     """How well the rest of a citation agrees with a reference; below 0 where it contradicts it."""
     _, own, names = row
     points = 4 if letter == own else -8 if letter and own else 0

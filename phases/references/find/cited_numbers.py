@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from phases.references.find.entries import label_of
-from phases.references.find.places import Places
+from phases.references.find.places import PaperPlaces
 from phases.references.values import Entry
 
 _BRACKETS = re.compile(r"\[([^\[\]\n^]{1,160})\](?![(:])")
@@ -31,9 +31,9 @@ _FEWEST_SHARE = 0.3
 """The share of a numbered list that must be cited by raised numbers before they are believed."""
 
 
-def labelled(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, int, int]]:
+def citations_by_label(entries: Sequence[Entry], places: PaperPlaces) -> Iterator[tuple[str, int, int]]:
     """Citations in square brackets: the reference's id, and start and end of the brackets."""
-    labels = _labels(entries)
+    labels = _ids_by_label(entries)
     if not labels:
         return
     done = 0
@@ -41,7 +41,7 @@ def labelled(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, in
         if match.start() < done:
             continue
         last = _UP_TO.match(places.text, match.end())
-        names = _meant(f"{match.group(1)}-{last.group(1)}" if last else match.group(1), labels)
+        names = _ids_in_brackets(f"{match.group(1)}-{last.group(1)}" if last else match.group(1), labels)
         aside = names and (_is_formula(places.text, match.start(), match.end()) or places.is_aside(match.start()))
         done = last.end() if last else 0
         if names and not aside:
@@ -49,16 +49,16 @@ def labelled(entries: Sequence[Entry], places: Places) -> Iterator[tuple[str, in
                 yield name, match.start(), match.end()
 
 
-def raised(entries: Sequence[Entry], places: Places, known: set[str]) -> Iterator[tuple[str, int, int]]:
+def raised_citations(entries: Sequence[Entry], places: PaperPlaces, known: set[str]) -> Iterator[tuple[str, int, int]]:
     """Citations that the page raises, as the reader gives them: networks1,2. Believed only where many are, and no footnotes."""
-    labels = {label: name for label, name in _labels(entries).items() if label.isdigit()}
+    labels = {label: name for label, name in _ids_by_label(entries).items() if label.isdigit()}
     if len(labels) < 3:
         return
     found = []
     for match in _RAISED.finditer(places.text, places.body_start):
         section = places.section(match.start())
-        names = _meant(match.group(1), labels)
-        if not section or not names or not _plain_word(places.text, match.start()):
+        names = _ids_in_brackets(match.group(1), labels)
+        if not section or not names or not _is_plain_word(places.text, match.start()):
             continue
         notes = places.footnotes(places.page(match.start()))
         if places.footnote(match.start()) or places.is_aside(match.start()) or match.group(1) in notes:
@@ -68,7 +68,7 @@ def raised(entries: Sequence[Entry], places: Places, known: set[str]) -> Iterato
         yield from found
 
 
-def _labels(entries: Sequence[Entry]) -> dict[str, str]:
+def _ids_by_label(entries: Sequence[Entry]) -> dict[str, str]:
     """Id by label. A list without labels is counted, as its order is all that a number can mean."""
     known = {label: entry.id for entry in reversed(entries) if (label := label_of(entry.raw))}
     if len(known) >= max(1, len(entries) // 2):
@@ -76,7 +76,7 @@ def _labels(entries: Sequence[Entry]) -> dict[str, str]:
     return {str(index): entry.id for index, entry in enumerate(entries, 1)}
 
 
-def _meant(inside: str, labels: dict[str, str]) -> list[str]:
+def _ids_in_brackets(inside: str, labels: dict[str, str]) -> list[str]:
     """The references that a bracket names, if all that it says are labels of this list."""
     names: list[str] = []
     for piece in re.split(r"[,;]", inside):
@@ -100,7 +100,7 @@ def _is_formula(text: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     low = max(0, start - _LINE)
     line = text[max(low, text.rfind("\n", low, start) + 1) : start]
-    if before.isalnum() and not (_plain_word(text, start) or _OF_A_WORD.search(text, max(0, start - 48), start)):
+    if before.isalnum() and not (_is_plain_word(text, start) or _OF_A_WORD.search(text, max(0, start - 48), start)):
         return True
     if re.fullmatch(r"\[[0-9]{1,4}\s?,\s?[0-9]{1,4}\]", text[start:end]) and _INTERVAL.search(
         text, max(low, start - 80), start
@@ -114,7 +114,7 @@ def _is_formula(text: str, start: int, end: int) -> bool:
     )
 
 
-def _plain_word(text: str, start: int) -> bool:
+def _is_plain_word(text: str, start: int) -> bool:
     """Whether the word before a raised number is a word, and no name of a thing with a number: ResNet50, T5, Conv4."""
     word = _WORD_BEFORE.search(text, max(0, start - 42), start)
     bare = word.group().strip(".,)’ʼ") if word else ""

@@ -120,7 +120,7 @@ _ASIDE = re.compile(
 )
 
 
-def claimed_at(words: str) -> int | None:
+def claim_position(words: str) -> int | None:
     """Where the last claim in the first person begins: our code, we release, das ist unser Code; None without one."""
     return max((found.start() for found in _FIRST_PERSON.finditer(words)), default=None)
 
@@ -130,7 +130,7 @@ def says_available(words: str) -> bool:
     return _AVAILABLE.search(words) is not None
 
 
-def offers(words: str) -> bool:
+def is_offered(words: str) -> bool:
     """Whether something is given away there."""
     return _OFFERED.search(words) is not None
 
@@ -140,17 +140,17 @@ def is_label(words: str) -> bool:
     return _BARE.fullmatch(words) is not None
 
 
-def uses(before: str, after: str) -> bool:
+def is_used(before: str, after: str) -> bool:
     """Whether the words around an address, or a claim and an address, speak of using what lies there."""
     return _USE.search(before) is not None or _USE_BEHIND.search(after) is not None
 
 
-def credits_others(sentence: str) -> bool:
+def is_credited_to_others(sentence: str) -> bool:
     """Whether a sentence credits others than its authors with code."""
     return _OF_OTHERS.search(sentence) is not None or _SOMEBODYS.search(sentence) is not None
 
 
-def cites(sentence: str) -> bool:
+def has_citation(sentence: str) -> bool:
     """Whether a sentence cites a reference."""
     return _CITES.search(sentence) is not None
 

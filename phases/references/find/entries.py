@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from phases.references.find.authors import Authors, authors_in
 from phases.references.find.identifiers import Identifiers, identifiers_in
-from phases.references.find.links import links_in, repository_of, same
+from phases.references.find.links import links_in, repository_key, repository_of
+from phases.references.find.text import tidy_reference
 from phases.references.find.titles import title_in
 from phases.references.find.venues import venue_in
-from phases.references.find.wording import tidy
 from phases.references.find.years import BEHIND_AUTHORS, year_in
 from phases.references.values import Entry
 
@@ -34,7 +34,7 @@ _MOST_SPANS = 40
 
 def entries_of(references: Sequence[Mapping[str, str]]) -> tuple[Entry, ...]:
     """The references of outline.json, taken apart."""
-    return tuple(_entry(row["id"], row["raw"]) for row in references[:_MOST])
+    return tuple(_parse_entry(row["id"], row["raw"]) for row in references[:_MOST])
 
 
 def label_of(raw: str) -> str | None:
@@ -45,16 +45,18 @@ def label_of(raw: str) -> str | None:
 
 def letter_of(raw: str) -> str:
     """The letter behind the year by which a list tells works of one year apart, or nothing."""
-    found = _taken_apart(_text_of(raw))[2]
+    found = _split_reference(_text_of(raw))[2]
     return found[1] if found else ""
 
 
-def _entry(name: str, raw: str) -> Entry:
+def _parse_entry(name: str, raw: str) -> Entry:
     text = _text_of(raw)
-    authors, (begin, end), year, known = _taken_apart(text)
+    authors, (begin, end), year, known = _split_reference(text)
     title = text[begin:end] or None
     repositories = {
-        same(found): found for found in map(repository_of, [*known.urls, *(url for url, _ in links_in(text))]) if found
+        repository_key(found): found
+        for found in map(repository_of, [*known.urls, *(url for url, _ in links_in(text))])
+        if found
     }
     return Entry(
         id=name,
@@ -71,17 +73,17 @@ def _entry(name: str, raw: str) -> Entry:
 
 
 def _text_of(raw: str) -> str:
-    text = tidy(raw)
+    text = tidy_reference(raw)
     label = LABEL.match(text)
     return text[label.end() :] if label else text
 
 
-def _taken_apart(text: str) -> tuple[Authors, tuple[int, int], tuple[int, str] | None, Identifiers]:
+def _split_reference(text: str) -> tuple[Authors, tuple[int, int], tuple[int, str] | None, Identifiers]:
     """Authors, the place of the title, the year with its letter, and the identifiers."""
     known = identifiers_in(text)
     authors = authors_in(text)
     if not authors.names:
-        authors = _dated_name(text) or _organisation(text) or authors
+        authors = _name_before_year(text) or _organisation_name(text) or authors
     year = None
     start = authors.end
     if authors.names and (beside := _BESIDE_AUTHORS.match(text, start)):
@@ -96,7 +98,7 @@ def _taken_apart(text: str) -> tuple[Authors, tuple[int, int], tuple[int, str] |
     return authors, title, year or year_in(text, title, known.spans[:_MOST_SPANS]), known
 
 
-def _dated_name(text: str) -> Authors | None:
+def _name_before_year(text: str) -> Authors | None:
     """Whoever stands before `(2006).` or `. 2006.` is an author: an organisation, or names that no style explains."""
     for match in _DATED.finditer(text, 0, _LONGEST_LIST):
         place = match.start()
@@ -110,7 +112,7 @@ def _dated_name(text: str) -> Authors | None:
     return None
 
 
-def _organisation(text: str) -> Authors | None:
+def _organisation_name(text: str) -> Authors | None:
     """`OpenAI. GPT-4 technical report.`: one word, or a few that all begin large, and a sentence that is no venue behind it."""
     match = _ORGANISATION.match(text)
     if not match or not match.group(1).strip():

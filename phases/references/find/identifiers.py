@@ -38,7 +38,7 @@ def identifiers_in(text: str) -> Identifiers:
     """All identifiers of a tidy reference."""
     spans: list[tuple[int, int]] = []
     urls = []
-    for start, end, url in _addresses(text):
+    for start, end, url in _addresses_in(text):
         spans.append((start, end))
         urls.append(url)
     doi = _DOI.search(text)
@@ -63,7 +63,7 @@ def _bare_doi(found: str) -> str:
     return doi
 
 
-def _addresses(text: str) -> list[tuple[int, int, str]]:
+def _addresses_in(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     for match in _ADDRESS.finditer(text):
         if found and match.start() < found[-1][1]:
@@ -71,7 +71,7 @@ def _addresses(text: str) -> list[tuple[int, int, str]]:
         end = match.end()
         for _ in range(4):
             more = _MORE.match(text, end)
-            if not more or not _broken(text[match.start() : end], more.group(1)):
+            if not more or not _is_broken(text[match.start() : end], more.group(1)):
                 break
             end = more.end()
         url = "".join(text[match.start() : end].split()).rstrip(_AFTER)
@@ -81,7 +81,7 @@ def _addresses(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _broken(url: str, following: str) -> bool:
+def _is_broken(url: str, following: str) -> bool:
     """Whether an address surely goes on behind a space: a line ended within it."""
     bare = following.rstrip(_AFTER)
     if not bare or "://" in bare or not re.match(r"[\w/~%#?=&-]", bare):

@@ -72,7 +72,7 @@ def repository_of(url: str) -> str | None:
     address = url.strip()[:_LONGEST].rstrip(_AFTER)
     if named := _BY_NAME.fullmatch(address.removeprefix("git+")):
         host, path = named.groups()
-        return _on(host.lower(), path.split("?")[0].split("#")[0])
+        return _repository_on(host.lower(), path.split("?")[0].split("#")[0])
     if "://" not in address:
         address = f"https://{address}"
     scheme, _, rest = address.partition("://")
@@ -85,15 +85,15 @@ def repository_of(url: str) -> str | None:
         return None
     if "@" in parts.netloc or port not in (None, 443, 80):
         return None
-    return _on(host, parts.path)
+    return _repository_on(host, parts.path)
 
 
-def same(repository: str) -> str:
+def repository_key(repository: str) -> str:
     """The key under which two spellings of a repository's address count as one."""
     return repository.casefold()
 
 
-def page_of_another_kind(url: str) -> bool:
+def is_discussion_page(url: str) -> bool:
     """Whether an address leads to a discussion in a repository, a review or an issue, and not to its files."""
     return re.search(r"/(?:issues|pull|pulls|merge_requests|discussions)(?:/|$)", url[:_LONGEST]) is not None
 
@@ -104,19 +104,19 @@ def links_in(text: str) -> Iterator[tuple[str, int]]:
     for match in _START.finditer(text):
         if match.start() < end:
             continue
-        address, end = _written(text, match.start())
+        address, end = _read_address(text, match.start())
         if repository_of(address):
             yield address, match.start()
 
 
-def _on(host: str, path: str) -> str | None:
+def _repository_on(host: str, path: str) -> str | None:
     host = host.removeprefix("www.")
     if not _HOST.fullmatch(host):
         return None
     pieces = [unquote(piece) for piece in path.split("/") if piece]
     if host == _HUT:
         known = len(pieces) >= 2 and pieces[0].startswith("~") and _is_name(pieces[0][1:])
-        return _address(host, pieces[:2]) if known and _is_name(pieces[1]) else None
+        return _build_address(host, pieces[:2]) if known and _is_name(pieces[1]) else None
     if host in _TWO_PARTS:
         return _of_owner(host, pieces[:2])
     if host in _GROUPS or host.startswith(("gitlab.", "git.")):
@@ -136,10 +136,10 @@ def _of_owner(host: str, pieces: list[str]) -> str | None:
     reserved = _NO_OWNER if host == "github.com" else _NO_GROUP
     if len(pieces) < 2 or pieces[0].lower() in reserved or pieces[0].startswith("-"):
         return None
-    return _address(host, pieces)
+    return _build_address(host, pieces)
 
 
-def _address(host: str, pieces: list[str]) -> str | None:
+def _build_address(host: str, pieces: list[str]) -> str | None:
     name = pieces[-1].rstrip(_AFTER)
     name = name[:-4] if name.lower().endswith(".git") else name
     whole = [*pieces[:-1], name]
@@ -151,7 +151,7 @@ def _is_name(piece: str) -> bool:
     return _NAME.fullmatch(piece) is not None and piece.strip(".") != ""
 
 
-def _written(text: str, start: int) -> tuple[str, int]:
+def _read_address(text: str, start: int) -> tuple[str, int]:
     """An address as it was meant, and where what is written of it ends."""
     head = _BROKEN_HOST.match(text, start)
     if head is None:

@@ -35,12 +35,12 @@ def tokens_of(text: str) -> list[Token]:
     return [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)][:_MOST_TOKENS]
 
 
-def inverted(tokens: list[Token], place: int) -> int | None:
+def parse_inverted(tokens: list[Token], place: int) -> int | None:
     """`van Stokkum, I. H. M.`"""
-    comma = _words(tokens, place, 4)
-    if comma == place or not stands(tokens, comma, ","):
+    comma = _skip_words(tokens, place, 4)
+    if comma == place or not is_one_of(tokens, comma, ","):
         return None
-    after, dots = _initials(tokens, comma + 1)
+    after, dots = _skip_initials(tokens, comma + 1)
     if after == comma + 1:
         return None
     if not dots and not (after >= len(tokens) or tokens[after].text in (",", ".", "(", ":", ";", *AND)):
@@ -51,7 +51,7 @@ def inverted(tokens: list[Token], place: int) -> int | None:
     return particle if particle < len(tokens) and tokens[particle].text in (",", *AND, ".", "(") else after
 
 
-def bare(tokens: list[Token], place: int) -> int | None:
+def parse_initials_last(tokens: list[Token], place: int) -> int | None:
     """`van Stokkum IHM`"""
     for after in range(place + 2, min(place + 5, len(tokens))):
         text = tokens[after - 1].text
@@ -61,18 +61,18 @@ def bare(tokens: list[Token], place: int) -> int | None:
                 len(token.text) > 1 and not token.text.isupper() for token in tokens[place : after - 1]
             )
             follows = tokens[after].text in (",", "(", ":", ";", *AND) or (
-                stands(tokens, after, ".") and not _is_middle(tokens, after)
+                is_one_of(tokens, after, ".") and not _is_middle(tokens, after)
             )
             return after if named and surname_is_word and follows and tokens[place].text not in AND else None
     return None
 
 
-def direct(tokens: list[Token], place: int) -> int | None:
+def parse_given_first(tokens: list[Token], place: int) -> int | None:
     """`Geoffrey E. Hinton`, `J.-Y. Zhu`, `van der Maaten, Laurens` without its comma."""
     at, words, given = place, 0, 0
     while at < len(tokens) and at - place < 16:
         text = tokens[at].text
-        if is_initial(text) and stands(tokens, at + 1, "."):
+        if is_initial(text) and is_one_of(tokens, at + 1, "."):
             if words >= 2 and _ends_a_sentence(tokens, at + 1):
                 break
             at, given = at + 2, given + 1
@@ -81,12 +81,12 @@ def direct(tokens: list[Token], place: int) -> int | None:
         elif (
             text == "("
             and words
-            and stands(tokens, at + 2, ")")
+            and is_one_of(tokens, at + 2, ")")
             and is_name(tokens[at + 1].text)
             and at + 3 < len(tokens)
         ):
             at += 3  # Ye (Charlotte) Qi
-        elif text == "." and at == place + 1 and 2 <= len(tokens[place].text) <= 3 and _glued(tokens, at):
+        elif text == "." and at == place + 1 and 2 <= len(tokens[place].text) <= 3 and _is_glued(tokens, at):
             at, given = at + 1, given + 1  # Ch. Smith
         elif is_name(text) and text.lower() not in _VENUE_WORDS:
             at, words = at + 1, words + 1
@@ -107,27 +107,27 @@ def direct(tokens: list[Token], place: int) -> int | None:
     )
 
 
-def given_in_full(tokens: list[Token], place: int) -> int | None:
+def parse_given_last(tokens: list[Token], place: int) -> int | None:
     """`Smith, John B.`, of which a list has the first alone; one surname, or a particle and one."""
     comma = place
     while (
         comma < len(tokens) and comma - place < 3 and (is_name(tokens[comma].text) or tokens[comma].text in _PARTICLES)
     ):
         comma += 1
-    if place or comma == place or not stands(tokens, comma, ","):
+    if place or comma == place or not is_one_of(tokens, comma, ","):
         return None
     at = comma + 1
     while (
         at < len(tokens) and at - comma < 5 and is_name(tokens[at].text) and tokens[at].text.lower() not in _VENUE_WORDS
     ):
         at += 1
-        if is_initial(tokens[at - 1].text) and stands(tokens, at, "."):
+        if is_initial(tokens[at - 1].text) and is_one_of(tokens, at, "."):
             at += 1
     ended = at < len(tokens) and (tokens[at].text in (".", ",", "(") or tokens[at].text in AND)
     return at if at > comma + 1 and ended else None
 
 
-def stands(tokens: list[Token], place: int, *texts: str) -> bool:
+def is_one_of(tokens: list[Token], place: int, *texts: str) -> bool:
     """Whether one of these stands at a place."""
     return 0 <= place < len(tokens) and tokens[place].text in texts
 
@@ -142,14 +142,14 @@ def is_initial(text: str) -> bool:
     return len(text) == 1 and text.isupper()
 
 
-def _words(tokens: list[Token], place: int, most: int) -> int:
+def _skip_words(tokens: list[Token], place: int, most: int) -> int:
     at = place
     while at < len(tokens) and at - place < most and _is_word(tokens[at].text) and tokens[at].text not in AND:
         at += 1
     return at
 
 
-def _initials(tokens: list[Token], place: int) -> tuple[int, bool]:
+def _skip_initials(tokens: list[Token], place: int) -> tuple[int, bool]:
     """Where a run of initials ends, and whether they have dots."""
     at, dots = place, False
     while at < len(tokens) and at - place < 14:
@@ -157,7 +157,7 @@ def _initials(tokens: list[Token], place: int) -> tuple[int, bool]:
         short = (len(text) == 1 and text.isalpha() and (text.isupper() or dots)) or (
             len(text) == 2 and text[0].isupper() and text.isalpha()
         )
-        if short and stands(tokens, at + 1, "."):
+        if short and is_one_of(tokens, at + 1, "."):
             at, dots = at + 2, True
         elif text == "-" and at > place:
             at += 1
@@ -173,7 +173,7 @@ def _ends_a_sentence(tokens: list[Token], dot: int) -> bool:
     return dot + 1 >= len(tokens) or not _is_word(tokens[dot + 1].text)
 
 
-def _glued(tokens: list[Token], dot: int) -> bool:
+def _is_glued(tokens: list[Token], dot: int) -> bool:
     return dot + 1 < len(tokens) and is_name(tokens[dot + 1].text) and tokens[dot - 1].text.lower() not in EDITORS
 
 

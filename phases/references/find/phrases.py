@@ -28,6 +28,6 @@ _BUILDING = re.compile(
 )
 
 
-def builds_on(sentence: str) -> bool:
+def says_builds_on(sentence: str) -> bool:
     """Whether a sentence says that the paper's own code, or its experiments, stand on somebody's code."""
     return _BUILDING.search(sentence) is not None

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from phases.references.find.wording import cut
+from phases.references.find.text import shorten_text
 from phases.references.values import Mention
 
 _PAGE = re.compile(r"<!-- page ([0-9]{1,6}) -->")
@@ -31,7 +31,7 @@ _SHORT = re.compile(
 )
 
 
-class Places:
+class PaperPlaces:
     """The outline of one paper, asked by character."""
 
     def __init__(self, text: str, body_start: int, outline: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ class Places:
         """One mention, with its sentence, its section and its page."""
         section = self.section(start)
         return Mention(
-            where, section["id"] if section else None, self.page(start), start, cut(self.sentence(start, end))
+            where, section["id"] if section else None, self.page(start), start, shorten_text(self.sentence(start, end))
         )
 
     def _begin(self, start: int) -> int:

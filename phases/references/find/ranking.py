@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.find.phrases import builds_on
-from phases.references.find.wording import cut
+from phases.references.find.phrases import says_builds_on
+from phases.references.find.text import shorten_text
 from phases.references.values import Entry, Mention
 
 _METHOD_KINDS = frozenset({"method", "algorithm", "experiment"})
@@ -48,7 +48,7 @@ def ranks_of(
         for row in outline.get(name, ())
         if row["section"] in methods
     }
-    return {entry.id: _rank(entry, citations.get(entry.id, ()), methods, anchored) for entry in entries}
+    return {entry.id: _rank_entry(entry, citations.get(entry.id, ()), methods, anchored) for entry in entries}
 
 
 def method_sections(outline: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, str]:
@@ -60,27 +60,29 @@ def method_sections(outline: Mapping[str, Any], kinds: Mapping[str, str]) -> dic
         parents = {number.rsplit(".", back)[0] for back in range(1, number.count(".") + 1)} if number else set()
         by_title = _METHOD_TITLE.search(section["title"][:200]) and not _OTHER_TITLE.search(section["title"][:200])
         if kind in _METHOD_KINDS or (kind not in _OTHER_KINDS and (by_title or parents & numbers)):
-            found[section["id"]] = number or cut(section["title"], 40)
+            found[section["id"]] = number or shorten_text(section["title"], 40)
             numbers |= {number} - {""}
     return found
 
 
-def _rank(entry: Entry, mentions: Sequence[Mention], methods: Mapping[str, str], anchored: Mapping[str, str]) -> Rank:
+def _rank_entry(
+    entry: Entry, mentions: Sequence[Mention], methods: Mapping[str, str], anchored: Mapping[str, str]
+) -> Rank:
     inside = [mention for mention in mentions if mention.section in methods]
-    builds = next((mention.quote for mention in mentions if builds_on(mention.quote)), None)
+    builds = next((mention.quote for mention in mentions if says_builds_on(mention.quote)), None)
     near = next(
         (anchored[mention.section] for mention in inside if mention.section and mention.section in anchored), None
     )
     score = OFTEN * (1 - 0.6 ** len(mentions)) + METHOD * (1 - 0.5 ** len(inside))
     score += BUILDS * (builds is not None) + NEAR * (near is not None) + LINKED * bool(entry.repositories)
-    reasons = [_often(mentions, inside, methods)]
-    reasons += [f'the paper builds on it: "{cut(builds, 160)}"'] if builds else []
-    reasons += [f"cited in the same section as {cut(near, 40)}"] if near else []
+    reasons = [_citation_reason(mentions, inside, methods)]
+    reasons += [f'the paper builds on it: "{shorten_text(builds, 160)}"'] if builds else []
+    reasons += [f"cited in the same section as {shorten_text(near, 40)}"] if near else []
     reasons += ["links a repository"] if entry.repositories else []
     return Rank(round(min(1.0, score), 3), "; ".join(reasons), builds)
 
 
-def _often(mentions: Sequence[Mention], inside: Sequence[Mention], methods: Mapping[str, str]) -> str:
+def _citation_reason(mentions: Sequence[Mention], inside: Sequence[Mention], methods: Mapping[str, str]) -> str:
     if not mentions:
         return "never seen cited in the text"
     words = "cited once" if len(mentions) == 1 else f"cited {len(mentions)} times"

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phases.references.find.addresses import MOST, written
-from phases.references.find.beside import Carried, Cited, carried_by
-from phases.references.find.links import page_of_another_kind, repository_of, same
-from phases.references.find.own import Linked, own_reason
-from phases.references.find.phrases import builds_on
-from phases.references.find.places import Places, is_list
+from phases.references.find.footnotes import Cited, NoteCarrier, find_carrier
+from phases.references.find.links import is_discussion_page, repository_key, repository_of
+from phases.references.find.own_code import Linked, own_reason
+from phases.references.find.phrases import says_builds_on
+from phases.references.find.places import PaperPlaces, is_list
 from phases.references.find.ranking import Rank
-from phases.references.find.wording import cut, letters
+from phases.references.find.text import letters_of, shorten_text
+from phases.references.find.written_links import MOST, written_addresses
 from phases.references.values import BASIS, CITED, FOUND, MENTIONED, OWN, Candidate, Entry, Mention
 
 _BASE = {OWN: 0.9, BASIS: 0.7, CITED: 0.35, MENTIONED: 0.25, FOUND: 0.1}
@@ -24,7 +24,7 @@ _NOTE = re.compile(r"^\[\^[^\]]{1,12}\]:\s?")
 
 
 @dataclass
-class Repository:
+class LinkedRepository:
     """What is gathered about one repository while the paper is read."""
 
     url: str
@@ -39,21 +39,24 @@ class Repository:
 def repositories_of(
     entries: Sequence[Entry],
     citations: Mapping[str, Sequence[Mention]],
-    places: Places,
+    places: PaperPlaces,
     outline: Mapping[str, Any],
-) -> dict[str, Repository]:
+) -> dict[str, LinkedRepository]:
     """All repositories that the paper links, by their key: in references, text, footnotes, links without visible address."""
-    found: dict[str, Repository] = {}
+    found: dict[str, LinkedRepository] = {}
     cited, beside = Cited(citations), []
-    for url, start in written(places, outline):
+    for url, start in written_addresses(places, outline):
         anchor = _add_written(found, url, start, places, outline)
-        repository, name = found.get(same(repository_of(url) or "")), cited.before(anchor, places) if anchor else None
+        repository, name = (
+            found.get(repository_key(repository_of(url) or "")),
+            cited.before(anchor, places) if anchor else None,
+        )
         if repository and name:
             beside.append((repository, name))
     for repository, name in beside:
         if not repository.own and name not in repository.references:  # our code, based on theirs [1], is at …
             repository.references.append(name)
-    spelled = {letters(key): key for key in found}
+    spelled = {letters_of(key): key for key in found}
     for row in outline.get("links", ())[:MOST]:
         _add_annotation(found, row, outline, spelled)
     for entry in entries:
@@ -62,17 +65,17 @@ def repositories_of(
     return found
 
 
-def add_candidates(found: dict[str, Repository], candidates: Sequence[Candidate]) -> None:
+def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Candidate]) -> None:
     """Adds what lookups said."""
     for candidate in candidates:
         _add_candidate(found, candidate)
 
 
 def row_of(
-    repository: Repository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
+    repository: LinkedRepository, ranks: Mapping[str, Rank], methods: Mapping[str, str], *, allow_own_code: bool
 ) -> dict[str, Any]:
     """The row of reference.txt."""
-    role, reason = _role(repository, ranks)
+    role, reason = _role_of(repository, ranks)
     best = max((ranks[name].score for name in repository.references if name in ranks), default=0.0)
     in_method = any(mention.section in methods for mention in repository.mentions)
     score = _BASE[role] + (0.1 if role == OWN else 0.3 * best) + 0.05 * in_method
@@ -97,38 +100,40 @@ def row_of(
     }
 
 
-def _role(repository: Repository, ranks: Mapping[str, Rank]) -> tuple[str, str]:
+def _role_of(repository: LinkedRepository, ranks: Mapping[str, Rank]) -> tuple[str, str]:
     if repository.own:
         return OWN, repository.own
     quotes = [mention.quote for mention in repository.mentions if mention.where in ("text", "footnote", "annotation")]
     quotes += [builds for name in repository.references if name in ranks and (builds := ranks[name].builds)]
-    if quote := next((quote for quote in quotes if builds_on(quote)), None):
-        return BASIS, f'the paper builds on it: "{cut(quote, 160)}"'
+    if quote := next((quote for quote in quotes if says_builds_on(quote)), None):
+        return BASIS, f'the paper builds on it: "{shorten_text(quote, 160)}"'
     if any(mention.where == "reference" for mention in repository.mentions):
         cited = next((ranks[name].why for name in repository.references if name in ranks), "")
-        return CITED, f"linked in a reference{f' ({cut(cited, 160)})' if cited else ''}"
+        return CITED, f"linked in a reference{f' ({shorten_text(cited, 160)})' if cited else ''}"
     if repository.candidate and not repository.mentions[1:]:
-        return FOUND, f"{repository.candidate.service}: {cut(repository.candidate.why, 200)}"
+        return FOUND, f"{repository.candidate.service}: {shorten_text(repository.candidate.why, 200)}"
     mention = repository.mentions[0]
-    quote = f': "{cut(mention.quote, 160)}"' if mention.quote else ""
+    quote = f': "{shorten_text(mention.quote, 160)}"' if mention.quote else ""
     return MENTIONED, f"linked in the paper ({mention.where}, page {mention.page}){quote}"
 
 
-def _add_written(found: dict[str, Repository], url: str, start: int, places: Places, outline: Mapping[str, Any]) -> int:
+def _add_written(
+    found: dict[str, LinkedRepository], url: str, start: int, places: PaperPlaces, outline: Mapping[str, Any]
+) -> int:
     """Takes in a written address; where in the prose it is spoken of, be it by a footnote's mark, or 0."""
-    repository = _of(found, url)
+    repository = _repository_for(found, url)
     if repository is None:
         return 0
     mark = places.footnote(start)
     where = "reference" if places.in_list(start) else "footnote" if mark else "text"
-    mention, carried = places.mention(where, start, start + 1), Carried()
+    mention, carried = places.mention(where, start, start + 1), NoteCarrier()
     sentence, before, after = mention.quote, places.before(start), ""
     if where == "footnote" and mark:
         note = places.text.rfind("\n", 0, start) + 1
         before = _NOTE.sub("", " ".join(places.text[max(note, start - 300) : start].split()))
-        carried = carried_by(places, mark, start)
+        carried = find_carrier(places, mark, start)
         if carried.sentence:
-            mention = mention._replace(quote=cut(f"{carried.sentence} {before}".strip()))
+            mention = mention._replace(quote=shorten_text(f"{carried.sentence} {before}".strip()))
         sentence = f"{before} {url}"
         if carried.sentence and not before.strip(" :,.("):
             sentence, before = f"{carried.sentence} {url}", places.before(carried.start)
@@ -136,10 +141,10 @@ def _add_written(found: dict[str, Repository], url: str, start: int, places: Pla
         after = _without_address(places.after(start + 1))
     repository.mentions.append(mention)
     early = places.is_early(carried.start or start)
-    if where != "reference" and not page_of_another_kind(url):
+    if where != "reference" and not is_discussion_page(url):
         linked = Linked(repository.url, mention.page, sentence, before, early=early, after=after)
         repository.own = repository.own or own_reason(linked, outline)
-    repository.files = repository.files or not page_of_another_kind(url)
+    repository.files = repository.files or not is_discussion_page(url)
     return {"text": start, "footnote": carried.start, "reference": 0}[where]
 
 
@@ -148,26 +153,28 @@ def _without_address(text: str) -> str:
 
 
 def _add_annotation(
-    found: dict[str, Repository], row: Mapping[str, Any], outline: Mapping[str, Any], spelled: Mapping[str, str]
+    found: dict[str, LinkedRepository], row: Mapping[str, Any], outline: Mapping[str, Any], spelled: Mapping[str, str]
 ) -> None:
     url = repository_of(row["url"])
-    if url is None or (same(url) in found and any(one.page == row["page"] for one in found[same(url)].mentions)):
+    if url is None or (
+        repository_key(url) in found and any(one.page == row["page"] for one in found[repository_key(url)].mentions)
+    ):
         return
-    if spelled.get(letters(url), same(url)) != same(url):
+    if spelled.get(letters_of(url), repository_key(url)) != repository_key(url):
         return  # the text spells the same address with other signs
-    repository = _of(found, row["url"])
+    repository = _repository_for(found, row["url"])
     if repository is None:
         return
-    words = cut(row["text"])
+    words = shorten_text(row["text"])
     repository.mentions.append(Mention("annotation", None, row["page"], 0, words))
     linked = Linked(repository.url, row["page"], words, words.partition("http")[0], early=row["page"] == 1)
-    if not page_of_another_kind(row["url"]):
+    if not is_discussion_page(row["url"]):
         repository.own = repository.own or own_reason(linked, outline)
-    repository.files = repository.files or not page_of_another_kind(row["url"])
+    repository.files = repository.files or not is_discussion_page(row["url"])
 
 
-def _add_reference(found: dict[str, Repository], url: str, entry: Entry, places: Places) -> None:
-    repository = _of(found, url)
+def _add_reference(found: dict[str, LinkedRepository], url: str, entry: Entry, places: PaperPlaces) -> None:
+    repository = _repository_for(found, url)
     if repository is None:
         return
     repository.files = True
@@ -176,11 +183,13 @@ def _add_reference(found: dict[str, Repository], url: str, entry: Entry, places:
     if not any(mention.where == "reference" for mention in repository.mentions):
         section = next((row for row in places.sections if is_list(row)), None)
         page = section["page"] if section else 0
-        repository.mentions.append(Mention("reference", section["id"] if section else None, page, 0, cut(entry.raw)))
+        repository.mentions.append(
+            Mention("reference", section["id"] if section else None, page, 0, shorten_text(entry.raw))
+        )
 
 
-def _add_candidate(found: dict[str, Repository], candidate: Candidate) -> None:
-    repository = _of(found, candidate.url)
+def _add_candidate(found: dict[str, LinkedRepository], candidate: Candidate) -> None:
+    repository = _repository_for(found, candidate.url)
     if repository is None:
         return
     repository.files = True
@@ -188,11 +197,11 @@ def _add_candidate(found: dict[str, Repository], candidate: Candidate) -> None:
         repository.references.append(candidate.reference)
     if repository.candidate is None or repository.candidate.confidence < candidate.confidence:
         repository.candidate = candidate
-    repository.mentions.append(Mention(candidate.service, None, 0, 0, cut(candidate.why)))
+    repository.mentions.append(Mention(candidate.service, None, 0, 0, shorten_text(candidate.why)))
 
 
-def _of(found: dict[str, Repository], url: str) -> Repository | None:
+def _repository_for(found: dict[str, LinkedRepository], url: str) -> LinkedRepository | None:
     canonical = repository_of(url)
-    if canonical is None or (same(canonical) not in found and len(found) >= MOST):
+    if canonical is None or (repository_key(canonical) not in found and len(found) >= MOST):
         return None
-    return found.setdefault(same(canonical), Repository(canonical))
+    return found.setdefault(repository_key(canonical), LinkedRepository(canonical))

@@ -38,11 +38,11 @@ def title_in(text: str, start: int, skip: Sequence[tuple[int, int]]) -> tuple[in
     """Start and end of the title that is looked for from here on; the same place twice where there is none."""
     lead = _LEAD.match(text, start)
     begin = lead.end() if lead else start
-    if quoted := _quoted(text, begin):
+    if quoted := _quoted_title(text, begin):
         return quoted
     end = _sentence_end(text, begin, [span for span in skip if span[1] > begin])
     unquoted = _without_venue(text, begin, end, after_comma=text[start:begin].strip().startswith(","))
-    return _trimmed(text, begin, unquoted)
+    return _trim_title(text, begin, unquoted)
 
 
 def without_tail(text: str, begin: int, end: int) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def without_tail(text: str, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _quoted(text: str, begin: int) -> tuple[int, int] | None:
+def _quoted_title(text: str, begin: int) -> tuple[int, int] | None:
     """A title in quotation marks, which must begin here."""
     opening = text[begin : begin + 1]
     if opening not in _QUOTES or not opening:
@@ -67,7 +67,7 @@ def _quoted(text: str, begin: int) -> tuple[int, int] | None:
             after = text[place + 1 : place + 2]
             ends = text[place - 1] in ".,?!" or after in ("", ".", ",", ";", "'")
             if (ends or opening not in "'‘`") and (after == "" or not after.isalnum()) and text[place - 1] != " ":
-                return _trimmed(text, inner, place) if place - inner >= 3 else None
+                return _trim_title(text, inner, place) if place - inner >= 3 else None
     return None
 
 
@@ -124,7 +124,7 @@ def _without_venue(text: str, begin: int, end: int, *, after_comma: bool) -> int
     return end
 
 
-def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
+def _trim_title(text: str, begin: int, end: int) -> tuple[int, int]:
     while end > begin and text[end - 1] in ' .,;:-–—"“”':
         end -= 1
     while begin < end and text[begin] in " .,;:-–—":

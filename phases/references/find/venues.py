@@ -34,10 +34,10 @@ def venue_in(text: str, start: int) -> str | None:
             text, max(begin, match.start() - 12), match.start()
         )
         if match.start() > begin and not abbreviated:
-            return _named(text[begin : match.start()])
-    return _named(text[begin:limit])
+            return _clean_venue(text[begin : match.start()])
+    return _clean_venue(text[begin:limit])
 
 
-def _named(text: str) -> str | None:
+def _clean_venue(text: str) -> str | None:
     found = text.strip(' .,;:"”“')
     return found if len(found) > 1 and not _MONTH.fullmatch(found) else None

@@ -25,14 +25,16 @@ def year_in(text: str, title: tuple[int, int], skip: Sequence[tuple[int, int]]) 
     for pattern, which in ((_IN_PARENTHESES, 0), (_ANY, -1)):
         for spans in (aside, [*skip]):
             found = [
-                match for match in pattern.finditer(text) if not _inside(match, spans) and not _is_a_page(text, match)
+                match
+                for match in pattern.finditer(text)
+                if not _is_inside(match, spans) and not _is_a_page(text, match)
             ]
             if found:
                 return int(found[which].group(1)), found[which].group(2) or ""
     return None  # the day on which somebody looked at a page is no year of it
 
 
-def _inside(match: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
+def _is_inside(match: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= match.start() < end for start, end in spans)
 
 

@@ -13,19 +13,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.references.index.asking import Statements
+from phases.references.index.checked_statements import CheckedStatements
 from phases.references.index.packing import (
     CHUNK,
+    CacheUnusable,
     Chunk,
-    Unusable,
     chunks_of,
-    packed,
-    parsed_json,
-    unpacked,
-    unpacked_chunk,
+    pack_parsed,
+    parse_cached_json,
+    unpack_chunk,
+    unpack_parsed,
 )
-from phases.references.parse.parsed import VERSION, Parsed, Piece
-from phases.references.parse.terms import folded, words_of
+from phases.references.parse.model import VERSION, Parsed, Piece
+from phases.references.parse.terms import fold_name, words_of
 
 STAMP = VERSION * 1000 + 2
 """Of the tables and of what stands in them; the last three digits are for the tables."""
@@ -56,7 +56,7 @@ _MOST_SYMBOLS = 1 << 20
 _REMEMBERED = 64
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """One file of a repository, as the cache knows it."""
 
     path: str
@@ -68,7 +68,7 @@ class Cache:
     """An open cache, for one writer at a time; others wait."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = Statements(connection)
+        self._db = CheckedStatements(connection)
         self._chunks: dict[int, Chunk] = {}
         """Some that were unpacked last; several hits are often of one."""
         self._more = 0
@@ -92,7 +92,7 @@ class Cache:
     def summary(self, repository: str) -> Any:
         """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
         row = self._db.first("SELECT row FROM repositories WHERE name = ?", (repository,))
-        return parsed_json(row[0]) if row else None
+        return parse_cached_json(row[0]) if row else None
 
     def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
         """None: it is no longer whole."""
@@ -110,7 +110,7 @@ class Cache:
         """Symbols, imports, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
         row = self._db.first(query, (repository, path))
-        return unpacked(row[0]) if row else None
+        return unpack_parsed(row[0]) if row else None
 
     def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
         """The same content, wherever it stands, with its pieces."""
@@ -119,20 +119,20 @@ class Cache:
         if not row:
             return None
         chunks = self._db.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
-        pieces = tuple(piece for (data,) in chunks for piece in unpacked_chunk(data).pieces)
-        return unpacked(row[1])._replace(pieces=pieces)
+        pieces = tuple(piece for (data,) in chunks for piece in unpack_chunk(data).pieces)
+        return unpack_parsed(row[1])._replace(pieces=pieces)
 
-    def replace(self, repository: str, row: Row, made_by: str, parsed: Parsed) -> None:
+    def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
         self.remove(repository, (row.path,))
-        values = (repository, row.path, row.sha256, row.language, made_by, packed(parsed))
+        values = (repository, row.path, row.sha256, row.language, made_by, pack_parsed(parsed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
         number = self._db.run(insert, values)
         first = number * _MOST_SYMBOLS
         self._db.many(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (at, one.name, folded(one.name), one.parent, one.kind, one.line, one.end, one.signature)
+                (at, one.name, fold_name(one.name), one.parent, one.kind, one.line, one.end, one.signature)
                 for at, one in enumerate(parsed.symbols[:_MOST_SYMBOLS], first)
             ),
         )
@@ -157,7 +157,7 @@ class Cache:
     def _remove(self, file: int) -> None:
         self._chunks.clear()  # a number may be given again
         for number, data in self._db.rows("SELECT id, data FROM texts WHERE file = ?", (file,)):
-            chunk = unpacked_chunk(data)
+            chunk = unpack_chunk(data)
             rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
             delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
             self._db.many(delete, rows)
@@ -211,7 +211,7 @@ class Cache:
         try:
             return self._chunk(number).pieces[number % CHUNK]
         except IndexError as error:
-            raise Unusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
+            raise CacheUnusable("a row of the cache is damaged: fewer pieces stand in it than are indexed") from error
 
     def words_in(self, piece: int) -> set[str]:
         """All words of a piece and of its path."""
@@ -224,7 +224,7 @@ class Cache:
             if len(self._chunks) >= _REMEMBERED:
                 self._chunks.clear()
             (data,) = self._there("SELECT data FROM texts WHERE id = ?", number)
-            self._chunks[number] = unpacked_chunk(data)
+            self._chunks[number] = unpack_chunk(data)
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
@@ -235,5 +235,5 @@ class Cache:
         """A row that must be there, for another one names it."""
         found = self._db.first(query, values)
         if found is None:
-            raise Unusable("a row of the cache is damaged: it names another one, and that is not there")
+            raise CacheUnusable("a row of the cache is damaged: it names another one, and that is not there")
         return found

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
-from phases.references.index.packing import Unusable
-from phases.references.index.resolving import Resolver
-from phases.references.index.sources import Source
-from phases.references.parse.parsed import Import, Parsed, Symbol
-from pipeline.base.errors import FormatError
-from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name
-from pipeline.base.formats import dump_json_line
+from phases.references.index.import_resolver import ImportResolver
+from phases.references.index.packing import CacheUnusable
+from phases.references.index.sources import SourceFile
+from phases.references.parse.ipc import InvalidAnswer, parse_answer
+from phases.references.parse.model import Import, Parsed, Symbol
+from pipeline.base.errors import FormatError, StorageError
+from pipeline.base.files import read_bytes, replace_file, storage_error, sync_directory, temporary_name
+from pipeline.base.formats import dump_json_line, parse_json
 
 CheckRow = Callable[[dict[str, Any]], str | None]
 _LARGEST_ROW = 64 * 1024 * 1024
@@ -55,12 +57,12 @@ def summary_of(row: Any) -> Summary:
     try:
         summary = Summary(**row)
     except TypeError as error:
-        raise Unusable(f"the cache holds no summary where one should be: {error}") from error
+        raise CacheUnusable(f"the cache holds no summary where one should be: {error}") from error
     counted = (*summary.languages.items(), *summary.left_out.items()) if _are_counts(summary) else ((0, 0),)
     numbers = (summary.files, summary.symbols, summary.faults, summary.bytes, *(number for _, number in counted))
     words = (summary.sha256, *(word for word, _ in counted))
     if not all(type(number) is int for number in numbers) or not all(isinstance(word, str) for word in words):
-        raise Unusable("the cache holds a summary with damaged values")
+        raise CacheUnusable("the cache holds a summary with damaged values")
     return summary
 
 
@@ -73,7 +75,7 @@ def document_path(into: str, name: str) -> str:
     return os.path.join(into, name + ".json")
 
 
-def row_of(source: Source, parsed: Parsed, resolver: Resolver) -> dict[str, Any]:
+def row_of(source: SourceFile, parsed: Parsed, resolver: ImportResolver) -> dict[str, Any]:
     """A row of `files`; what is empty is left out of it."""
     row: dict[str, Any] = {"path": source.path, "language": source.language, "bytes": source.bytes}
     row |= {"sha256": source.sha256, "lines": parsed.lines}
@@ -86,7 +88,7 @@ def row_of(source: Source, parsed: Parsed, resolver: Resolver) -> dict[str, Any]
     return row
 
 
-class Writer:
+class DocumentWriter:
     """A document while it is written: beside its name until finish()."""
 
     def __init__(self, into: str, head: tuple[str, str, str], check_row: CheckRow) -> None:
@@ -95,7 +97,7 @@ class Writer:
         self._summary, self._digest = Summary(), hashlib.sha256()
         self._left_out: list[dict[str, str]] = []
         self._beside = temporary_name(f"{self._path}.{os.getpid()}")  # another process may write the same document
-        _forget(self._beside)
+        _remove_temporary(self._beside)
         try:
             self._file = open(self._beside, "xb")  # noqa: SIM115 - finish() and abandon() close it
         except OSError as error:
@@ -128,7 +130,7 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Takes back what was not finished."""
         self._file.close()
-        _forget(self._beside)
+        _remove_temporary(self._beside)
 
     def finish(self) -> Summary:
         """Puts the document in its place, durably."""
@@ -160,7 +162,7 @@ def _symbol_row(symbol: Symbol) -> dict[str, Any]:
     return row | {key: value for key in ("parent", "signature", "doc") if (value := getattr(symbol, key))}
 
 
-def _import_row(source: Source, taken: Import, resolver: Resolver) -> dict[str, Any]:
+def _import_row(source: SourceFile, taken: Import, resolver: ImportResolver) -> dict[str, Any]:
     row: dict[str, Any] = {"module": taken.module, "line": taken.line}
     if taken.names:
         row["names"] = list(taken.names)
@@ -168,8 +170,93 @@ def _import_row(source: Source, taken: Import, resolver: Resolver) -> dict[str, 
     return row | {"resolved": resolved} if resolved else row
 
 
-def _forget(path: str) -> None:
+def _remove_temporary(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
         return  # not there, or not ours to remove: the write that follows says so
+
+
+_MAX_ROW_BYTES = 64 * 1024 * 1024
+_LARGEST = 2 * 1024**3
+_LINES_OF_HEAD = 5
+_END = b"]\n}\n"
+
+
+def digests_in(into: str) -> dict[str, str]:
+    """The digest of each document's file name, as the last finished run wrote it to index.json; empty where none has."""
+    try:
+        rows = parse_json(read_bytes(os.path.join(into, "index.json")))["files"]
+        return {os.path.basename(str(row["path"])): str(row["sha256"]) for row in rows}
+    except (StorageError, FormatError, KeyError, TypeError):
+        return {}
+
+
+def head_of(path: str) -> tuple[str, str]:
+    """The manifest's digest and what the document was made by; empty where it is not there or not of this shape."""
+    try:
+        with _open_document(path) as file:
+            lines = [file.readline(4096) for _ in range(_LINES_OF_HEAD)]
+        fields = parse_json(b"".join(lines).rstrip().rstrip(b",") + b"}")
+        return str(fields.get("manifest_sha256", "")), str(fields.get("made_by", ""))
+    except (OSError, FormatError, AttributeError):
+        return "", ""
+
+
+def digest_of(path: str) -> tuple[str, int]:
+    """The digest and the size of a document, read in parts. Raises FormatError where it is not there."""
+    digest, size = hashlib.sha256(), 0
+    with _open_document(path) as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+            size += len(part)
+    return digest.hexdigest(), size
+
+
+def rows_in(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each row of a document as ("files" or "left_out", row). Raises FormatError where it is not ours to its last line."""
+    part, end = "", b""
+    with _open_document(path) as file:
+        for _ in range(_LINES_OF_HEAD - 1):
+            file.readline(4096)
+        while line := file.readline(_MAX_ROW_BYTES):
+            if line.startswith(b'  "files": ['):
+                part = "files"
+            elif line.startswith(b'  "left_out": ['):
+                part = "left_out"
+            elif line.startswith(b"    {") and part:
+                yield part, _read_row(path, line)
+            end = end[-len(_END) :] + line[-len(_END) :]
+    if part != "left_out" or not end.endswith(_END):
+        raise FormatError(f"{path} is cut off")
+
+
+def parse_row(row: dict[str, Any]) -> Parsed:
+    """What a row says was parsed, without pieces. Raises FormatError."""
+    try:
+        symbols = [Symbol(**one) for one in row.get("symbols", ())]
+        imports = [Import(one["module"], tuple(one.get("names", ())), one["line"]) for one in row.get("imports", ())]
+        return parse_answer({"parsed": [row["lines"], symbols, imports, (), row.get("fault", "")]})
+    except (InvalidAnswer, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"a row of an index is not as it is written: {error!r}"[:300]) from error
+
+
+def _read_row(path: str, line: bytes) -> dict[str, Any]:
+    row = parse_json(line.rstrip().rstrip(b","))
+    words = (row.get(key, "") for key in ("path", "language", "sha256", "why")) if isinstance(row, dict) else (0,)
+    if not all(isinstance(word, str) for word in words):
+        raise FormatError(f"{path} has a row that is not as it is written")
+    return dict(row)
+
+
+def _open_document(path: str) -> BinaryIO:
+    """A regular file, without following a link or waiting at a pipe."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        os.close(descriptor)
+        raise FormatError(f"{path} is no regular file, or larger than any index")
+    return os.fdopen(descriptor, "rb")

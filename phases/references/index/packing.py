@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.parse.frames import LARGEST, parsed_in
-from phases.references.parse.parsed import Parsed, Piece
+from phases.references.parse.ipc import LARGEST, parse_answer
+from phases.references.parse.model import Parsed, Piece
 
 CHUNK = 64
 """Pieces that are packed together at most."""
@@ -16,7 +16,7 @@ _LARGE = 64 * 1024
 """Characters after which a chunk ends, so that little is unpacked for one hit in a large file."""
 
 
-class Unusable(Exception):
+class CacheUnusable(Exception):
     """The cache is not there, damaged, or made by another version: it is to be made anew."""
 
 
@@ -28,18 +28,18 @@ class Chunk(NamedTuple):
     pieces: tuple[Piece, ...]
 
 
-def packed(parsed: Parsed) -> bytes:
+def pack_parsed(parsed: Parsed) -> bytes:
     """All but the pieces."""
-    return _packed([parsed.lines, parsed.symbols, parsed.imports, parsed.fault])
+    return _pack_json([parsed.lines, parsed.symbols, parsed.imports, parsed.fault])
 
 
-def unpacked(data: bytes) -> Parsed:
+def unpack_parsed(data: bytes) -> Parsed:
     """What was packed, without pieces. Raises Unusable."""
     try:
-        lines, symbols, imports, fault = _unpacked(data)
-        return parsed_in({"parsed": [lines, symbols, imports, (), fault]})
+        lines, symbols, imports, fault = _unpack_json(data)
+        return parse_answer({"parsed": [lines, symbols, imports, (), fault]})
     except (ValueError, TypeError) as error:
-        raise Unusable(f"a row of the cache is damaged: {error}") from error
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
 
 def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Sequence[Piece]]]:
@@ -47,37 +47,37 @@ def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Seque
     start = size = 0
     for at, piece in enumerate(pieces):
         if at - start >= CHUNK or size >= _LARGE:
-            yield _packed([path, pieces[start:at]]), pieces[start:at]
+            yield _pack_json([path, pieces[start:at]]), pieces[start:at]
             start, size = at, 0
         size += len(piece.names) + len(piece.doc) + len(piece.body)
     if start < len(pieces):
-        yield _packed([path, pieces[start:]]), pieces[start:]
+        yield _pack_json([path, pieces[start:]]), pieces[start:]
 
 
-def unpacked_chunk(data: bytes) -> Chunk:
+def unpack_chunk(data: bytes) -> Chunk:
     """What was packed. Raises Unusable."""
     try:
-        path, rows = _unpacked(data)
+        path, rows = _unpack_json(data)
         if not isinstance(path, str):
             raise ValueError("words that are none")
-        return Chunk(path, parsed_in({"parsed": [0, (), (), rows, ""]}).pieces)
+        return Chunk(path, parse_answer({"parsed": [0, (), (), rows, ""]}).pieces)
     except (ValueError, TypeError) as error:
-        raise Unusable(f"a row of the cache is damaged: {error}") from error
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
 
-def parsed_json(text: str) -> Any:
+def parse_cached_json(text: str) -> Any:
     """What a text says. Raises Unusable."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"a row of the cache is damaged: {error}") from error
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
 
 
-def _packed(value: object) -> bytes:
+def _pack_json(value: object) -> bytes:
     return zlib.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 1)
 
 
-def _unpacked(data: bytes) -> Any:
+def _unpack_json(data: bytes) -> Any:
     try:
         opened = zlib.decompressobj()
         text = opened.decompress(data, LARGEST)

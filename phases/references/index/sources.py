@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from phases.references.parse.languages import language_of
-from phases.references.parse.sifting import left_out
+from phases.references.parse.file_kinds import language_of, why_left_out
 from pipeline.base.errors import PhaseError, StorageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.base.formats import parse_json
@@ -20,7 +19,7 @@ _HEAD = 8192
 _GO_MODULE = re.compile(rb"^module[ \t]+(\S{1,300})", re.MULTILINE)
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """One file of a manifest, and why it is left out or else its language."""
 
     path: str
@@ -31,7 +30,7 @@ class Source(NamedTuple):
     """Why it is not indexed; empty where it is."""
 
 
-class Folder:
+class FetchedRepository:
     """A repository in code_base, read without following a link."""
 
     def __init__(self, code_base: str, name: str) -> None:
@@ -58,21 +57,21 @@ class Folder:
             return None
         return data if sha256(data) == digest else None
 
-    def source(self, row: Mapping[str, Any]) -> Source:
+    def source(self, row: Mapping[str, Any]) -> SourceFile:
         """What a row of the manifest is, after a look at its file."""
         path, size, digest = str(row["path"]), int(row["bytes"]), str(row["sha256"])
-        why = "huge" if size > LARGEST else left_out(path, size, b"")
+        why = "huge" if size > LARGEST else why_left_out(path, size, b"")
         if why:
-            return Source(path, size, digest, "", why)
+            return SourceFile(path, size, digest, "", why)
         data = self.read(path, digest)
         if data is None:
-            return Source(path, size, digest, "", CHANGED)
+            return SourceFile(path, size, digest, "", CHANGED)
         head = data[:_HEAD]
         language = language_of(path, head)
-        why = left_out(path, size, head) or ("" if language else "not text")
-        return Source(path, size, digest, language or "", why)
+        why = why_left_out(path, size, head) or ("" if language else "not text")
+        return SourceFile(path, size, digest, language or "", why)
 
-    def go_modules(self, sources: Iterable[Source]) -> dict[str, str]:
+    def go_modules(self, sources: Iterable[SourceFile]) -> dict[str, str]:
         """The module that each go.mod declares, by its folder."""
         found: dict[str, str] = {}
         for one in sources:
@@ -92,7 +91,7 @@ class Folder:
         return self._safe[folder]
 
 
-def unfit_name(names: Iterable[str]) -> str | None:
+def invalid_name(names: Iterable[str]) -> str | None:
     """The first name that cannot stand for a repository in paths and documents."""
     fits = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,199}")
     return next((name for name in names if not fits.fullmatch(name) or name == "index"), None)

@@ -47,22 +47,22 @@ class Agreement(NamedTuple):
     why: str
 
 
-def agreement(entry: Entry, record: Record) -> Agreement:
+def agreement_of(entry: Entry, record: Record) -> Agreement:
     """How well they agree."""
     same = _same_number(entry, record)
     title = title_agreement(entry.title or "", record.title)
     if same and (not entry.title or not record.title or title >= _NOT_ANOTHER):
         title = 1.0
     authors = author_agreement(entry.authors, record.authors)
-    confidence = title**_SHARPNESS * weight(authors, year_agreement(entry.year, record.year))
+    confidence = title**_SHARPNESS * confirmation_weight(authors, year_agreement(entry.year, record.year))
     if authors == 0.0 and not (same and entry.title and record.title):
         confidence *= 0.5
-    if len(words_of(entry.title or "")) < _FEW_WORDS and not same and not authors:
+    if len(title_words(entry.title or "")) < _FEW_WORDS and not same and not authors:
         confidence = min(confidence, _MOST_OF_FEW)
-    return Agreement(round(confidence, 3), _why(title, authors, record.year, same))
+    return Agreement(round(confidence, 3), _explain_agreement(title, authors, record.year, same))
 
 
-def weight(authors: float | None, year: float | None) -> float:
+def confirmation_weight(authors: float | None, year: float | None) -> float:
     """What authors and year make of a title that agrees; None: not known."""
     known = [_UNKNOWN if part is None else part for part in (authors, year)]
     return (1 - _AUTHORS - _YEAR) + _AUTHORS * known[0] + _YEAR * known[1]
@@ -70,9 +70,9 @@ def weight(authors: float | None, year: float | None) -> float:
 
 def title_agreement(one: str, other: str) -> float:
     """The share of words that both have; 1.0 where only blanks, hyphens and signs differ."""
-    if squeezed(one) and squeezed(one) == squeezed(other):
+    if squeeze_text(one) and squeeze_text(one) == squeeze_text(other):
         return 1.0
-    mine, theirs = words_of(one), words_of(other)
+    mine, theirs = title_words(one), title_words(other)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
 
 
@@ -93,33 +93,33 @@ def year_agreement(one: int | None, other: int | None) -> float | None:
     return _YEARS_APART[apart] if apart < len(_YEARS_APART) else 0.0
 
 
-def words_of(text: str) -> set[str]:
+def title_words(text: str) -> set[str]:
     """The words that say something, without accents and case."""
-    words = _folded(text)
+    words = _fold_words(text)
     return {word for word in words if word not in _EMPTY} or set(words)
 
 
 def search_words(text: str, most: int) -> str:
     """A title as a question: its words in their order, as many as fit."""
-    words = _folded(text)
+    words = _fold_words(text)
     while words and len(" ".join(words)) > most:
         words.pop()
     return " ".join(words)
 
 
-def squeezed(text: str) -> str:
+def squeeze_text(text: str) -> str:
     """Letters and digits alone."""
-    return "".join(_folded(text))
+    return "".join(_fold_words(text))
 
 
 def family_name(author: str) -> str:
     """The family name of an author as references and services spell them; empty where there is none."""
-    words = _folded(author.partition(",")[0] if "," in author else author)
+    words = _fold_words(author.partition(",")[0] if "," in author else author)
     return "" if not words or set(words) & _NOBODY or len(words[-1]) < 2 else words[-1]
 
 
 def _same_person(one: str, other: str) -> bool:
-    return family_name(one) in _folded(other) and family_name(other) in _folded(one)
+    return family_name(one) in _fold_words(other) and family_name(other) in _fold_words(one)
 
 
 def _same_number(entry: Entry, record: Record) -> bool:
@@ -127,12 +127,12 @@ def _same_number(entry: Entry, record: Record) -> bool:
     return bool((doi and doi == record.doi.lower()) or (arxiv and arxiv == record.arxiv.lower()))
 
 
-def _folded(text: str) -> list[str]:
+def _fold_words(text: str) -> list[str]:
     bare = "".join(letter for letter in unicodedata.normalize("NFKD", text[:2000]) if not unicodedata.combining(letter))
     return re.findall(r"[^\W_]+", bare.casefold())
 
 
-def _why(title: float, authors: float | None, year: int | None, same: bool) -> str:
+def _explain_agreement(title: float, authors: float | None, year: int | None, same: bool) -> str:
     said = ["the same number" if same else f"{title:.0%} of the title"]
     said.append("authors not known" if authors is None else f"{authors:.0%} of the authors")
     return ", ".join([*said, f"year {year}" if year else "year not known"])

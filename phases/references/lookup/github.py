@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from phases.references.lookup.agreement import family_name, search_words, squeezed, weight, words_of
-from phases.references.lookup.answers import rows_in, text_in, year_in
-from phases.references.lookup.protocol import Canonical, best
-from phases.references.lookup.questions import Ground, Pace, Questions
+from phases.references.lookup.agreement import confirmation_weight, family_name, search_words, squeeze_text, title_words
+from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
+from phases.references.lookup.service import Canonical, best_candidates, rows_in, text_in, year_in
 from phases.references.values import Candidate, Entry
 
 SERVER = "https://api.github.com"
-_PACE = Pace(most=10, seconds=60)
+_PACE = RateLimit(most=10, seconds=60)
 _LONGEST_QUESTION = 200
 _MOST_REPOSITORIES = 10
 _SELF_SAID = 0.9
@@ -39,8 +38,8 @@ class GitHub:
 
     name = "github"
 
-    def __init__(self, ground: Ground, canonical: Canonical, server: str = SERVER) -> None:
-        self._questions, self._canonical, self._server = Questions(self.name, _PACE, ground), canonical, server
+    def __init__(self, ground: ClientSettings, canonical: Canonical, server: str = SERVER) -> None:
+        self._questions, self._canonical, self._server = ServiceClient(self.name, _PACE, ground), canonical, server
 
     def ask(self, entry: Entry) -> list[Candidate]:
         """Repositories that say they belong to the paper."""
@@ -51,7 +50,7 @@ class GitHub:
         url = f"{self._server}/search/repositories?q={query}&per_page={_MOST_REPOSITORIES}"
         answer = self._questions.answer(url, lambda value: bool(rows_in(value, "items")))
         rows = rows_in(answer, "items", _MOST_REPOSITORIES)
-        return best([candidate for row in rows if (candidate := self._judged(entry, row))])
+        return best_candidates([candidate for row in rows if (candidate := self._judged(entry, row))])
 
     def _judged(self, entry: Entry, row: dict[str, Any]) -> Candidate | None:
         address = self._canonical(text_in(row, "html_url", 300))
@@ -59,36 +58,40 @@ class GitHub:
             return None
         name, said = text_in(row, "name", 100), text_in(row, "description")
         owner = _is_author(entry, text_in(row.get("owner"), "login", 100))
-        title = _title(entry, name, f"{said} {text_in(row, 'homepage')}", owner)
+        title = _title_score(entry, name, f"{said} {text_in(row, 'homepage')}", owner)
         began = year_in(row, "created_at")
-        confidence = round(_SELF_SAID * title * weight(1.0 if owner else None, _year(entry.year, began)), 3)
+        confidence = round(
+            _SELF_SAID * title * confirmation_weight(1.0 if owner else None, _year_score(entry.year, began)), 3
+        )
         why = f"GitHub's search: its name and description agree with the title to {title:.0%}"
         why += ", its owner has an author's name" if owner else ""
         return Candidate(entry.id, address, self.name, f"{why}, begun {began or 'nobody knows when'}", confidence)
 
 
-def _title(entry: Entry, name: str, said: str, owner: bool) -> float:
+def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:
     """How much of the title the repository says: all of it where it names the paper's number."""
     if entry.arxiv and entry.arxiv in said:
         return 1.0
-    wanted = words_of(entry.title or "")
-    head = squeezed((entry.title or "").partition(":")[0]) if ":" in (entry.title or "") else ""
-    named_after = owner and len(head) >= _SHORTEST_NAME and head == squeezed(name)
-    share = len(wanted & words_of(f"{name} {said}")) / len(wanted) if wanted else 0.0
+    wanted = title_words(entry.title or "")
+    head = squeeze_text((entry.title or "").partition(":")[0]) if ":" in (entry.title or "") else ""
+    named_after = owner and len(head) >= _SHORTEST_NAME and head == squeeze_text(name)
+    share = len(wanted & title_words(f"{name} {said}")) / len(wanted) if wanted else 0.0
     if len(wanted) < _FEW_WORDS and not owner:
         return min(share, 0.5)
-    together = squeezed(entry.title or "") in squeezed(said) or squeezed(entry.title or "") == squeezed(name)
+    together = squeeze_text(entry.title or "") in squeeze_text(said) or squeeze_text(entry.title or "") == squeeze_text(
+        name
+    )
     return 1.0 if wanted and together else max(_SCATTERED * share**_SHARPNESS, _NAMED_AFTER if named_after else 0.0)
 
 
 def _is_author(entry: Entry, login: str) -> bool:
     """Whether the owner's name has an author's family name in it; short ones are in too many words."""
-    owner = squeezed(login)
+    owner = squeeze_text(login)
     families = {family_name(spelt) for author in entry.authors for spelt in (author, author.translate(_SPELT_OUT))}
     return any(len(family) > _SHORTEST_NAME and family in owner for family in families)
 
 
-def _year(published: int | None, began: int | None) -> float | None:
+def _year_score(published: int | None, began: int | None) -> float | None:
     if published is None or began is None:
         return None
     return _YEARS.get(began - published, _LATER if began > published else _EARLIER)

@@ -15,9 +15,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from phases.references.lookup.agreement import Record, agreement, squeezed
-from phases.references.lookup.answers import text_in
-from phases.references.lookup.protocol import Canonical, NoAnswer, best
+from phases.references.lookup.agreement import Record, agreement_of, squeeze_text
+from phases.references.lookup.service import Canonical, NoServiceAnswer, best_candidates, text_in
 from phases.references.values import Candidate, Entry
 
 _LARGEST, _MOST_ROWS, _LONGEST_ROW = 2 * 1024**3, 3_000_000, 1_000_000
@@ -47,15 +46,15 @@ class PapersWithCode:
         """The repositories that the dump links to the paper."""
         if self._links is None:
             self._links = _by_paper(self._path)
-        keys = [entry.arxiv or "", squeezed(entry.title or "")]
+        keys = [entry.arxiv or "", squeeze_text(entry.title or "")]
         links = dict.fromkeys(link for key in keys if key for link in self._links.get(key, ()))
-        return best([candidate for link in links if (candidate := self._judged(entry, link))])
+        return best_candidates([candidate for link in links if (candidate := self._judged(entry, link))])
 
     def _judged(self, entry: Entry, link: _Link) -> Candidate | None:
         address = self._canonical(link.url)
         if not address:
             return None
-        agrees = agreement(entry, Record(link.title, (), _year_of(link.arxiv), "", link.arxiv))
+        agrees = agreement_of(entry, Record(link.title, (), _year_of(link.arxiv), "", link.arxiv))
         kind = "official" if link.official else "not its authors'"
         named = ", named in the paper" if link.mentioned else ""
         confidence = round(agrees.confidence * (1.0 if link.official else _NOT_OFFICIAL), 3)
@@ -65,20 +64,20 @@ class PapersWithCode:
 
 def _by_paper(path: str) -> dict[str, list[_Link]]:
     links: dict[str, list[_Link]] = {}
-    for row in _rows(path):
+    for row in _read_rows(path):
         title, arxiv = text_in(row, "paper_title", 300), text_in(row, "paper_arxiv_id", 50)
         official, mentioned = row.get("is_official") is True, row.get("mentioned_in_paper") is True
         link = _Link(title, arxiv.partition("v")[0], text_in(row, "repo_url", 300), official, mentioned)
         if link.url:
-            for key in filter(None, (link.arxiv, squeezed(title))):
+            for key in filter(None, (link.arxiv, squeeze_text(title))):
                 links.setdefault(key, []).append(link)
     return links
 
 
-def _rows(path: str) -> Iterator[dict[str, Any]]:
+def _read_rows(path: str) -> Iterator[dict[str, Any]]:
     """The objects of the list, one after the other: the dump is larger than one wants in memory at once."""
     decoder, left, number = json.JSONDecoder(), "", 0
-    for piece in _pieces(path):
+    for piece in _read_pieces(path):
         left += piece if number or left else piece.lstrip("\ufeff" + _BLANK).removeprefix("[")
         at = 0
         while (at := _after_blanks(left, at)) < len(left) and left[at] != "]":
@@ -86,15 +85,17 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
                 row, at = decoder.raw_decode(left, at)
             except (ValueError, RecursionError) as error:
                 if len(left) - at > _LONGEST_ROW + _CHUNK or not isinstance(error, json.JSONDecodeError):
-                    raise NoAnswer(f"{path} is damaged after {number:,} rows ({error}); download it again") from error
+                    raise NoServiceAnswer(
+                        f"{path} is damaged after {number:,} rows ({error}); download it again"
+                    ) from error
                 break
             number += 1
             if not isinstance(row, dict) or number > _MOST_ROWS:
-                raise NoAnswer(f"{path}, row {number:,}: not a link between a paper and its code")
+                raise NoServiceAnswer(f"{path}, row {number:,}: not a link between a paper and its code")
             yield row
         left = left[at:]
     if left.strip(_BLANK) != "]" or not number:
-        raise NoAnswer(f"{path} is no whole list of links: it ends after {number:,} rows; download it again")
+        raise NoServiceAnswer(f"{path} is no whole list of links: it ends after {number:,} rows; download it again")
 
 
 def _after_blanks(text: str, at: int) -> int:
@@ -103,22 +104,24 @@ def _after_blanks(text: str, at: int) -> int:
     return at
 
 
-def _pieces(path: str) -> Iterator[str]:
+def _read_pieces(path: str) -> Iterator[str]:
     """The text of the dump. Raises NoAnswer where it cannot be read."""
     decoder, size = codecs.getincrementaldecoder("utf-8")(), 0
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise NoAnswer(f"{path} is not a regular file, and a dump is one")
+                raise NoServiceAnswer(f"{path} is not a regular file, and a dump is one")
             unpacked = gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file
             while piece := unpacked.read(_CHUNK):
                 size += len(piece)
                 if size > _LARGEST:
-                    raise NoAnswer(f"{path} holds more than {_LARGEST:,} bytes: that is no dump of Papers with Code")
+                    raise NoServiceAnswer(
+                        f"{path} holds more than {_LARGEST:,} bytes: that is no dump of Papers with Code"
+                    )
                 yield decoder.decode(piece)
             yield decoder.decode(b"", final=True)
     except (OSError, EOFError, UnicodeError, zlib.error) as error:
-        raise NoAnswer(f"cannot read {path}: {error}; download it again") from error
+        raise NoServiceAnswer(f"cannot read {path}: {error}; download it again") from error
 
 
 def _without_waiting(path: str, flags: int) -> int:

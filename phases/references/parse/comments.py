@@ -25,9 +25,9 @@ def comment_above(lines: Sequence[str], line: int, *, quoted: bool = False) -> s
         return ""
     last = lines[at].strip()
     if quoted and last.endswith('"'):
-        return _string(lines, at, lowest)
+        return _string_above(lines, at, lowest)
     if last.endswith("*/"):
-        return _block(lines, at, lowest)
+        return _block_comment(lines, at, lowest)
     return _line_comments(lines, at, lowest)
 
 
@@ -39,7 +39,7 @@ def _line_comments(lines: Sequence[str], at: int, lowest: int) -> str:
     return "\n".join(reversed(found)).strip()[:_LONGEST]
 
 
-def _block(lines: Sequence[str], at: int, lowest: int) -> str:
+def _block_comment(lines: Sequence[str], at: int, lowest: int) -> str:
     found: list[str] = []
     while at >= lowest:
         found.append(_BORDER.sub("", lines[at]).rstrip())
@@ -51,7 +51,7 @@ def _block(lines: Sequence[str], at: int, lowest: int) -> str:
     return ""
 
 
-def _string(lines: Sequence[str], at: int, lowest: int) -> str:
+def _string_above(lines: Sequence[str], at: int, lowest: int) -> str:
     last = lines[at].strip()
     if not last.endswith('"""'):
         return last.strip('"')[:_LONGEST] if last.startswith('"') else ""

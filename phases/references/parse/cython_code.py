@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from phases.references.parse.parsed import Import, Symbol
-from phases.references.parse.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
+from phases.references.parse.model import Import, Symbol
+from phases.references.parse.python_code import MOST_SYMBOLS, clean_docstring, is_constant, join_lines
 
 _IS_CYTHON = re.compile(r"^[ \t]*(?:cdef|cpdef|ctypedef|cimport|from[ \t]+[\w.]+[ \t]+cimport)\b", re.MULTILINE)
 _CLASS = re.compile(
@@ -26,7 +26,7 @@ _WIDEST = 1_000
 """Characters of a line that are looked at."""
 
 
-class _Open(NamedTuple):
+class _OpenDefinition(NamedTuple):
     """A definition whose end is not seen yet."""
 
     indent: int
@@ -40,12 +40,12 @@ def is_cython(text: str) -> bool:
     return bool(_IS_CYTHON.search(text))
 
 
-def cython_code(text: str) -> tuple[list[Symbol], list[Import]]:
+def parse_cython(text: str) -> tuple[list[Symbol], list[Import]]:
     """What the lines of a Cython file define, by their indentation, and what it imports."""
     lines = text.split("\n")
     symbols: list[Symbol] = []
     imports: list[Import] = []
-    within: list[_Open] = []
+    within: list[_OpenDefinition] = []
     last, quote, line, depth = 0, "", 0, 0
     for line, written in enumerate(lines, 1):
         bare = written.strip()[:_WIDEST]
@@ -53,70 +53,76 @@ def cython_code(text: str) -> tuple[list[Symbol], list[Import]]:
             quote, last = _quote_after(written, quote), line if bare and quote else last
             continue
         if depth > 0:
-            depth, last = depth + _depth(bare), line
+            depth, last = depth + _bracket_depth(bare), line
             continue
         indent = len(written) - len(written.lstrip())
         while within and within[-1].indent >= indent:
-            _close(symbols, within.pop(), last)
-        found = _definition(lines, line, bare, within)
+            _close_definition(symbols, within.pop(), last)
+        found = _parse_definition(lines, line, bare, within)
         if found and len(symbols) < MOST_SYMBOLS:
             if found.kind not in ("variable", "constant"):
                 name = f"{found.parent}.{found.name}" if found.parent else found.name
-                within.append(_Open(indent, len(symbols), found.kind, name))
+                within.append(_OpenDefinition(indent, len(symbols), found.kind, name))
             symbols.append(found)
         else:
-            imports.extend(_imports(bare, line))
-        quote, depth, last = _quote_after(written, ""), max(0, _depth(bare)), line
+            imports.extend(_parse_imports(bare, line))
+        quote, depth, last = _quote_after(written, ""), max(0, _bracket_depth(bare)), line
     while within:
-        _close(symbols, within.pop(), last)
+        _close_definition(symbols, within.pop(), last)
     return symbols, imports
 
 
-def _close(symbols: list[Symbol], opened: _Open, last: int) -> None:
+def _close_definition(symbols: list[Symbol], opened: _OpenDefinition, last: int) -> None:
     symbol = symbols[opened.number]
     symbols[opened.number] = symbol._replace(end=max(symbol.line, last))
 
 
-def _definition(lines: Sequence[str], line: int, bare: str, within: Sequence[_Open]) -> Symbol | None:
+def _parse_definition(lines: Sequence[str], line: int, bare: str, within: Sequence[_OpenDefinition]) -> Symbol | None:
     parent, outer = (within[-1].name, within[-1].kind) if within else ("", "")
     if found := _CLASS.match(bare):
         kind = found["kind"].removeprefix("cpp")
         return Symbol(
-            found["name"], kind, line, line, parent, one_line(bare.split("#")[0]).rstrip(":"), _docstring(lines, line)
+            found["name"],
+            kind,
+            line,
+            line,
+            parent,
+            join_lines(bare.split("#")[0]).rstrip(":"),
+            _docstring_at(lines, line),
         )
     if (found := _FUNCTION.match(bare)) and not found["type"].strip().endswith(","):
         kind = "method" if outer == "class" else "function"
-        return Symbol(found["name"], kind, line, line, parent, _signature(lines, line), _docstring(lines, line))
+        return Symbol(found["name"], kind, line, line, parent, _signature_at(lines, line), _docstring_at(lines, line))
     if (found := _VARIABLE.match(bare)) and outer not in ("function", "method"):
         return Symbol(found["name"], "constant" if is_constant(found["name"]) else "variable", line, line, parent)
     return None
 
 
-def _head(lines: Sequence[str], line: int) -> int:
+def _head_end(lines: Sequence[str], line: int) -> int:
     """The last line of a signature: where its brackets are closed and a colon ends it."""
     depth = 0
     for at in range(line, min(len(lines), line + _TALLEST) + 1):
         bare = lines[at - 1].split("#")[0].rstrip()
-        depth += _depth(bare)
+        depth += _bracket_depth(bare)
         if depth <= 0:
             return at
     return line
 
 
-def _signature(lines: Sequence[str], line: int) -> str:
-    kept = (written.split("#")[0] for written in lines[line - 1 : _head(lines, line)])
-    return one_line("\n".join(kept)).rstrip(": ")
+def _signature_at(lines: Sequence[str], line: int) -> str:
+    kept = (written.split("#")[0] for written in lines[line - 1 : _head_end(lines, line)])
+    return join_lines("\n".join(kept)).rstrip(": ")
 
 
-def _docstring(lines: Sequence[str], line: int) -> str:
-    after = _head(lines, line)
+def _docstring_at(lines: Sequence[str], line: int) -> str:
+    after = _head_end(lines, line)
     text = "\n".join(lines[after : after + _TALLEST]).lstrip("\n")
     if not (found := _QUOTES.match(text)):
         return ""
-    return cleaned(text[found.end() :].partition(found[1])[0])
+    return clean_docstring(text[found.end() :].partition(found[1])[0])
 
 
-def _depth(bare: str) -> int:
+def _bracket_depth(bare: str) -> int:
     """How many brackets a line opens more than it closes; those in strings are few and mostly in pairs."""
     bare = bare.split("#", 1)[0]
     return sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}"))
@@ -139,7 +145,7 @@ def _quote_after(written: str, quote: str) -> str:
             at = found + 3
 
 
-def _imports(bare: str, line: int) -> list[Import]:
+def _parse_imports(bare: str, line: int) -> list[Import]:
     if found := _FROM.match(bare):
         names = (name.split(" as ")[0].strip() for name in found[2].split("#")[0].strip("() \\").split(","))
         return [Import(found[1], tuple(name for name in names if name), line)]

@@ -9,10 +9,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from phases.references.parse.comments import comment_above
-from phases.references.parse.grammar_imports import imports_in
-from phases.references.parse.grammar_tables import GRAMMARS
-from phases.references.parse.parsed import Import, Symbol
-from phases.references.parse.python_code import MOST_SYMBOLS, cleaned, is_constant, one_line
+from phases.references.parse.grammars import GRAMMARS
+from phases.references.parse.model import Import, Symbol
+from phases.references.parse.python_code import MOST_SYMBOLS, clean_docstring, is_constant, join_lines
 
 EXTRA = "pip install 'paper-pipeline[code]'"
 _SPECIAL = frozenset(("name", "declarator", "body", "receiver", "import", "scope", "_called"))
@@ -58,12 +57,12 @@ class _Match(NamedTuple):
         return self.named.start_point[0], self.name
 
 
-def grammar_code(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
+def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
     """All that the text defines and imports, by line, and a fault where the grammar could not read all. Raises NoParser.
 
     The time it takes is bounded by the process alone: the library's own callback for that crashes (0.26).
     """
-    parser, query, cursor = _tools(language)
+    parser, query, cursor = _load_grammar(language)
     source = text.encode()
     tree = parser.parse(source)
     found: list[_Match] = []
@@ -73,15 +72,15 @@ def grammar_code(language: str, text: str) -> tuple[list[Symbol], list[Import], 
             node = captures["import"][0]
             imports.extend(imports_in(language, node.text.decode("utf-8", "replace"), node.start_point[0] + 1))
         else:
-            found.extend(_match(language, rank, captures))
+            found.extend(_definitions_in(language, rank, captures))
     lines = text.split("\n")
-    symbols = sorted(_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
+    symbols = sorted(_build_symbols(language, found, lines, source), key=lambda symbol: symbol.line)
     imports.sort(key=lambda one: one.line)
-    return symbols, imports, _damage(tree.root_node)
+    return symbols, imports, _syntax_error(tree.root_node)
 
 
 @cache
-def _tools(language: str) -> tuple[Any, Any, Any]:
+def _load_grammar(language: str) -> tuple[Any, Any, Any]:
     grammar = GRAMMARS[language]
     try:
         tree_sitter: Any = importlib.import_module("tree_sitter")
@@ -91,29 +90,29 @@ def _tools(language: str) -> tuple[Any, Any, Any]:
     return tree_sitter.Parser(made), tree_sitter.Query(made, grammar.query), tree_sitter.QueryCursor
 
 
-def _match(language: str, rank: int, captures: dict[str, list[Any]]) -> Iterator[_Match]:
+def _definitions_in(language: str, rank: int, captures: dict[str, list[Any]]) -> Iterator[_Match]:
     """What one match of the query defines: mostly one thing, several where names share a node."""
     kind = next((capture for capture in captures if capture not in _SPECIAL), "scope")
     node = captures[kind][0]
     body = captures["body"][0] if "body" in captures else None
     for written in captures.get("name") or captures.get("declarator") or ():
-        named, as_function = _declared(written) if "declarator" in captures else (written, False)
-        scope, name = _taken_apart(language, _text(named)) if named is not None else ("", "")
+        named, as_function = _declared_name(written) if "declarator" in captures else (written, False)
+        scope, name = _split_name(language, _text_of(named)) if named is not None else ("", "")
         if not name:
             continue
         if "receiver" in captures:
-            scope = _receiver(language, _text(captures["receiver"][0]))
+            scope = _receiver_name(language, _text_of(captures["receiver"][0]))
         made = kind
         if kind in ("variable", "field"):
             made = "function" if as_function else "constant" if is_constant(name) else kind
         yield _Match(node.start_byte, node.end_byte, rank, made, name[:200], scope[:200], named, node, body)
 
 
-def _text(node: Any) -> str:
+def _text_of(node: Any) -> str:
     return str(node.text.decode("utf-8", "replace"))
 
 
-def _declared(node: Any) -> tuple[Any, bool]:
+def _declared_name(node: Any) -> tuple[Any, bool]:
     """The name in a declarator of C, and whether that declares a function (not a pointer to one)."""
     as_function = False
     while node is not None and node.type.endswith(("declarator", "_type_declarator")):
@@ -129,7 +128,7 @@ def _declared(node: Any) -> tuple[Any, bool]:
     return node, as_function
 
 
-def _taken_apart(language: str, text: str) -> tuple[str, str]:
+def _split_name(language: str, text: str) -> tuple[str, str]:
     """Scope and name of a name as written: `Encoder<T>::forward`, `Base.push!(a, b)`, `"quoted"`."""
     if language == "julia":
         found = _JULIA_NAME.match(text)
@@ -143,7 +142,7 @@ def _taken_apart(language: str, text: str) -> tuple[str, str]:
     return "", text.strip("\"'`#")
 
 
-def _receiver(language: str, text: str) -> str:
+def _receiver_name(language: str, text: str) -> str:
     """`Encoder` of `(e *Encoder[T])`, of `Encoder.prototype`; nothing of `module.exports`."""
     if language == "go":
         words = _ARGUMENTS.sub("", text).strip("() ").replace("*", " ").split()
@@ -152,7 +151,7 @@ def _receiver(language: str, text: str) -> str:
     return text if re.fullmatch(r"[\w$.]{1,100}", text) else ""
 
 
-def _symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
+def _build_symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
     """Outer before inner: what encloses a thing is its parent, and says whether a function is a method."""
     found.sort(key=lambda match: (match.start, -match.end, match.rank))
     within: list[tuple[int, str, str]] = []
@@ -172,9 +171,9 @@ def _symbols(language: str, found: list[_Match], lines: Sequence[str], source: b
         if kind == "scope" or len(seen) >= MOST_SYMBOLS:
             continue
         seen.add(match.place)
-        signature = _signature(language, match, source) if kind in _CALLABLE else ""
+        signature = _build_signature(language, match, source) if kind in _CALLABLE else ""
         symbol = Symbol(match.name, kind, match.named.start_point[0] + 1, _last_line(match), parent, signature)
-        yield _documented(language, symbol, match, lines, source)
+        yield _add_documentation(language, symbol, match, lines, source)
 
 
 def _last_line(match: _Match) -> int:
@@ -183,7 +182,7 @@ def _last_line(match: _Match) -> int:
     return last
 
 
-def _signature(language: str, match: _Match, source: bytes) -> str:
+def _build_signature(language: str, match: _Match, source: bytes) -> str:
     end = match.end
     if language == "julia":
         end = match.named.end_byte
@@ -192,21 +191,21 @@ def _signature(language: str, match: _Match, source: bytes) -> str:
     text = source[match.start : min(end, match.start + 4_000)].decode("utf-8", "replace")
     if match.body is None and match.kind in _BRACED:
         text = text.partition("{")[0]
-    return _TRAILING.sub("", one_line(_COMMENTS.sub(" ", text)))
+    return _TRAILING.sub("", join_lines(_COMMENTS.sub(" ", text)))
 
 
-def _documented(language: str, symbol: Symbol, match: _Match, lines: Sequence[str], source: bytes) -> Symbol:
+def _add_documentation(language: str, symbol: Symbol, match: _Match, lines: Sequence[str], source: bytes) -> Symbol:
     if language == "python":
         first = match.body.named_children[0] if match.body is not None and match.body.named_children else None
-        found = _DOCSTRING.fullmatch(_text(first).strip()) if first is not None else None
-        return symbol._replace(doc=cleaned(found[2])) if found else symbol
+        found = _DOCSTRING.fullmatch(_text_of(first).strip()) if first is not None else None
+        return symbol._replace(doc=clean_docstring(found[2])) if found else symbol
     row, column = match.node.start_point
     if symbol.kind in _VALUES and (column > _DEEPEST or source[match.start - column : match.start].strip()):
         return symbol  # not the first on its line: the comment above is another's
     return symbol._replace(doc=comment_above(lines, row + 1, quoted=language == "julia"))
 
 
-def _damage(root: Any) -> str:
+def _syntax_error(root: Any) -> str:
     """Where the grammar first lost its way, in words; empty where it did not."""
     if not root.has_error:
         return ""
@@ -214,3 +213,131 @@ def _damage(root: Any) -> str:
     while inner := next((child for child in node.children if child.has_error or child.is_missing), None):
         node = inner
     return f"the parser could not make sense of all of it, first of line {node.start_point[0] + 1}"
+
+
+_LONGEST = 10_000
+_MOST_NAMES = 500
+_INCLUDE = re.compile(r"#\s*(?:include|import)\w*\s*[<\"]([^>\"\n]+)[>\"]")
+_STRING = re.compile(r"""["'`]([^"'`\n]+)["'`]""")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_DEFAULT = re.compile(r"(?:import|export)\s+(?:type\s+)?([\w$]+)\s*(?:,|from)")
+_JAVA = re.compile(r"import\s+(static\s+)?([\w$]+(?:\.[\w$]+)*)\s*(\.\s*\*)?")
+_PYTHON = re.compile(r"from\s*([.\w]+)\s*import\s*(.*)", re.DOTALL)
+
+
+def imports_in(language: str, text: str, line: int) -> Iterator[Import]:
+    """The imports that a statement makes, in its order."""
+    text = text[:_LONGEST]
+    if language in ("c", "cpp", "cuda"):
+        return _c_imports(text, line)
+    if language in ("javascript", "typescript", "tsx"):
+        return _script_imports(text, line)
+    if language == "java":
+        return _java_imports(text, line)
+    if language == "go":
+        return (Import(found[1], (), line) for found in _STRING.finditer(text))
+    if language == "rust":
+        return _rust_imports(text, line)
+    if language == "julia":
+        return _julia_imports(text, line)
+    return _python_imports(text, line)
+
+
+def _c_imports(text: str, line: int) -> Iterator[Import]:
+    if found := _INCLUDE.match(text):
+        yield Import(found[1].strip(), (), line)
+
+
+def _script_imports(text: str, line: int) -> Iterator[Import]:
+    strings = list(_STRING.finditer(text))
+    if not strings:
+        return
+    names: list[str] = []
+    if text.startswith(("import", "export")):
+        if default := _DEFAULT.match(text):
+            names.append(default[1])
+        if braces := _BRACES.search(text):
+            names += _split_names(braces[1])
+    yield Import(strings[-1][1] if names else strings[0][1], tuple(names[:_MOST_NAMES]), line)
+
+
+def _java_imports(text: str, line: int) -> Iterator[Import]:
+    if found := _JAVA.match(text):
+        if found[3]:
+            yield Import(found[2], ("*",), line)
+        elif found[1]:
+            module, _, name = found[2].rpartition(".")
+            yield Import(module, (name,), line)
+        else:
+            yield Import(found[2], (), line)
+
+
+def _rust_imports(text: str, line: int) -> Iterator[Import]:
+    """`use a::{b, c::d}` is two imports: `a::b` and `a::c::d`; `mod x;` is one of `self::x`, which is where its file is."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+    text = re.sub(r"^(?:\s*#!?\[[^\]]*\])*\s*(?:pub(?:\s*\([^)]*\))?\s+)?", "", text).rstrip("; \n")
+    word, _, rest = text.partition(" ")
+    if word == "mod":
+        yield Import(f"self::{rest.strip()}", (), line)
+    elif word == "extern":
+        yield Import(rest.removeprefix("crate").split(" as ")[0].strip(), (), line)
+    else:
+        for path in _rust_paths(" ".join(rest.split())):
+            yield Import(path, (), line)
+
+
+def _rust_paths(tree: str) -> list[str]:
+    """The paths of a tree of uses; a stack instead of recursion, for the tree is a stranger's."""
+    paths: list[str] = []
+    prefixes, current = [""], ""
+    for part in re.findall(r"[{},]|[^{},]+", tree):
+        if part == "{":
+            prefixes.append(prefixes[-1] + current.strip())
+            current = ""
+        elif part in ",}":
+            _add_path(paths, prefixes[-1], current)
+            current = ""
+            if part == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        else:
+            current = part
+        if len(paths) >= _MOST_NAMES or len(prefixes) > 50:
+            return paths
+    _add_path(paths, prefixes[-1], current)
+    return paths
+
+
+def _add_path(paths: list[str], prefix: str, name: str) -> None:
+    name = name.split(" as ")[0].strip()
+    if name:
+        path = prefix.rstrip(":") if name == "self" and prefix else prefix + name
+        paths.append(path.replace(" ", "")[:300])
+
+
+def _julia_imports(text: str, line: int) -> Iterator[Import]:
+    if text.startswith("include"):
+        if found := _STRING.search(text):
+            yield Import(found[1], (), line)
+        return
+    _, _, rest = text.partition(" ")
+    module, colon, names = rest.partition(":")
+    if colon:
+        yield Import(module.strip(), tuple(_split_names(names)[:_MOST_NAMES]), line)
+        return
+    for part in rest.split(",")[:_MOST_NAMES]:
+        if name := part.split(" as ")[0].strip():
+            yield Import(name[:300], (), line)
+
+
+def _python_imports(text: str, line: int) -> Iterator[Import]:
+    if found := _PYTHON.match(text):
+        yield Import(found[1], tuple(_split_names(found[2].strip("() \n"))[:_MOST_NAMES]), line)
+        return
+    for name in _split_names(text.removeprefix("import"))[:_MOST_NAMES]:
+        yield Import(name, (), line)
+
+
+def _split_names(text: str) -> list[str]:
+    """The names in a list of names, without what they are called here."""
+    names = (re.split(r"\s+as\s+|\s*:\s*", part.strip())[0].removeprefix("type ").strip() for part in text.split(","))
+    return [name[:200] for name in names if name]

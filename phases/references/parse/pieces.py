@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from phases.references.parse.parsed import Piece, Symbol
+from phases.references.parse.model import Piece, Symbol
 from phases.references.parse.terms import words_of
 
 WINDOW = 60
@@ -25,7 +25,7 @@ _TALLEST_HEAD = 40
 """Lines that a signature may take before its docstring."""
 
 
-class _Owner(NamedTuple):
+class _OwnPiece(NamedTuple):
     """A symbol whose lines are a piece of their own."""
 
     name: str
@@ -38,20 +38,20 @@ def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piec
     if lines and not lines[-1]:
         lines.pop()
     if language == "text":
-        return tuple(_of_text(lines))
-    owners = _owners(symbols, len(lines))
-    found = sorted(_of_code(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
+        return tuple(_text_pieces(lines))
+    owners = _own_pieces(symbols, len(lines))
+    found = sorted(_code_pieces(lines, owners, symbols, language), key=lambda piece: (piece.line, -piece.end))
     return tuple(found)
 
 
-def qualified(symbol: Symbol) -> str:
+def qualified_name(symbol: Symbol) -> str:
     """`Encoder.forward`."""
     return f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
 
 
-def _owners(symbols: Sequence[Symbol], lines: int) -> list[_Owner]:
+def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
     """Outer before inner; a function in a function is none."""
-    owners: list[_Owner] = []
+    owners: list[_OwnPiece] = []
     closed = 0
     for symbol in sorted(symbols, key=lambda one: (one.line, -one.end, one.kind not in _REST)):
         if not 1 <= symbol.line <= symbol.end <= lines or symbol.line <= closed:
@@ -60,29 +60,31 @@ def _owners(symbols: Sequence[Symbol], lines: int) -> list[_Owner]:
             closed = symbol.end
         elif symbol.kind not in _REST:
             continue
-        owners.append(_Owner(qualified(symbol), symbol))
+        owners.append(_OwnPiece(qualified_name(symbol), symbol))
     return owners
 
 
-def _of_code(
-    lines: Sequence[str], owners: Sequence[_Owner], symbols: Sequence[Symbol], language: str
+def _code_pieces(
+    lines: Sequence[str], owners: Sequence[_OwnPiece], symbols: Sequence[Symbol], language: str
 ) -> Iterator[Piece]:
-    documented = _documented(lines, owners, language)
+    documented = _documentation_lines(lines, owners, language)
     rest: list[list[str]] = [[] for _ in range(len(owners) + 1)]
-    for at, number in enumerate(_belongings(owners, len(lines))):
+    for at, number in enumerate(_owner_of_lines(owners, len(lines))):
         if at not in documented:
             rest[number].append(lines[at])
-    fields = _fields(symbols)
+    fields = _field_names(symbols)
     for number, (name, symbol) in enumerate(owners, 1):
         names = f"{name} {' '.join(fields.get(name, ()))}" if symbol.kind in _REST else name
         body = "\n".join(rest[number])[:LONGEST_BODY]
-        yield Piece(symbol.kind, name, symbol.line, symbol.end, _words(names), _words(symbol.doc), _words(body))
+        yield Piece(
+            symbol.kind, name, symbol.line, symbol.end, _join_words(names), _join_words(symbol.doc), _join_words(body)
+        )
     body = "\n".join(rest[0])[:LONGEST_BODY]
     if body.strip():
-        yield Piece("module", "", 1, len(lines), "", "", _words(body))
+        yield Piece("module", "", 1, len(lines), "", "", _join_words(body))
 
 
-def _belongings(owners: Sequence[_Owner], lines: int) -> Iterator[int]:
+def _owner_of_lines(owners: Sequence[_OwnPiece], lines: int) -> Iterator[int]:
     """For each line the number of the innermost owner that it is in, from 1; 0 is the module."""
     within: list[int] = []
     coming = 0
@@ -95,14 +97,14 @@ def _belongings(owners: Sequence[_Owner], lines: int) -> Iterator[int]:
         yield within[-1] if within else 0
 
 
-def _documented(lines: Sequence[str], owners: Sequence[_Owner], language: str) -> set[int]:
+def _documentation_lines(lines: Sequence[str], owners: Sequence[_OwnPiece], language: str) -> set[int]:
     """The lines (from 0) that document: they are searched as that, and not once more as a body."""
     found: set[int] = set()
     for _, symbol in owners:
         if not symbol.doc:
             continue
         if language in _INSIDE:
-            found.update(_docstring(lines, symbol))
+            found.update(_docstring_lines(lines, symbol))
         above = symbol.line - 2
         lowest = max(0, above - symbol.doc.count("\n") - 3)
         while above >= lowest and _COMMENT.match(lines[above]) and lines[above].strip(_MARKS) in symbol.doc:
@@ -111,7 +113,7 @@ def _documented(lines: Sequence[str], owners: Sequence[_Owner], language: str) -
     return found
 
 
-def _docstring(lines: Sequence[str], symbol: Symbol) -> range:
+def _docstring_lines(lines: Sequence[str], symbol: Symbol) -> range:
     """Where a Python docstring stands: its first words follow a quote near the top of the body."""
     first = symbol.doc.lstrip()[:12].split("\n")[0]
     for at in range(symbol.line - 1, min(symbol.end, symbol.line + _TALLEST_HEAD)):
@@ -127,7 +129,7 @@ def _docstring(lines: Sequence[str], symbol: Symbol) -> range:
     return range(0)
 
 
-def _fields(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
+def _field_names(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for symbol in symbols:
         if symbol.parent and symbol.kind not in _WHOLE and len(row := fields.setdefault(symbol.parent, [])) < 200:
@@ -135,26 +137,26 @@ def _fields(symbols: Sequence[Symbol]) -> dict[str, list[str]]:
     return fields
 
 
-def _of_text(lines: Sequence[str]) -> Iterator[Piece]:
+def _text_pieces(lines: Sequence[str]) -> Iterator[Piece]:
     start, heading, fenced = 0, "", False
     for at, line in enumerate(lines):
         if _FENCE.match(line):
             fenced = not fenced
         is_heading = not fenced and bool(_HEADING.match(line))
         if at > start and (is_heading or at - start >= WINDOW):
-            yield from _window(lines, start, at, heading)
+            yield from _text_window(lines, start, at, heading)
             start = at
         if is_heading:
             heading = line.lstrip("# ").strip()[:200]
     if start < len(lines):
-        yield from _window(lines, start, len(lines), heading)
+        yield from _text_window(lines, start, len(lines), heading)
 
 
-def _window(lines: Sequence[str], start: int, end: int, heading: str) -> Iterator[Piece]:
+def _text_window(lines: Sequence[str], start: int, end: int, heading: str) -> Iterator[Piece]:
     body = "\n".join(lines[start:end])[:LONGEST_BODY]
     if body.strip():
-        yield Piece("text", "", start + 1, end, _words(heading), "", _words(body))
+        yield Piece("text", "", start + 1, end, _join_words(heading), "", _join_words(body))
 
 
-def _words(text: str) -> str:
+def _join_words(text: str) -> str:
     return " ".join(words_of(text))

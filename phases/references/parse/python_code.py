@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from typing import NamedTuple
 
-from phases.references.parse.parsed import Import, Symbol
+from phases.references.parse.model import Import, Symbol
 
 MOST_SYMBOLS = 20_000
 LONGEST_SIGNATURE, LONGEST_DOC = 300, 2_000
@@ -27,7 +27,7 @@ class NotPython(ValueError):
     """Python does not take it; the message says why, with the line."""
 
 
-class _Place(NamedTuple):
+class _Scope(NamedTuple):
     """What a statement stands in."""
 
     scope: str
@@ -39,7 +39,7 @@ class _Place(NamedTuple):
     """In a method: the qualified name of its class."""
 
 
-class _Found(NamedTuple):
+class _Collected(NamedTuple):
     lines: Sequence[str]
     symbols: list[Symbol]
     imports: list[Import]
@@ -47,37 +47,37 @@ class _Found(NamedTuple):
     """Owner and name: a field is listed where it is first set."""
 
 
-def python_code(text: str) -> tuple[list[Symbol], list[Import]]:
+def parse_python(text: str) -> tuple[list[Symbol], list[Import]]:
     """All that the text defines and imports, by line; `text` has no line ends but newlines. Raises NotPython."""
-    tree = _tree(text)
-    found = _Found(text.split("\n"), [], [], set())
+    tree = _parse_tree(text)
+    found = _Collected(text.split("\n"), [], [], set())
     walrus = ":=" in text
-    stack: list[tuple[Iterator[ast.AST], _Place]] = [(iter(tree.body), _Place(_MODULE, ""))]
+    stack: list[tuple[Iterator[ast.AST], _Scope]] = [(iter(tree.body), _Scope(_MODULE, ""))]
     while stack and len(found.symbols) < MOST_SYMBOLS:
         statements, place = stack[-1]
         statement = next(statements, None)
         if statement is None:
             stack.pop()
         elif isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-            stack.append(_definition(statement, place, found))
+            stack.append(_add_definition(statement, place, found))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            _assignment(statement, place, found)
+            _add_assignment(statement, place, found)
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            found.imports.extend(_imports(statement))
+            found.imports.extend(_imports_of(statement))
         elif isinstance(statement, (*_LOOPS_AND_SUCH, ast.Match, ast.ExceptHandler, ast.match_case)):
-            stack.append((_inner(statement), place))
+            stack.append((_inner_statements(statement), place))
         if walrus and statement is not None and place.scope != _FUNCTION and not isinstance(statement, _FUNCTIONS):
-            _walruses(statement, place, found)
+            _add_walruses(statement, place, found)
     found.symbols.sort(key=lambda symbol: symbol.line)
     return found.symbols, found.imports
 
 
-def cleaned(doc: str) -> str:
+def clean_docstring(doc: str) -> str:
     """A docstring without its indentation, bounded."""
     return cleandoc(doc[: LONGEST_DOC * 2])[:LONGEST_DOC].strip() if doc else ""
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A signature on one line, bounded."""
     return " ".join(text[: LONGEST_SIGNATURE * 20].split())[:LONGEST_SIGNATURE]
 
@@ -87,7 +87,7 @@ def is_constant(name: str) -> bool:
     return name.isupper() and len(name) > 1
 
 
-def _tree(text: str) -> ast.Module:
+def _parse_tree(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a stranger's code is warned of is not our user's concern
         try:
@@ -98,9 +98,9 @@ def _tree(text: str) -> ast.Module:
             raise NotPython(str(error) or "it is nested too deeply") from error
 
 
-def _definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Place, found: _Found
-) -> tuple[Iterator[ast.AST], _Place]:
+def _add_definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: _Scope, found: _Collected
+) -> tuple[Iterator[ast.AST], _Scope]:
     """Takes the symbol; what stands in it comes next."""
     name = f"{place.name}.{node.name}" if place.name else node.name
     instance = owner = ""
@@ -113,27 +113,27 @@ def _definition(
             instance, owner = (first[0].arg if first else ""), place.name
         else:
             instance, owner = place.instance, place.owner  # a function in a method sees its self
-    signature = _signature(node, found.lines)
-    doc = cleaned(_docstring(node))
+    signature = _signature_of(node, found.lines)
+    doc = clean_docstring(_docstring_of(node))
     end = node.end_lineno or node.lineno
     found.symbols.append(Symbol(node.name, kind, node.lineno, end, place.name, signature, doc))
-    return iter(node.body), _Place(inner, name, instance, owner)
+    return iter(node.body), _Scope(inner, name, instance, owner)
 
 
-def _docstring(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+def _docstring_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
     first = node.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return first.value.value
     return ""
 
 
-def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: Sequence[str]) -> str:
+def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: Sequence[str]) -> str:
     """From `def` to before the colon, as written, without comments."""
     at = node.lineno - 1
     first = lines[at].strip()
     body = node.body[0].lineno
     if body == node.lineno + 1 and first.endswith(":") and "#" not in first:
-        return one_line(first[:-1])
+        return join_lines(first[:-1])
     kept: list[str] = []
     text = "\n".join(lines[at : min(body, at + _HEAD_LINES)])
     start, depth = 0, 0
@@ -147,31 +147,31 @@ def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, line
         elif mark in ")]}":
             depth -= 1
         elif mark == ":" and depth <= 0:
-            return one_line("".join(kept) + text[start : token.start()])
-    return one_line("".join(kept) + text[start:])
+            return join_lines("".join(kept) + text[start : token.start()])
+    return join_lines("".join(kept) + text[start:])
 
 
-def _inner(node: ast.AST) -> Iterator[ast.AST]:
+def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
     """The statements in a block of any kind, in their order."""
     for part in ("body", "handlers", "cases", "orelse", "finalbody"):
         yield from getattr(node, part, ())
 
 
-def _assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Place, found: _Found) -> None:
+def _add_assignment(node: ast.Assign | ast.AnnAssign | ast.AugAssign, place: _Scope, found: _Collected) -> None:
     end = node.end_lineno or node.lineno
     is_lambda = isinstance(node.value, ast.Lambda)
-    for target in _targets(node.targets if isinstance(node, ast.Assign) else (node.target,)):
+    for target in _flatten_targets(node.targets if isinstance(node, ast.Assign) else (node.target,)):
         if isinstance(target, ast.Attribute):
-            _field(target, place, end, found)
+            _add_field(target, place, end, found)
         elif isinstance(target, ast.Name) and is_lambda:
             kind = "method" if place.scope == _CLASS else "function"
-            signature = one_line(found.lines[node.lineno - 1])
+            signature = join_lines(found.lines[node.lineno - 1])
             found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name, signature))
         elif isinstance(target, ast.Name) and place.scope != _FUNCTION and not isinstance(node, ast.AugAssign):
-            _variable(target, place, end, found)
+            _add_variable(target, place, end, found)
 
 
-def _targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
+def _flatten_targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
     """The names and attributes in targets, tuples and stars taken apart."""
     waiting = [*targets][::-1]
     while waiting:
@@ -184,30 +184,30 @@ def _targets(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
             yield target
 
 
-def _variable(target: ast.Name, place: _Place, end: int, found: _Found) -> None:
+def _add_variable(target: ast.Name, place: _Scope, end: int, found: _Collected) -> None:
     kind = "constant" if is_constant(target.id) else "variable"
     found.symbols.append(Symbol(target.id, kind, target.lineno, end, place.name))
 
 
-def _field(target: ast.Attribute, place: _Place, end: int, found: _Found) -> None:
+def _add_field(target: ast.Attribute, place: _Scope, end: int, found: _Collected) -> None:
     of_instance = place.instance and isinstance(target.value, ast.Name) and target.value.id == place.instance
     if of_instance and (place.owner, target.attr) not in found.fields:
         found.fields.add((place.owner, target.attr))
         found.symbols.append(Symbol(target.attr, "field", target.lineno, end, place.owner))
 
 
-def _walruses(statement: ast.AST, place: _Place, found: _Found) -> None:
+def _add_walruses(statement: ast.AST, place: _Scope, found: _Collected) -> None:
     """Names bound within the expressions of one statement; the statements in it have their own turn."""
     waiting = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.NamedExpr):
-            _variable(node.target, place, node.end_lineno or node.lineno, found)
+            _add_variable(node.target, place, node.end_lineno or node.lineno, found)
         if not isinstance(node, ast.Lambda):
             waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
 
 
-def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
+def _imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield Import(alias.name, (), node.lineno)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from phases.references.parse.comments import comment_above
-from phases.references.parse.parsed import Import, Symbol
-from phases.references.parse.python_code import MOST_SYMBOLS, is_constant, one_line
+from phases.references.parse.model import Import, Symbol
+from phases.references.parse.python_code import MOST_SYMBOLS, is_constant, join_lines
 
 _TOKEN = re.compile(
     r"(?P<comment>\#[^\n]*)"
@@ -36,7 +36,7 @@ class _Token(NamedTuple):
     start: int
 
 
-class _Open(NamedTuple):
+class _OpenBracket(NamedTuple):
     """A bracket that is not closed yet, and what it belongs to."""
 
     at: int
@@ -45,7 +45,7 @@ class _Open(NamedTuple):
     name: str
 
 
-class _Scan(NamedTuple):
+class _TokenScan(NamedTuple):
     tokens: Sequence[_Token]
     lines: Sequence[str]
     text: str
@@ -53,10 +53,10 @@ class _Scan(NamedTuple):
     """For each token that opens a bracket the one that closes it."""
 
 
-def r_code(text: str) -> tuple[list[Symbol], list[Import]]:
+def parse_r(text: str) -> tuple[list[Symbol], list[Import]]:
     """All that the text defines at its top, in its classes, or as a function anywhere; what it attaches and sources."""
-    tokens = list(_tokens(text))
-    scan = _Scan(tokens, text.split("\n"), text, _brackets(tokens))
+    tokens = list(_tokenize(text))
+    scan = _TokenScan(tokens, text.split("\n"), text, _match_brackets(tokens))
     symbols: list[Symbol] = []
     imports: list[Import] = []
     within: list[tuple[int, str, str]] = []
@@ -64,12 +64,12 @@ def r_code(text: str) -> tuple[list[Symbol], list[Import]]:
         while within and within[-1][0] < at:
             within.pop()
         if token.kind == "arrow" and at:
-            found = _bound(scan, at, within)
+            found = _parse_binding(scan, at, within)
         elif token.kind == "name" and token.text in _GENERICS | _CLASSES:
-            found = _registered(scan, at, within)
+            found = _parse_registration(scan, at, within)
         else:
             if token.kind == "name" and token.text in _IMPORTS:
-                imports.extend(_imports(scan, at))
+                imports.extend(_r_imports(scan, at))
             continue
         if found and len(symbols) < MOST_SYMBOLS:
             symbol, last = found
@@ -80,7 +80,7 @@ def r_code(text: str) -> tuple[list[Symbol], list[Import]]:
     return symbols, imports
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokenize(text: str) -> Iterator[_Token]:
     line = 1
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup or "string"
@@ -90,7 +90,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         line += found[0].count("\n")
 
 
-def _brackets(tokens: Sequence[_Token]) -> dict[int, int]:
+def _match_brackets(tokens: Sequence[_Token]) -> dict[int, int]:
     ends: dict[int, int] = {}
     waiting: list[int] = []
     for at, token in enumerate(tokens):
@@ -101,33 +101,33 @@ def _brackets(tokens: Sequence[_Token]) -> dict[int, int]:
     return ends
 
 
-def _bound(scan: _Scan, at: int, within: Sequence[tuple[int, str, str]]) -> tuple[Symbol, int] | None:
+def _parse_binding(scan: _TokenScan, at: int, within: Sequence[tuple[int, str, str]]) -> tuple[Symbol, int] | None:
     """`name <- value`: a function, a class, or at the top a variable."""
-    name, value = scan.tokens[at - 1], _next(scan, at)
+    name, value = scan.tokens[at - 1], _next_token(scan, at)
     if name.kind not in ("name", "string", "tick") or value is None or _is_member(scan, at - 1):
         return None
     kind, parent = (within[-1][1], within[-1][2]) if within else ("", "")
     word = scan.tokens[value]
     plain = name.text.strip("`\"'")
-    last = _last(scan, value)
+    last = _last_token(scan, value)
     if word.text == "function" or word.kind == "lambda":
-        if scan.tokens[at].text == "=" and _depth_of_call(scan, at, within):
+        if scan.tokens[at].text == "=" and _is_call_argument(scan, at, within):
             return None
-        signature = one_line(_up_to_body(scan, at - 1, value))
+        signature = join_lines(_signature_text(scan, at - 1, value))
         made = "method" if kind == _IN_CLASS else "function"
-        return _symbol(scan, at - 1, last, Symbol(plain, made, 0, 0, parent, signature)), last
+        return _place_symbol(scan, at - 1, last, Symbol(plain, made, 0, 0, parent, signature)), last
     if word.text in _CLASSES:
-        return _symbol(
-            scan, at - 1, last, Symbol(plain, "class", 0, 0, parent, one_line(scan.lines[name.line - 1]))
+        return _place_symbol(
+            scan, at - 1, last, Symbol(plain, "class", 0, 0, parent, join_lines(scan.lines[name.line - 1]))
         ), last
-    if within or (scan.tokens[at].text == "=" and _in_brackets(scan, at)):
+    if within or (scan.tokens[at].text == "=" and _is_in_brackets(scan, at)):
         return None
-    if _in_brackets(scan, at):
+    if _is_in_brackets(scan, at):
         return None
-    return _symbol(scan, at - 1, last, Symbol(plain, "constant" if is_constant(plain) else "variable", 0, 0)), at
+    return _place_symbol(scan, at - 1, last, Symbol(plain, "constant" if is_constant(plain) else "variable", 0, 0)), at
 
 
-def _registered(scan: _Scan, at: int, within: Sequence[tuple[int, str, str]]) -> tuple[Symbol, int] | None:
+def _parse_registration(scan: _TokenScan, at: int, within: Sequence[tuple[int, str, str]]) -> tuple[Symbol, int] | None:
     """`setClass("Name", …)`, `setMethod("name", "Class", function …)`."""
     opened = at + 1
     if opened not in scan.ends or opened + 1 >= len(scan.tokens) or (at and scan.tokens[at - 1].kind == "arrow"):
@@ -138,23 +138,23 @@ def _registered(scan: _Scan, at: int, within: Sequence[tuple[int, str, str]]) ->
     word = scan.tokens[at].text
     last = scan.ends[opened]
     if word in _CLASSES:
-        first = one_line(scan.lines[scan.tokens[at].line - 1])
-        return _symbol(scan, at, last, Symbol(name.text.strip("\"'"), "class", 0, 0, "", first)), last
+        first = join_lines(scan.lines[scan.tokens[at].line - 1])
+        return _place_symbol(scan, at, last, Symbol(name.text.strip("\"'"), "class", 0, 0, "", first)), last
     strings = [token.text.strip("\"'") for token in scan.tokens[opened + 1 : opened + 12] if token.kind == "string"]
     parent = strings[1] if len(strings) > 1 and word != "setGeneric" else ""
     kind = "method" if parent else "function"
     start = scan.tokens[at].start
-    signature = one_line(scan.text[start : min(start + 300, scan.tokens[last].start + 1)].split("{")[0])
-    return _symbol(scan, at, last, Symbol(strings[0], kind, 0, 0, parent, signature)), last
+    signature = join_lines(scan.text[start : min(start + 300, scan.tokens[last].start + 1)].split("{")[0])
+    return _place_symbol(scan, at, last, Symbol(strings[0], kind, 0, 0, parent, signature)), last
 
 
-def _symbol(scan: _Scan, first: int, last: int, symbol: Symbol) -> Symbol:
+def _place_symbol(scan: _TokenScan, first: int, last: int, symbol: Symbol) -> Symbol:
     line = scan.tokens[first].line
     end = max(line, scan.tokens[min(last, len(scan.tokens) - 1)].line)
     return symbol._replace(name=symbol.name[:200], line=line, end=end, doc=comment_above(scan.lines, line))
 
 
-def _next(scan: _Scan, at: int) -> int | None:
+def _next_token(scan: _TokenScan, at: int) -> int | None:
     """The token after this one, over line ends."""
     return next(
         (number for number in range(at + 1, min(at + 6, len(scan.tokens))) if scan.tokens[number].kind != "newline"),
@@ -162,7 +162,7 @@ def _next(scan: _Scan, at: int) -> int | None:
     )
 
 
-def _last(scan: _Scan, at: int) -> int:
+def _last_token(scan: _TokenScan, at: int) -> int:
     """The last token of an expression: brackets are stepped over, a line end outside of them ends it."""
     last = at
     for _ in range(_LONGEST_WALK):
@@ -176,32 +176,32 @@ def _last(scan: _Scan, at: int) -> int:
     return last
 
 
-def _heads_function(scan: _Scan, at: int) -> bool:
+def _heads_function(scan: _TokenScan, at: int) -> bool:
     """Whether the bracket that ends here is the arguments of a function, whose body follows on the next line."""
     if scan.tokens[at].text != ")":
         return False
-    following = _next(scan, at)
+    following = _next_token(scan, at)
     return following is not None and scan.tokens[following].text == "{"
 
 
-def _up_to_body(scan: _Scan, first: int, value: int) -> str:
+def _signature_text(scan: _TokenScan, first: int, value: int) -> str:
     opened = value + 1
     closed = scan.ends.get(opened, opened)
     until = scan.tokens[min(closed, len(scan.tokens) - 1)].start + 1
     return re.sub(r"#[^\n]*", " ", scan.text[scan.tokens[first].start : min(until, scan.tokens[first].start + 4_000)])
 
 
-def _is_member(scan: _Scan, at: int) -> bool:
+def _is_member(scan: _TokenScan, at: int) -> bool:
     """`x$name <- …` and `x@name <- …` bind no name."""
     return at > 0 and scan.tokens[at - 1].text in ("$", "@", ":")
 
 
-def _depth_of_call(scan: _Scan, at: int, within: Sequence[tuple[int, str, str]]) -> bool:
+def _is_call_argument(scan: _TokenScan, at: int, within: Sequence[tuple[int, str, str]]) -> bool:
     """Whether `name = function…` is an argument of a call that is no class: an anonymous function with a label."""
-    return _in_brackets(scan, at) and not (within and within[-1][1] == _IN_CLASS)
+    return _is_in_brackets(scan, at) and not (within and within[-1][1] == _IN_CLASS)
 
 
-def _in_brackets(scan: _Scan, at: int) -> bool:
+def _is_in_brackets(scan: _TokenScan, at: int) -> bool:
     """Whether a round or square bracket is open here, looking back a bounded way."""
     depth = 0
     for token in reversed(scan.tokens[max(0, at - 400) : at]):
@@ -214,7 +214,7 @@ def _in_brackets(scan: _Scan, at: int) -> bool:
     return False
 
 
-def _imports(scan: _Scan, at: int) -> Iterator[Import]:
+def _r_imports(scan: _TokenScan, at: int) -> Iterator[Import]:
     if at + 2 < len(scan.tokens) and scan.tokens[at + 1].text == "(":
         token = scan.tokens[at + 2]
         if token.kind in ("name", "string"):

@@ -22,11 +22,11 @@ def words_of(text: str) -> list[str]:
     """The words of a text in its order, in lower case and without endings: `getLoss_2` gives get, loss, 2 and getloss2."""
     found: list[str] = []
     for run in _RUN.findall(text):
-        found += _words_of_run(run) if len(run) < 200 else _split(run[:2000])
+        found += _words_of_run(run) if len(run) < 200 else _split_run(run[:2000])
     return found
 
 
-def spellings(text: str) -> dict[str, str]:
+def first_spellings(text: str) -> dict[str, str]:
     """How a text first spells each of its words, in lower case; without what words_of joins: of `getLoss` get and loss."""
     found: dict[str, str] = {}
     for run in _RUN.findall(text):
@@ -38,36 +38,36 @@ def spellings(text: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1 << 16)
 def _words_of_run(run: str) -> tuple[str, ...]:
-    return _split(run)
+    return _split_run(run)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name without what spellings differ in: `get_loss`, `getLoss` and `GetLoss` are one."""
     return name.replace("_", "").lower() or name
 
 
-def _split(run: str) -> tuple[str, ...]:
+def _split_run(run: str) -> tuple[str, ...]:
     if not run.isascii():
-        run = _folded(run)
+        run = _fold_accents(run)
     words: list[str] = []
     for part in _PART.findall(run):
         if part.isascii():
-            words.append(stem(part.lower()[:LONGEST_WORD]))
+            words.append(stem_word(part.lower()[:LONGEST_WORD]))
         else:
-            words += _foreign(part)
+            words += _foreign_words(part)
     if len(words) > 1 and run.isascii():
         words.append(run.replace("_", "").lower()[:LONGEST_WORD])
     return tuple(words)
 
 
-def _folded(run: str) -> str:
+def _fold_accents(run: str) -> str:
     """Without accents where a plain letter is under them."""
     apart = unicodedata.normalize("NFKD", run)
     plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return unicodedata.normalize("NFC", plain).translate(_LETTERS)
 
 
-def _foreign(part: str) -> list[str]:
+def _foreign_words(part: str) -> list[str]:
     words: list[str] = []
     for piece in re.split(f"({_WIDE.pattern})", part):
         if _WIDE.fullmatch(piece):
@@ -77,7 +77,7 @@ def _foreign(part: str) -> list[str]:
     return words
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """An English word in lower case without the ending of its number or tense, so that `computes` and `computing` meet."""
     if len(word) < 4:
         return word

@@ -13,7 +13,7 @@ _TELLING = 5
 _SHARED_WORDS = 2
 
 
-class Near(NamedTuple):
+class NearbyRequirements(NamedTuple):
     """The requirements that stand beside a citation of a repository, and why, in words."""
 
     requirements: tuple[str, ...]
@@ -25,22 +25,24 @@ def requirements_near(
     repository: Mapping[str, Any],
     references: Mapping[str, Any],
     sections: Mapping[str, Sequence[str]],
-) -> Near:
+) -> NearbyRequirements:
     """By passage, or else by page and section. `repository` is as given.as_the_paper_names_it has it.
 
     `sections`: the number and the title of each section by its id.
     """
     found: dict[str, str] = {}
-    for label, citation in _citations(repository, references):
+    for label, citation in _citations_of(repository, references):
         for requirement in plan["requirements"]:
             if requirement["id"] not in found and (how := _how_near(requirement, citation, sections)):
                 found[requirement["id"]] = f"{label} {how} {requirement['id']}"
-    return Near(
+    return NearbyRequirements(
         tuple(row["id"] for row in plan["requirements"] if row["id"] in found), "; ".join(list(found.values())[:5])
     )
 
 
-def _citations(repository: Mapping[str, Any], references: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _citations_of(
+    repository: Mapping[str, Any], references: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Where the paper cites what a repository belongs to, or names the repository itself; not where it lists references."""
     wanted = set(repository.get("references", ()))
     for row in references["references"]:
@@ -56,7 +58,7 @@ def _how_near(
 ) -> str | None:
     source = requirement["source"]
     ours, theirs = words_of(str(source.get("quote") or "")), words_of(citation["quote"])
-    if _share_a_run(ours, theirs):
+    if _share_word_run(ours, theirs):
         return "in the very passage of"
     if not citation["page"] or citation["page"] != source.get("page"):
         return None
@@ -69,9 +71,34 @@ def _how_near(
     return "on the page of" if len(shared) >= _SHARED_WORDS else None
 
 
-def _share_a_run(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+def _share_word_run(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     length = min(_SHARED_RUN, len(ours))
     if length < 3:
         return False
     runs = {tuple(theirs[at : at + length]) for at in range(len(theirs) - length + 1)}
     return any(tuple(ours[at : at + length]) in runs for at in range(len(ours) - length + 1))
+
+
+_FOLDER = "folder:"
+
+
+def is_user_given(repository: Mapping[str, Any]) -> bool:
+    """Whether the user gave it as a folder."""
+    return str(repository["url"]).startswith(_FOLDER)
+
+
+def add_paper_references(repository: Mapping[str, Any], references: Mapping[str, Any]) -> dict[str, Any]:
+    """A folder with the references of the one repository that the paper names like it; all others as they are."""
+    if not is_user_given(repository):
+        return {**repository, "urls": [repository["url"]]}
+    name = _repository_name(str(repository["url"]).removeprefix(_FOLDER))
+    same = [row for row in references["repositories"] if _repository_name(str(row["url"])) == name]
+    if len(same) != 1:
+        return {**repository, "urls": [repository["url"]]}
+    led = dict.fromkeys((*repository.get("references", ()), *same[0].get("references", ())))
+    return {**repository, "urls": [repository["url"], same[0]["url"]], "references": list(led)}
+
+
+def _repository_name(url: str) -> str:
+    """The repository's own name in an address, as a clone of it is called."""
+    return url.rstrip("/").rpartition("/")[2].removesuffix(".git").casefold()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache
-from phases.references.relate.given import as_the_paper_names_it, is_given
-from phases.references.relate.nearness import Near, requirements_near
-from phases.references.relate.planned import Planned, is_test_path, is_utility, planned_files, words_of_path
-from phases.references.search.ranking import Found, ranked, rarity_of
-from phases.references.search.searching import beside, with_readable
+from phases.references.parse.terms import first_spellings, fold_name, words_of
+from phases.references.relate.nearness import NearbyRequirements, add_paper_references, is_user_given, requirements_near
+from phases.references.search.ranking import RankedPiece, rank_pieces, rarity_of
+from phases.references.search.search import code_base_of, with_cache_for_reading
 
 MOST_OF_ONE, MOST = 3, 8
 """Files of one repository, and of all, that a planned file is given."""
@@ -61,7 +62,7 @@ class _Defined(NamedTuple):
     rare: float
 
 
-class _Best(NamedTuple):
+class _BestPlace(NamedTuple):
     """The place in a file that says most."""
 
     path: str
@@ -70,7 +71,7 @@ class _Best(NamedTuple):
     language: str
 
 
-def relate(
+def relate_repositories(
     into: str,
     plan: Mapping[str, Any],
     repositories: Sequence[Mapping[str, Any]],
@@ -78,26 +79,26 @@ def relate(
     *,
     sections: Mapping[str, Sequence[str]] | None = None,
     code_base: str | None = None,
-) -> tuple[list[dict[str, Any]], dict[str, Near]]:
+) -> tuple[list[dict[str, Any]], dict[str, NearbyRequirements]]:
     """The relations of index.json, and for each repository by name the requirements that stand beside a citation of it.
 
     `sections` gives the number and title of each section of outline.json by its id: citations name the one, plans the others.
     """
-    repositories = [as_the_paper_names_it(row, references) for row in repositories]
+    repositories = [add_paper_references(row, references) for row in repositories]
     near = {row["name"]: requirements_near(plan, row, references, sections or {}) for row in repositories}
-    planned = planned_files(plan)
-    fetched = code_base if code_base is not None else beside(into)
+    planned = files_of_plan(plan)
+    fetched = code_base if code_base is not None else code_base_of(into)
     if not planned or not repositories:
         return [], near
 
     def all_related(cache: Cache) -> list[dict[str, Any]]:
-        return [row for one in planned for row in _related(cache, one, repositories, references)]
+        return [row for one in planned for row in _relate_file(cache, one, repositories, references)]
 
-    return with_readable(into, fetched, all_related), near
+    return with_cache_for_reading(into, fetched, all_related), near
 
 
-def _related(
-    cache: Cache, planned: Planned, repositories: Sequence[Mapping[str, Any]], references: Mapping[str, Any]
+def _relate_file(
+    cache: Cache, planned: PlannedFile, repositories: Sequence[Mapping[str, Any]], references: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     telling = rarity_of(cache, planned.query)
@@ -107,33 +108,33 @@ def _related(
         if word in planned.said  # `learning_rate` is two words, not a third one beside them
     }
     for repository in repositories:
-        lean = _lean(repository, references)
+        lean = _lean_of(repository, references)
         found = (
-            _row(planned, repository, best, features)
-            for best, features in _candidates(cache, planned, rarity, str(repository["name"]), lean)
+            _relation_row(planned, repository, best, features)
+            for best, features in _find_candidates(cache, planned, rarity, str(repository["name"]), lean)
         )
-        rows += sorted((row for row in found if row["confidence"] >= LEAST), key=_order)[:MOST_OF_ONE]
-    return sorted(rows, key=_order)[:MOST]
+        rows += sorted((row for row in found if row["confidence"] >= LEAST), key=_sort_key)[:MOST_OF_ONE]
+    return sorted(rows, key=_sort_key)[:MOST]
 
 
-def _order(row: Mapping[str, Any]) -> tuple[float, str, str]:
+def _sort_key(row: Mapping[str, Any]) -> tuple[float, str, str]:
     return -row["confidence"], row["repository"], row["reference"]
 
 
-def _lean(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
+def _lean_of(repository: Mapping[str, Any], references: Mapping[str, Any]) -> float:
     """By what the repository is to the paper, and by the score that the references gave it."""
     scores = [float(row["score"]) for row in references["repositories"] if row["url"] in repository["urls"]]
     said = _LEANS.get(repository["role"], 0.3)
     return (said + max(scores)) / 2 if scores else said
 
 
-def _candidates(
-    cache: Cache, planned: Planned, rarity: Mapping[str, float], repository: str, lean: float
-) -> Iterator[tuple[_Best, _Features]]:
+def _find_candidates(
+    cache: Cache, planned: PlannedFile, rarity: Mapping[str, float], repository: str, lean: float
+) -> Iterator[tuple[_BestPlace, _Features]]:
     """Every file that defines a name of the interface, or is among the best for the words, with its features."""
     defined = _definitions(cache, planned, repository)
-    pieces: dict[int, list[Found]] = {}
-    for found in ranked(cache, planned.query, repository, _LOOKED_AT):
+    pieces: dict[int, list[RankedPiece]] = {}
+    for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
         pieces.setdefault(found.file, []).append(found)
     for file in dict.fromkeys((*defined, *pieces)):
         path, language = cache.place(file)
@@ -155,11 +156,11 @@ def _candidates(
             shared=tuple(shared),
             asked=len(rarity),
         )
-        symbol, line = _place(defined.get(file, ()), planned, best)
-        yield _Best(path, symbol, line, language), features
+        symbol, line = _place_of(defined.get(file, ()), planned, best)
+        yield _BestPlace(path, symbol, line, language), features
 
 
-def _definitions(cache: Cache, planned: Planned, repository: str) -> dict[int, list[_Defined]]:
+def _definitions(cache: Cache, planned: PlannedFile, repository: str) -> dict[int, list[_Defined]]:
     """By file: the names of the interface that it defines."""
     found: dict[int, list[_Defined]] = {}
     for name in planned.names:
@@ -173,8 +174,10 @@ def _definitions(cache: Cache, planned: Planned, repository: str) -> dict[int, l
     return found
 
 
-def _best_piece(cache: Cache, pieces: Sequence[Found], rarity: Mapping[str, float]) -> tuple[list[str], Found | None]:
-    best: tuple[float, list[str], Found | None] = (0.0, [], None)
+def _best_piece(
+    cache: Cache, pieces: Sequence[RankedPiece], rarity: Mapping[str, float]
+) -> tuple[list[str], RankedPiece | None]:
+    best: tuple[float, list[str], RankedPiece | None] = (0.0, [], None)
     for piece in pieces[:5]:
         words = cache.words_in(piece.piece)
         shared = sorted((word for word in rarity if word in words), key=lambda word: (-rarity[word], word))
@@ -182,35 +185,37 @@ def _best_piece(cache: Cache, pieces: Sequence[Found], rarity: Mapping[str, floa
     return best[1], best[2]
 
 
-def _place(defined: Sequence[_Defined], planned: Planned, best: Found | None) -> tuple[str, int]:
+def _place_of(defined: Sequence[_Defined], planned: PlannedFile, best: RankedPiece | None) -> tuple[str, int]:
     if defined:
         first = max(defined, key=lambda one: planned.names[one.name] * one.rare)
         return first.symbol, first.line
     return (best.name, best.line) if best else ("", 0)
 
 
-def _row(planned: Planned, repository: Mapping[str, Any], best: _Best, features: _Features) -> dict[str, Any]:
-    confidence = _confidence(planned, features)
+def _relation_row(
+    planned: PlannedFile, repository: Mapping[str, Any], best: _BestPlace, features: _Features
+) -> dict[str, Any]:
+    confidence = _confidence_of(planned, features)
     return {
         "file": planned.path,
         "repository": repository["name"],
         "reference": best.path,
         "symbol": best.symbol,
         "line": best.line,
-        "kind": _kind(best, features, confidence),
+        "kind": _kind_of(best, features, confidence),
         "confidence": confidence,
-        "why": _why(planned, repository, features),
+        "why": _explain_relation(planned, repository, features),
     }
 
 
-def _confidence(planned: Planned, features: _Features) -> float:
+def _confidence_of(planned: PlannedFile, features: _Features) -> float:
     """A planned file that names no interface is judged by the rest."""
     names = NAMES if planned.names else 0.0
     near = (names * features.names + PATH * features.path + TERMS * features.terms) / (names + PATH + TERMS)
     return round(min(1.0, near * (1 - LEAN + LEAN * features.lean)), 2)
 
 
-def _kind(best: _Best, features: _Features, confidence: float) -> str:
+def _kind_of(best: _BestPlace, features: _Features, confidence: float) -> str:
     same_role = features.path >= 0.5 and features.terms >= 0.7
     if best.language != "text" and confidence >= 0.4 and (features.names >= 0.5 or same_role):
         return "direct_match"
@@ -223,7 +228,7 @@ def _kind(best: _Best, features: _Features, confidence: float) -> str:
     )
 
 
-def _why(planned: Planned, repository: Mapping[str, Any], features: _Features) -> str:
+def _explain_relation(planned: PlannedFile, repository: Mapping[str, Any], features: _Features) -> str:
     parts = []
     if features.defined:
         parts.append(f"defines {', '.join(features.defined[:_SHOWN])}, which the plan's interface names")
@@ -233,5 +238,117 @@ def _why(planned: Planned, repository: Mapping[str, Any], features: _Features) -
         few = ", ".join([planned.said[word] for word in features.shared if not word.isdigit()][:_SHOWN])
         parts.append(f"has {len(features.shared)} of {features.asked} words of what is planned ({few})")
     lean = _LEAN_WORDS.get(repository["role"], "the paper only mentions the repository")
-    parts.append(_GIVEN if is_given(repository) else lean)
+    parts.append(_GIVEN if is_user_given(repository) else lean)
     return "; ".join(parts)
+
+
+_DECLARED = re.compile(
+    r"\b(?:def|class|struct|func|fn|function|interface|enum|trait|type|void|__global__)\s+([^\W\d]\w*)|^\s*([^\W\d]\w*)\s*\("
+)
+_SHORTEST_NAME = 3
+_EVERYWHERE = frozenset(
+    (
+        "main",
+        "run",
+        "init",
+        "forward",
+        "call",
+        "get",
+        "set",
+        "test",
+        "setup",
+        "config",
+        "load",
+        "save",
+        "step",
+        "update",
+        "__init__",
+    )
+)
+_KEYWORDS = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+")
+_UTILITY = frozenset(
+    words_of(
+        "metric metrics io config configs configuration settings options utils util helpers common logging logger log train"
+        " trainer training loop data dataset loader loading preprocess preprocessing evaluation evaluate eval schedule"
+        " scheduler optimizer optim checkpoint plot plotting visualize tools misc args arguments random seed"
+    )
+)
+
+
+class PlannedFile(NamedTuple):
+    """What is looked for."""
+
+    path: str
+    names: dict[str, float]
+    """Names of its interface, folded, with what each is worth: one that every project has says little."""
+    spelled: dict[str, str]
+    """The same names as the plan spells them."""
+    path_words: frozenset[str]
+    query: str
+    said: dict[str, str]
+    """The words of the query as it first spells them; what is joined of several is none."""
+    focus: frozenset[str]
+    """The words of names, path and purpose; the other words of the query are from what it has to meet."""
+    is_test: bool
+
+
+def files_of_plan(plan: Mapping[str, Any]) -> list[PlannedFile]:
+    """The files of a plan for which there is something to look for."""
+    texts = {row["id"]: str(row["text"]) for row in plan["requirements"]}
+    rows = [(row, [texts.get(one, "") for one in row.get("implements", ())]) for row in plan["file_structure"]]
+    return [_planned_file(row, asked) for row, asked in rows if row.get("interface") or any(asked)]
+
+
+def words_of_path(path: str) -> frozenset[str]:
+    """The words of a file's own name and of the folder that it is in, without what every path has."""
+    folder, name = posixpath.split(path)
+    words = words_of(name.rpartition(".")[0] or name) or []
+    near = words_of(posixpath.basename(folder)) if name.startswith("__") else []
+    return frozenset(word for word in (*words, *near) if len(word) > 1) - {"init", "main", "test", "src", "py"}
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a file is a test or belongs to tests."""
+    return bool(
+        {"test", "testing", "conftest"}
+        & {word for part in path.split("/") for word in re.split(r"[_.\-]", part.lower())}
+    ) or ("/tests/" in f"/{path.lower()}")
+
+
+def is_utility(path: str) -> bool:
+    """Whether a file's name, or its folder's, says that it helps the method rather than is one."""
+    folder, name = posixpath.split(path)
+    return bool(
+        _UTILITY.intersection(words_of(name.rpartition(".")[0]))
+        or _UTILITY.intersection(words_of(posixpath.basename(folder)))
+    )
+
+
+def _planned_file(row: Mapping[str, Any], asked: list[str]) -> PlannedFile:
+    declared = [name for line in row.get("interface", ()) if (name := _declared_name(str(line)))]
+    words = words_of_path(row["path"])
+    interface = [_KEYWORDS.sub("", str(line)) for line in row.get("interface", ())]
+    about = " ".join((*interface, str(row.get("purpose", "")), *sorted(words)))
+    query, focus = " ".join((about, *asked)), frozenset(words_of(about))
+    names = {fold_name(name): _name_weight(name) for name in declared if len(name) >= _SHORTEST_NAME}
+    return PlannedFile(
+        row["path"],
+        names,
+        {fold_name(name): name for name in declared},
+        words,
+        query,
+        first_spellings(query),
+        focus,
+        is_test_path(row["path"]),
+    )
+
+
+def _declared_name(line: str) -> str:
+    found = _DECLARED.search(line)
+    return (found[1] or found[2]) if found else ""
+
+
+def _name_weight(name: str) -> float:
+    if name.lower() in _EVERYWHERE or name.startswith("__"):
+        return 0.1
+    return 1.0 if len(words_of(name)) > 1 or any(letter.isupper() for letter in name[1:]) else 0.5

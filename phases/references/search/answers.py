@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.search.searching import beside, search, with_readable
-from phases.references.search.showing import NotShown, lines_of
+from phases.references.index.sources import FetchedRepository
+from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
+from phases.references.parse.source_code import text_of
+from phases.references.search.search import code_base_of, search_code, with_cache_for_reading
+from pipeline.base.errors import PipelineError
 
 LONGEST = 60
 """Lines of one stretch; the rest of it is read on with another question."""
@@ -27,18 +30,18 @@ class Answer(NamedTuple):
     text: str
 
 
-def answers_to(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[Answer]:
+def answer_query(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[Answer]:
     """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
-    _refuse_lost(into, index, repository)
-    hits = search(into, query, repository=repository or None, limit=most)
+    _refuse_incomplete(into, index, repository)
+    hits = search_code(into, query, repository=repository or None, limit=most)
     found = []
     why: NotShown | None = None
     for hit in hits:
         try:
             stretch = (hit.line, min(hit.end - hit.line + 1, LONGEST))
-            found.append(_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
+            found.append(_build_answer(root, index, (hit.repository, hit.path), stretch, (hit.kind, hit.name)))
         except NotShown as error:
             why = error  # it was changed or taken away since it was indexed; the others are there
     if why and not found:
@@ -49,13 +52,13 @@ def answers_to(root: str, index: Mapping[str, Any], query: str, repository: str,
 def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> Answer:
     """Lines of a file that was fetched. Raises PipelineError where there are none."""
     _refuse_unknown(index, repository)
-    return _answer(root, index, (repository, path), (line, most), ("text", ""))
+    return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
 
 
-def _answer(
+def _build_answer(
     root: str, index: Mapping[str, Any], file: tuple[str, str], stretch: tuple[int, int], what: tuple[str, str]
 ) -> Answer:
-    shown = lines_of(os.path.join(root, "code_base"), *file, *stretch)
+    shown = read_lines(os.path.join(root, "code_base"), *file, *stretch)
     row = next((row for row in index["repositories"] if row["name"] == file[0]), {"commit": None, "licence": None})
     return Answer(*file, row["commit"], row["licence"], shown.line, shown.end, *what, shown.text)
 
@@ -66,10 +69,84 @@ def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
         raise NotShown(f"there is no repository {repository[:100]!r}; there are: {', '.join(names)}")
 
 
-def _refuse_lost(into: str, index: Mapping[str, Any], repository: str) -> None:
+def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str) -> None:
     """Nothing found is an answer only where everything was looked at."""
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
-    there = with_readable(into, beside(into), lambda cache: frozenset(cache.repositories()))
+    there = with_cache_for_reading(into, code_base_of(into), lambda cache: frozenset(cache.repositories()))
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
         raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")
+
+
+LARGEST_SHOWN = 2 * 2**20
+"""Bytes of text. A notebook may be larger by what is no code in it: outputs, pictures."""
+LONGEST_LINE, LONGEST_TEXT = 500, 20_000
+"""Characters: a page of prose may stand on one line, and what is shown is paid for."""
+
+
+class NotShown(PipelineError):
+    """Why nothing of a file is shown."""
+
+
+class Stretch(NamedTuple):
+    """Lines of a file, counted over the text that was parsed: of a notebook its code cells joined, every line end a newline."""
+
+    line: int
+    end: int
+    text: str
+
+
+def read_lines(code_base: str, repository: str, path: str, line: int, most: int) -> Stretch:
+    """At most `most` lines from `line` on. Raises NotShown.
+
+    Only what the repository's manifest lists is opened, so no path leads elsewhere.
+    """
+    folder = _open_repository(code_base, repository)
+    _, manifest = folder.manifest()
+    row: dict[str, Any] | None = next((row for row in manifest["files"] if row["path"] == path), None)
+    if row is None:
+        raise NotShown(f"there is no file {path[:200]!r} in {repository}")
+    if row["bytes"] > LARGEST_SHOWN and not path.endswith(".ipynb"):
+        raise NotShown(f"{path} has {row['bytes']:,} bytes, and nothing of files over {LARGEST_SHOWN:,} is shown")
+    data = folder.read(path, row["sha256"])
+    if data is None:
+        raise NotShown(
+            f"{path} in {repository} was changed or taken away since it was fetched, or is too large; it is not shown"
+        )
+    lines = _indexed_text(path, data).removesuffix("\n").split("\n")
+    if line > len(lines):
+        raise NotShown(f"{path} has {len(lines):,} lines")
+    shown = _limit_lines(lines[line - 1 : line - 1 + most])
+    return Stretch(line, line + len(shown) - 1, "\n".join(shown))
+
+
+def _limit_lines(lines: Sequence[str]) -> list[str]:
+    """The first of them, so many as there is room for; one at least."""
+    shown: list[str] = []
+    room = LONGEST_TEXT
+    for line in lines:
+        more = len(line) - LONGEST_LINE
+        row = f"{line[:LONGEST_LINE]} … ({more:,} more characters)" if more > 0 else line
+        room -= len(row) + 1
+        if shown and room < 0:
+            break
+        shown.append(row)
+    return shown
+
+
+def _indexed_text(path: str, data: bytes) -> str:
+    """The text that the index counts lines in."""
+    language = language_of(path, data[:HEAD])
+    if language is None or why_left_out(path, len(data), data[:HEAD]) == BINARY:
+        raise NotShown(f"{path} is no text")
+    text = text_of(language, data)[0]
+    if len(text) > LARGEST_SHOWN:
+        raise NotShown(f"{path} has {len(text):,} characters of text, and nothing over {LARGEST_SHOWN:,} is shown")
+    return text
+
+
+def _open_repository(code_base: str, repository: str) -> FetchedRepository:
+    plain = os.path.basename(repository) == repository and not repository.startswith(".")
+    if not plain or not os.path.exists(os.path.join(code_base, f"{repository}.json")):
+        raise NotShown(f"there is no repository {repository[:100]!r}")
+    return FetchedRepository(code_base, repository)

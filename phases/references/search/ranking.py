@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache
 from phases.references.index.packing import CHUNK
-from phases.references.parse.parsed import Piece
+from phases.references.parse.model import Piece
 from phases.references.parse.terms import words_of
 
 WEIGHTS = (5.0, 0.5, 1.0, 1.0)
@@ -37,7 +37,7 @@ ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
 """
 
 
-class Found(NamedTuple):
+class RankedPiece(NamedTuple):
     """A piece, with what it scored."""
 
     piece: int
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     score: float
 
 
-def ranked(cache: Cache, query: str, repository: str | None, limit: int) -> list[Found]:
+def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) -> list[RankedPiece]:
     """The best pieces for a query in words; none of its characters is syntax."""
     rarity = rarity_of(cache, query)
     if not rarity:
@@ -59,7 +59,7 @@ def ranked(cache: Cache, query: str, repository: str | None, limit: int) -> list
     rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
     top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
     whole = sum(rarity.values())
-    found = [_found(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
+    found = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
     return sorted(found, key=lambda one: (-one.score, one.repository, one.path, one.line))[:limit]
 
 
@@ -80,14 +80,14 @@ def _first_look(cache: Cache, words: Sequence[str], repository: str | None, most
     return cache.rows(_FIRST_LOOK, (*WEIGHTS, asked, repository, most, CHUNK))
 
 
-def _found(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str, float], float, float]) -> Found:
+def _ranked_piece(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str, float], float, float]) -> RankedPiece:
     rarity, whole, top = measures
-    score = round(_score(piece, rarity, whole) + float(row[-1]) / top, 4)
+    score = round(_score_piece(piece, rarity, whole) + float(row[-1]) / top, 4)
     number, file, repository, path, _ = row
-    return Found(number, file, repository, path, piece.kind, piece.name, piece.line, piece.end, score)
+    return RankedPiece(number, file, repository, path, piece.kind, piece.name, piece.line, piece.end, score)
 
 
-def _score(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
+def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
     """What counts beside BM25."""
     names = {word for word in piece.names.split() if len(word) > 1}
     code = names | set(piece.body.split())

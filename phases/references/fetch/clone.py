@@ -1,0 +1,289 @@
+"""Takes a repository out of git without git ever writing a file of it: a list, the sizes, the contents."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from phases.references.fetch.file_filter import (
+    LARGE,
+    MISSING,
+    make_printable,
+    select_files,
+    too_many_bytes,
+    too_many_files,
+)
+from phases.references.fetch.git_objects import NOT_WHOLE, OID, TreeListing, open_objects, parse_listing, parse_sizes
+from phases.references.fetch.model import (
+    BY_HAND,
+    LARGEST_FILE,
+    MIB,
+    FetchRules,
+    GitResult,
+    KeptFile,
+    RepositoryContent,
+    RepositoryRefused,
+    RunGit,
+)
+from pipeline.base.files import read_bytes, write_without_sync
+from pipeline.base.http.addresses import Target, printable_url
+from pipeline.base.http.answers import DownloadLimits
+from pipeline.base.http.git_remote import GitRemote, resolve_remote
+from pipeline.base.safe_tree import open_directory, read_beneath
+
+_GIT = "git --git-dir=repository"
+_BYTES_A_ROW = 300
+_LEAST_LIST = 4 * MIB
+_SECONDS_TO_LAND, _SECONDS_TO_CONNECT = 60, 15
+_TOO_LARGE = re.compile(r"signal 25|File too large|SIGXFSZ|filesize", re.IGNORECASE)
+_EMPTY = re.compile(r"couldn't find remote ref HEAD|no matching remote head", re.IGNORECASE)
+_PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+
+
+class CloneWorkspace(NamedTuple):
+    """Where one repository is worked on."""
+
+    folder: str
+    """Empty, and git's alone."""
+    rules: FetchRules
+    git: RunGit
+    ends: float
+    """On the monotonic clock."""
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+
+def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent:
+    """The content of a repository, from the mirror where there is one, else from its server. Raises Refused and DownloadError."""
+    if bench.rules.mirror:
+        found = find_in_mirror(target, bench.rules.mirror)
+        _link_mirror(found.commit, found.objects, bench)
+        return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
+    rules = bench.rules
+    limits = DownloadLimits(0, round(min(_SECONDS_TO_LAND, _seconds_left(bench)), 2), _SECONDS_TO_CONNECT)
+    options = {"resolve": rules.resolve, "private": rules.private, "ssl_context": rules.ssl_context}
+    landed = resolve_remote(target.url, limits, **options)  # type: ignore[arg-type]
+    _fetch_head(landed, bench)
+    return _read_content(bench, landed.url, (), LARGE)  # the server was asked to keep what is large
+
+
+def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
+    """A repository of our own that finds its objects in the mirror: git never sees what the mirror's is set to."""
+    write_without_sync(bench.path("alternates"), f"{objects}\n".encode())
+    form = "sha256" if len(commit) == 64 else "sha1"
+    begin = f"git init --quiet --bare --template= --object-format={form} repository"
+    script = f"{begin} && mkdir -p repository/objects/info && cp alternates repository/objects/info/alternates && "
+    _run_git(script + _list_script(f"{commit}^{{commit}}", bench.rules), bench, readable=(objects,))
+
+
+def _fetch_head(landed: GitRemote, bench: CloneWorkspace) -> None:
+    """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
+    numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
+    settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}"]
+    ca_file = bench.rules.ca_file
+    settings += [f"http.sslCAInfo={ca_file}"] if ca_file else []
+    given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
+    how = f"--quiet --depth=1 --no-tags --no-recurse-submodules --filter=blob:limit={LARGEST_FILE + 1}"
+    write_without_sync(bench.path("plain"), _PLAIN.encode())
+    script = (
+        "git init --quiet --bare --template= repository && "
+        f"{_GIT} {given} fetch {how} -- {shlex.quote(landed.url)} HEAD && "
+        "cp plain repository/config && "  # git noted where to ask for what is large; nobody is to ask
+    )
+    readable = (ca_file,) if ca_file else ()
+    _run_git(script + _list_script("FETCH_HEAD^{commit}", bench.rules), bench, readable=readable, network=True)
+
+
+def _list_script(what: str, rules: FetchRules) -> str:
+    """The script that writes which commit it is, and the list of all that it holds, with an end to the list."""
+    listed = f'{_GIT} ls-tree -r -t -z --full-tree "$(cat commit)"; echo $? > listed'
+    return (
+        f"{_GIT} rev-parse --verify --quiet '{what}' > commit && "
+        f'{_GIT} rev-parse --verify --quiet "$(cat commit)^{{tree}}" > root && '
+        f"{{ {listed}; }} | head -c {_listing_limit(rules)} > list"
+    )
+
+
+def _listing_limit(rules: FetchRules) -> int:
+    return max(rules.most_files * _BYTES_A_ROW, _LEAST_LIST)
+
+
+def _read_content(bench: CloneWorkspace, fetched_from: str, readable: Sequence[str], absent: str) -> RepositoryContent:
+    """The files that are kept, read and checked one by one as the source is gone through."""
+    commit, root, listing = _read_listing(bench)
+    oids = dict.fromkeys(oid for _, _, oid in listing.rows)
+    write_without_sync(bench.path("asked"), "".join(f"{oid}\n" for oid in oids).encode())
+    _run_git(f"{_GIT} cat-file --batch-check < asked > sizes", bench, readable=readable)
+    sizes = parse_sizes(read_bytes(bench.path("sizes")))
+    kept, left_out = select_files(listing.with_sizes(sizes), absent, bench.rules)
+    trees = tuple(dict.fromkeys((root, *listing.trees)))
+    wanted = (commit, *trees, *(file.oid for file in kept))
+    write_without_sync(bench.path("wanted"), "".join(f"{oid}\n" for oid in wanted).encode())
+    _run_git(f"{_GIT} cat-file --batch < wanted > blobs", bench, readable=readable)
+    return RepositoryContent(fetched_from, commit, _file_contents(bench, (commit, root, trees), kept), left_out)
+
+
+def _read_listing(bench: CloneWorkspace) -> tuple[str, str, TreeListing]:
+    data = read_bytes(bench.path("list"))
+    if len(data) >= _listing_limit(bench.rules):
+        raise too_many_files(bench.rules)
+    told = [
+        read_bytes(bench.path(name), limit=1000).decode("ascii", "replace") for name in ("commit", "root", "listed")
+    ]
+    commit, root, ended = (text.removesuffix("\n") for text in told)
+    if ended != "0" or not OID.fullmatch(commit) or not OID.fullmatch(root):
+        raise RepositoryRefused(NOT_WHOLE)
+    return commit, root, parse_listing(data)
+
+
+def _file_contents(
+    bench: CloneWorkspace, pinned: tuple[str, str, Sequence[str]], kept: Sequence[KeptFile]
+) -> Iterator[tuple[str, bytes]]:
+    with open_objects(bench.path("blobs")) as objects:
+        objects.check(*pinned)
+        for file in kept:
+            yield file.path, objects.next(file.oid, "blob")
+
+
+def _run_git(script: str, bench: CloneWorkspace, *, readable: Sequence[str] = (), network: bool = False) -> None:
+    """Runs a script to its good end, or tells why it had none. Raises Refused."""
+    # What was fetched lies beside what is printed of it.
+    most = (1 if network else 2) * bench.rules.most_bytes + 2 * _listing_limit(bench.rules)
+    ended = bench.git(
+        script, bench.folder, readable=readable, seconds=_seconds_left(bench), most_bytes=most, network=network
+    )
+    if ended.exit_code != 0:
+        raise _explain_failure(ended, bench.rules)
+
+
+def _explain_failure(ended: GitResult, rules: FetchRules) -> RepositoryRefused:
+    """What went wrong, in words: whose fault, and what to do."""
+    limit, last = ended.limit or "", next((line for line in reversed(ended.output.split("\n")) if line.strip()), "")
+    if limit.startswith("time"):
+        return RepositoryRefused(f"it takes longer than {rules.seconds:g} s; try again later, or {BY_HAND}")
+    if limit.startswith(("disk", "file")) or _TOO_LARGE.search(ended.output):
+        return too_many_bytes(rules)
+    if limit:
+        return RepositoryRefused(f"git was stopped at a limit ({limit}); {BY_HAND}")
+    if _EMPTY.search(ended.output):
+        return RepositoryRefused("it is empty, or has no default branch; ask its authors")
+    if ended.exit_code is None:
+        return RepositoryRefused(f"git did not run: {printable_url(last.removeprefix('not run: '))}")
+    return RepositoryRefused(
+        f"git cannot take it ({printable_url(last) or f'exit code {ended.exit_code}'}); try again later, or {BY_HAND}"
+    )
+
+
+def _seconds_left(bench: CloneWorkspace) -> float:
+    left = bench.ends - time.monotonic()
+    if left <= 0:
+        raise RepositoryRefused(f"it takes longer than {bench.rules.seconds:g} s; try again later, or {BY_HAND}")
+    return left
+
+
+_PART = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~+-]{1,100}")
+_BRANCH = re.compile(r"ref: (refs/heads/[^\x00-\x20\x7f~^:?*\[\\]{1,250})\n?")
+_DETACHED = re.compile(rf"({OID.pattern})\n?")
+_LARGEST_REF, _LARGEST_REFS = 4096, 64 * 2**20
+_LEADS_ELSEWHERE = ("objects/info/alternates", "objects/info/http-alternates", "commondir")
+
+
+class MirrorRepository(NamedTuple):
+    """A repository in the mirror."""
+
+    folder: str
+    """As the mirror has it."""
+    objects: str
+    """The folder of its objects, which is all that git reads."""
+    commit: str
+
+
+def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
+    """The repository of this address. Raises Refused where it is not there, or cannot be taken as it is."""
+    path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
+    parts = path.split("/")
+    if not all(_PART.fullmatch(part) for part in parts) or "\n" in mirror:
+        raise RepositoryRefused(
+            "its address is no name for a folder of the mirror; give it by a plain one, like host/owner/name"
+        )
+    top = os.path.realpath(mirror)
+    for folder in (path, f"{path}.git"):
+        for inner in (folder, f"{folder}/.git"):
+            if _is_there(top, inner):
+                return _read_mirror(top, inner, folder)
+    raise RepositoryRefused(
+        f"it is not in the mirror: there is no repository at {path} in {make_printable(mirror)}; clone it there, or set no mirror"
+    )
+
+
+def _is_there(top: str, inner: str) -> bool:
+    """Whether the places of a repository are there, none of them by a link."""
+    try:
+        with open_directory(top, [*inner.split("/"), "objects"]):
+            read_beneath(top, f"{inner}/HEAD", _LARGEST_REF)
+    except OSError:
+        return False
+    return True
+
+
+def _read_mirror(top: str, inner: str, folder: str) -> MirrorRepository:
+    place = os.path.join(top, inner)
+    for name in _LEADS_ELSEWHERE:
+        if os.path.lexists(os.path.join(place, name)):
+            raise RepositoryRefused(f"in the mirror it leads elsewhere ({name}); make a clone there that stands alone")
+    try:
+        if link := next(_find_links(place), None):
+            raise RepositoryRefused(
+                f"in the mirror it holds a link ({make_printable(link)}), and no link is followed; make a clone there without"
+            )
+        commit = _head_commit(place)
+    except OSError as error:
+        why = make_printable(str(error.strerror or error))
+        raise RepositoryRefused(f"in the mirror it cannot be read ({why}); make a new clone there") from error
+    if commit is None:
+        raise RepositoryRefused(
+            "in the mirror it is empty, or its HEAD names no branch that is there; make a new clone there"
+        )
+    return MirrorRepository(folder, os.path.join(place, "objects"), commit)
+
+
+def _find_links(place: str) -> Iterator[str]:
+    """Links among the objects, down to the last level that git looks at."""
+    with open_directory(place, ["objects"]) as objects, os.scandir(objects) as entries:
+        names = [(entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for name, link, is_folder in names:
+            if link:
+                yield f"objects/{name}"
+            elif is_folder:
+                with open_directory(objects, [name]) as inner, os.scandir(inner) as files:
+                    yield from (f"objects/{name}/{file.name}"[:100] for file in files if file.is_symlink())
+
+
+def _head_commit(place: str) -> str | None:
+    """The commit that HEAD leads to, or None."""
+    head = read_beneath(place, "HEAD", _LARGEST_REF).decode("utf-8", "replace")
+    if match := _DETACHED.fullmatch(head):
+        return match[1]
+    branch = _BRANCH.fullmatch(head)
+    if not branch or not all(part and part != ".." for part in branch[1].split("/")):
+        return None
+    try:
+        found = _DETACHED.fullmatch(read_beneath(place, branch[1], _LARGEST_REF).decode("utf-8", "replace"))
+        return found[1] if found else None
+    except FileNotFoundError:
+        return _packed_commit(place, branch[1].encode())
+
+
+def _packed_commit(place: str, branch: bytes) -> str | None:
+    try:
+        lines = read_beneath(place, "packed-refs", _LARGEST_REFS).splitlines()
+    except FileNotFoundError:
+        return None
+    rows = (line.split(b" ", 1) for line in lines)
+    oids = [row[0].decode("ascii", "replace") for row in rows if len(row) == 2 and row[1] == branch]
+    return next((oid for oid in oids if OID.fullmatch(oid)), None)

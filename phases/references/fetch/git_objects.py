@@ -1,0 +1,104 @@
+"""Takes what git printed of a repository apart, and believes none of it before its digest fits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
+
+from phases.references.fetch.file_filter import TreeEntry, kind_of
+from phases.references.fetch.model import RepositoryRefused
+
+OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ROW = re.compile(rb"([0-7]{6}) (blob|tree|commit) ([0-9a-f]{40}|[0-9a-f]{64})\t(.*)", re.DOTALL)
+_SIZE = re.compile(rb"([0-9a-f]{40,64}) (blob|tree|commit|tag) ([0-9]{1,15})")
+_MISSING = re.compile(rb"([0-9a-f]{40,64}) missing")
+_LONGEST_HEADER = 200
+NOT_WHOLE = "git does not print it as it should: the repository is damaged, or not what it says; ask its authors"
+
+
+class TreeListing(NamedTuple):
+    """What a commit holds."""
+
+    trees: tuple[str, ...]
+    """Its folders' names in git, each once."""
+    rows: tuple[tuple[str, bytes, str], ...]
+    """Of each entry that is no folder: kind, path, and what git calls its content."""
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[TreeEntry]:
+        """The entries with the size of what is there."""
+        return (TreeEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
+
+
+def parse_listing(data: bytes) -> TreeListing:
+    """The list of `git ls-tree -r -t -z`. Raises Refused."""
+    trees: dict[str, None] = {}
+    rows = []
+    for record in data.split(b"\0")[:-1] if data else []:
+        found = _ROW.fullmatch(record)
+        if not found:
+            raise RepositoryRefused(NOT_WHOLE)
+        mode, kind, oid, path = found.groups()
+        if kind == b"tree":
+            trees[oid.decode()] = None
+        else:
+            rows.append((kind_of(mode.decode()), path, oid.decode()))
+    if data and not data.endswith(b"\0"):
+        raise RepositoryRefused(NOT_WHOLE)
+    return TreeListing(tuple(trees), tuple(rows))
+
+
+def parse_sizes(data: bytes) -> dict[str, int]:
+    """The list of `git cat-file --batch-check`, without what is not there. Raises Refused."""
+    found = {}
+    for line in data.splitlines():
+        if match := _SIZE.fullmatch(line):
+            found[match[1].decode()] = int(match[3])
+        elif not _MISSING.fullmatch(line):
+            raise RepositoryRefused(NOT_WHOLE)
+    return found
+
+
+class Objects:
+    """What `git cat-file --batch` printed, in the order in which it was asked."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = os.fstat(file.fileno()).st_size
+
+    def next(self, oid: str, kind: str) -> bytes:
+        """The next object, which must be this one, byte for byte. Raises Refused."""
+        header = self._file.readline(_LONGEST_HEADER)
+        match = _SIZE.fullmatch(header.rstrip(b"\n"))
+        self._left -= len(header)
+        if not match or (match[1].decode(), match[2].decode()) != (oid, kind) or int(match[3]) >= self._left:
+            raise RepositoryRefused(NOT_WHOLE)
+        size = int(match[3])
+        data = self._file.read(size + 1)
+        self._left -= size + 1
+        digest = hashlib.sha256 if len(oid) == 64 else _sha1_of
+        if data[size:] != b"\n" or digest(f"{kind} {size}\0".encode() + data[:size]).hexdigest() != oid:
+            raise RepositoryRefused(NOT_WHOLE)
+        return data[:size]
+
+    def check(self, commit: str, root: str, trees: Sequence[str]) -> None:
+        """That the commit leads to the folders that were listed: all of them come first. Raises Refused."""
+        if not self.next(commit, "commit").startswith(f"tree {root}\n".encode()):
+            raise RepositoryRefused(NOT_WHOLE)
+        for tree in trees:
+            self.next(tree, "tree")
+
+
+@contextmanager
+def open_objects(path: str) -> Iterator[Objects]:
+    """The objects in a file that git wrote."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        yield Objects(file)
+
+
+def _sha1_of(data: bytes) -> hashlib._Hash:
+    return hashlib.sha1(data, usedforsecurity=False)  # git's own name for it, not a promise of ours

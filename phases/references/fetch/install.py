@@ -1,0 +1,280 @@
+"""Keeps a repository below code_base/, so that each step leaves nothing there that its manifest does not tell of."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from phases.references.fetch.file_filter import LFS, is_lfs_pointer, make_printable
+from phases.references.fetch.licences import licence_of, may_name_a_licence
+from phases.references.fetch.manifest import Manifest, is_sound, manifest_of, manifest_path
+from phases.references.fetch.model import LARGEST_FILE, RepositoryContent, RepositoryRefused
+from pipeline.base.files import (
+    make_directory,
+    replace_file,
+    sha256,
+    storage_error,
+    sync_directory,
+    sync_tree,
+    write_durable,
+)
+from pipeline.base.formats import dump_json
+from pipeline.base.safe_tree import open_directory, read_beneath, walk_tree, write_beneath
+
+_MOST_ADDED = 1000
+"""Files that somebody put among those of a repository: more are not told of."""
+_LONGEST_NAME = 120
+
+
+def install_repository(
+    source: RepositoryContent, name: str, url: str, into: str, in_place: Callable[[], None]
+) -> Manifest:
+    """Writes the files of a repository, and its manifest, durably. What we had there under its name is gone.
+
+    Raises what reading the source raises, what `in_place` raises, and StorageError.
+    """
+    temporary = os.path.join(into, TEMPORARY + name)
+    tree, new = os.path.join(temporary, "tree"), os.path.join(temporary, "manifest")
+    rows, pointers, telling = _write_tree(source, tree)
+    licence, licence_file = licence_of(telling)
+    left_out = dict(source.left_out)
+    if pointers:
+        left_out[LFS] = left_out.get(LFS, 0) + pointers
+    manifest: Manifest = {
+        "version": 1,
+        "name": name,
+        "url": url,
+        "fetched_from": source.fetched_from,
+        "commit": source.commit,
+        "licence": licence,
+        "licence_file": licence_file,
+        "bytes": sum(row["bytes"] for row in rows),
+        "left_out": dict(sorted(left_out.items())),
+        "files": sorted(rows, key=lambda row: str(row["path"])),
+    }
+    in_place()  # reading it took its time
+    write_durable(new, dump_json(manifest))
+    _move_into_place(tree, new, name, into)
+    return manifest
+
+
+def installed_manifest(name: str, url: str, into: str) -> Manifest | None:
+    """The manifest of a repository that is there already, each byte of it; None where it has to be made."""
+    manifest = manifest_of(name, into)
+    if manifest is None or not is_sound(manifest) or manifest["url"] != url or next(changes_in(name, into), None):
+        return None
+    return manifest
+
+
+def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
+    """What is not as the manifest of a repository says: paths in it, with `edited`, `added` or `missing`.
+
+    The path of the whole repository is empty. Nothing, where there is no sound manifest that could say how it was.
+    """
+    manifest = manifest_of(name, into)
+    if manifest is None or not is_sound(manifest):
+        return
+    listed = {row["path"]: (row["bytes"], row["sha256"]) for row in manifest["files"]}
+    try:
+        with open_directory(into, [name]) as tree:
+            there = {
+                found.path.decode("utf-8", "backslashreplace")
+                for found in islice(walk_tree(tree), len(listed) + _MOST_ADDED)
+            }
+            for path in sorted({*there, *listed}):
+                if path not in listed or path not in there:
+                    yield path, "missing" if path in listed else "added"
+                elif _digest_of(tree, path) != listed[path]:
+                    yield path, "edited"
+    except FileNotFoundError:
+        yield "", "missing"
+    except OSError:
+        yield "", "edited"
+
+
+def backup_edits(name: str, into: str) -> None:
+    """Copies what somebody changed in a repository to edited/ in the task: it is made anew. Raises StorageError."""
+    edits = [path for path, what in changes_in(name, into) if path and what != "missing"]
+    folder = os.path.join(os.path.dirname(into), "edited")
+    for path in edits:
+        with suppress(OSError, UnicodeEncodeError), open_directory(into, [name]) as tree:
+            data = read_beneath(tree, path, LARGEST_FILE)
+            make_directory(folder)
+            flat = f"code_base/{name}/{path}".replace("/", "__")[-_LONGEST_NAME:]
+            write_durable(os.path.join(folder, f"{flat}.{sha256(data)[:12]}"), data)
+
+
+def _digest_of(tree: int, path: str) -> tuple[int, str] | None:
+    """Of a file as it is now; None where it is none that could have been kept."""
+    try:
+        data = read_beneath(tree, path, LARGEST_FILE)
+    except OSError:
+        return None
+    return len(data), sha256(data)
+
+
+def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, Any]], int, Mapping[str, bytes]]:
+    """The rows of the files that were written, how many only stood for others, and those that may tell of a licence."""
+    rows: list[dict[str, Any]] = []
+    pointers, telling = 0, {}
+    try:
+        os.mkdir(tree)
+        root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise storage_error("make", tree, error) from error
+    try:
+        for path, data in source.contents:
+            if is_lfs_pointer(data):
+                pointers += 1
+                continue
+            _write_file(root, tree, path, data)
+            rows.append({"path": path, "bytes": len(data), "sha256": sha256(data)})
+            if may_name_a_licence(path):
+                telling[path] = data
+    finally:
+        os.close(root)
+    sync_tree(tree)
+    return rows, pointers, telling
+
+
+def _write_file(root: int, tree: str, path: str, data: bytes) -> None:
+    try:
+        write_beneath(root, path, data)
+    except OSError as error:
+        raise storage_error("write", os.path.join(tree, path), error) from error
+
+
+def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
+    """Gives both their names, the manifest first: a folder without one is not ours, and would never be removed.
+
+    A manifest without its files counts for nothing, because they are read before it is believed.
+    """
+    remove_repository(name, into, manifest=False)
+    if not is_free(name, into):
+        raise RepositoryRefused(
+            f"something that is not ours came to {make_printable(os.path.join(into, name))} meanwhile; move it away"
+        )
+    try:
+        replace_file(manifest, manifest_path(name, into))
+        sync_directory(into)
+        os.rename(tree, os.path.join(into, name))
+        sync_directory(into)
+    except OSError as error:
+        raise storage_error("write", os.path.join(into, name), error) from error
+
+
+TEMPORARY = ".fetching-"
+_ENDING = ".json"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def foreign_names(into: str) -> set[str]:
+    """The names in the folder that are not ours. Raises StorageError."""
+    return {name for name in _list_names(into) if not _is_ours(name, into)}
+
+
+def remove_leftovers(into: str, wanted: Collection[str], strange: Collection[str]) -> None:
+    """Takes away what a killed run left, and what nobody wants any more. Raises StorageError."""
+    # A manifest goes last: without it, what is left of its folder would not be ours any more.
+    for name in sorted(_list_names(into), key=lambda name: name.endswith(_ENDING)):
+        if name not in strange and name not in wanted and name.removesuffix(_ENDING) not in wanted:
+            remove_tree(name, into)
+
+
+def remove_repository(name: str, into: str, *, manifest: bool = True) -> None:
+    """Takes away the repository of this name where it is ours: its folder, then its manifest. Raises StorageError."""
+    if manifest_of(name, into) is None:
+        return
+    if _holds_files(name, into):
+        remove_tree(name, into)
+    if manifest:
+        remove_tree(name + _ENDING, into)
+
+
+def is_free(name: str, into: str) -> bool:
+    """Whether nothing is under the name of a repository but a manifest of ours."""
+    path = os.path.join(into, name)
+    return not os.path.lexists(path) and (not os.path.lexists(path + _ENDING) or manifest_of(name, into) is not None)
+
+
+def remove_tree(name: str, into: str) -> None:
+    """Takes away a file, or a folder with all in it, however deep; of a link, the link itself. Raises StorageError."""
+    path = os.path.join(into, name)
+    try:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            return
+        top = _open_writable(path)
+        try:
+            _empty_directory(top)
+        finally:
+            os.close(top)
+        os.rmdir(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise storage_error("remove", path, error) from error
+
+
+def _list_names(into: str) -> list[str]:
+    try:
+        return os.listdir(into)
+    except OSError as error:
+        raise storage_error("look into", into, error) from error
+
+
+def _is_ours(name: str, into: str) -> bool:
+    if name.startswith(TEMPORARY):
+        return True
+    if name.endswith(_ENDING) and manifest_of(name.removesuffix(_ENDING), into) is not None:
+        return True
+    return manifest_of(name, into) is not None and _holds_files(name, into)
+
+
+def _holds_files(name: str, into: str) -> bool:
+    """Whether it is a folder, or a link: there is nothing to lose in one."""
+    try:
+        mode = os.lstat(os.path.join(into, name)).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _empty_directory(top: int) -> None:
+    """Empties an open folder. Folders in folders are brought up to it first, so that no depth is too much."""
+    left = _remove_files(top, top)
+    while left:
+        name = left.pop()
+        folder = os.open(name, _FOLDER, dir_fd=top)
+        try:
+            left += _remove_files(folder, top)
+        finally:
+            os.close(folder)
+        os.rmdir(name, dir_fd=top)
+
+
+def _remove_files(folder: int, top: int) -> list[str]:
+    """Removes the files in a folder, and moves the folders in it to the top, under names of no one's choice."""
+    moved = []
+    for name in os.listdir(folder):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=folder)
+            continue
+        os.close(_open_writable(name, folder))
+        fresh = secrets.token_hex(16)
+        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=top)
+        moved.append(fresh)
+    return moved
+
+
+def _open_writable(name: str, beneath: int | None = None) -> int:
+    """An open folder, which may be emptied and moved from now on, also if it was made unwritable."""
+    folder = os.open(name, _FOLDER, dir_fd=beneath)
+    with suppress(OSError):
+        os.fchmod(folder, 0o700)
+    return folder

@@ -1,0 +1,96 @@
+"""The values that fetching is told with: what is wanted, by which rules, and who runs git."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from pipeline.base.errors import PipelineError
+from pipeline.base.http.connection import addresses_of
+
+LARGEST_FILE = 2 * 2**20
+"""Of one file of a repository; what is larger is data, and left out."""
+BY_HAND = "clone it by hand, and give the folder"
+MIB = 2**20
+
+
+class WantedRepository(NamedTuple):
+    """A repository to fetch."""
+
+    url: str
+    role: str
+    references: tuple[str, ...] = ()
+    """The ids of the references that lead to it."""
+
+
+@dataclass(frozen=True)
+class FetchRules:
+    """From where repositories come, and how much of them there may be."""
+
+    mirror: str | None = None
+    """A folder with host/owner/name in it: what is wanted is taken from there, and no network is asked."""
+    folders: str | None = None
+    """A folder whose sub-folders are repositories of the user's."""
+    most_bytes: int = 200 * MIB
+    """Of one repository."""
+    most_files: int = 20_000
+    most_repositories: int = 8
+    seconds: float = 300
+    """For one repository."""
+    private: bool = False
+    """Addresses inside a private network may be asked."""
+    in_place: Callable[[], None] = lambda: None
+    """Raises where the task is not this run's any more; called before anything of it is written."""
+    sandbox: str = "not recorded"
+    """In which kind of sandbox git runs, for the record."""
+    resolve: Callable[[str, int], Sequence[str]] = addresses_of
+    ssl_context: ssl.SSLContext | None = None
+    ca_file: str | None = None
+    """Certificates that git trusts instead of the system's; `ssl_context` is the same for the first question."""
+
+
+class GitResult(Protocol):
+    """How a script ended."""
+
+    @property
+    def exit_code(self) -> int | None: ...
+
+    @property
+    def output(self) -> str: ...
+
+    @property
+    def limit(self) -> str | None: ...
+
+
+class RunGit(Protocol):
+    """Runs a shell script of git's commands in a folder, the only one that it can write, with no settings of anybody's."""
+
+    def __call__(
+        self, script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
+    ) -> GitResult: ...
+
+
+class RepositoryRefused(PipelineError):
+    """A repository that is not fetched: why, whose fault, and what to do."""
+
+
+class KeptFile(NamedTuple):
+    """One file of a repository that is kept."""
+
+    path: str
+    size: int
+    oid: str = ""
+    """What git calls its content."""
+
+
+class RepositoryContent(NamedTuple):
+    """Where the content of a repository is taken from, ready to be written."""
+
+    fetched_from: str
+    commit: str | None
+    contents: Iterator[tuple[str, bytes]]
+    """Path and content of each file, read as they are asked for."""
+    left_out: Mapping[str, int]
+    """How many files were left out for which reason; whole once the contents were gone through."""

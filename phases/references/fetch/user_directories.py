@@ -1,0 +1,182 @@
+"""Keeps the folders that the user names apart from the one that repositories are kept in."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from phases.references.fetch.file_filter import (
+    LINK,
+    OTHER,
+    REGULAR,
+    TreeEntry,
+    free_name,
+    make_printable,
+    select_files,
+    too_many_files,
+)
+from phases.references.fetch.model import LARGEST_FILE, FetchRules, KeptFile, RepositoryContent, RepositoryRefused
+from pipeline.base.errors import UsageError
+from pipeline.base.files import storage_error
+from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, walk_tree
+
+
+def refuse_overlap(rules: FetchRules, into: str) -> None:
+    """Raises UsageError where a folder of the user's is, lies in or holds the one that this task fetches into.
+
+    One of references may hold it in a sub-folder that has other folders beside it: `leading_to` tells which.
+    """
+    base = os.path.realpath(into)
+    task = os.path.dirname(base)
+    for flag, folder in (("references", rules.folders), ("mirror", rules.mirror)):
+        place = os.path.realpath(folder) if folder else ""
+        if not folder or not (_is_inside(place, base) or _is_inside(base, place)):
+            continue
+        if _is_inside(place, base):
+            how = "is" if place == base else "lies in"
+            raise _overlap_error(flag, folder, f"{how} {make_printable(base)}, where this task keeps what it fetches")
+        if flag == "mirror" or place in (task, os.path.dirname(task)):
+            raise _overlap_error(flag, folder, f"holds this task itself ({make_printable(task)})")
+
+
+def subdirectory_leading_to(into: str, folder: str) -> str | None:
+    """The name in the folder under which the one that is fetched into lies; None where it lies elsewhere."""
+    base, place = os.path.realpath(into), os.path.realpath(folder)
+    return os.path.relpath(base, place).split(os.sep)[0] if _is_inside(base, place) and base != place else None
+
+
+def holds_task_error(folder: str) -> UsageError:
+    """The refusal of a folder that is one repository, and has the task in it."""
+    return _overlap_error("references", folder, "is one repository, and holds this task itself")
+
+
+def _is_inside(inner: str, outer: str) -> bool:
+    return os.path.commonpath([inner, outer]) == outer
+
+
+def _overlap_error(flag: str, folder: str, why: str) -> UsageError:
+    return UsageError(
+        f"--{flag} {make_printable(folder)} {why}; put the code into a folder of its own, and name that one"
+    )
+
+
+_GIT = ".git"
+_MOST_FOLDERS = 100
+UNREADABLE = "unreadable"
+_MOST_LEFT_OUT = 10
+"""So many times the files that are taken may be left out; a folder with more is no repository."""
+
+
+class UserRepository(NamedTuple):
+    """One repository in the user's folder."""
+
+    name: str
+    path: str
+    url: str
+
+
+def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> tuple[list[UserRepository], list[str]]:
+    """The sub-folders, each a repository, or the folder itself where it is one; and notes on what was left out.
+
+    The one that leads to `into` is left out; `taken` are names that none gets. Raises StorageError and UsageError.
+    """
+    try:
+        with os.scandir(folders) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+            inner = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
+            links = [entry.name for entry in found if entry.is_symlink()]
+            files = any(entry.is_file(follow_symlinks=False) for entry in found)
+    except OSError as error:
+        raise storage_error("look into", folders, error) from error
+    top, held = os.path.abspath(folders), subdirectory_leading_to(into, folders)
+    if _GIT in inner or (files and not inner):
+        if held is not None:
+            raise holds_task_error(folders)
+        return [_user_repository(os.path.basename(top), top, taken)], []
+    plain = [name for name in inner if not name.startswith(".") and name != held]
+    repositories: list[UserRepository] = []
+    for name in plain[:_MOST_FOLDERS]:
+        known = [repository.name for repository in repositories]
+        repositories.append(_user_repository(name, os.path.join(top, name), [*taken, *known]))
+    return repositories, _directory_notes(make_printable(folders), links, held, len(plain))
+
+
+def refuse_empty(folders: str) -> None:
+    """Raises UsageError where no file of a folder of the user's would be taken."""
+    repositories, _ = list_user_repositories(folders, os.sep, ())
+    if not any(map(_gives_a_file, repositories)):
+        raise UsageError(
+            f"--references {make_printable(folders)} holds no code that can be taken: put each repository into a folder of its "
+            "own there, or leave --references out to fetch what the paper links"
+        )
+
+
+def _gives_a_file(folder: UserRepository) -> bool:
+    try:
+        return next(read_user_repository(folder, FetchRules()).contents, None) is not None
+    except RepositoryRefused:
+        return True  # too much of it, say: phase 07 says so by its name
+
+
+def read_user_repository(folder: UserRepository, rules: FetchRules) -> RepositoryContent:
+    """The content of one repository as it is now. Raises Refused, also as the source is gone through."""
+    entries: list[TreeEntry] = []
+    most = rules.most_files * (_MOST_LEFT_OUT + 1)
+    try:
+        entries.extend(_tree_entry(found) for found in islice(walk_tree(folder.path, skip=_GIT), most))
+    except OSError as error:
+        raise _unreadable_error(folder.path, error) from error
+    if len(entries) >= most:
+        raise too_many_files(rules)
+    kept, left_out = select_files(entries, UNREADABLE, rules)
+    return RepositoryContent(
+        make_printable(folder.path), None, _user_file_contents(folder.path, kept, left_out), left_out
+    )
+
+
+def _directory_notes(folders: str, links: Sequence[str], held: str | None, count: int) -> list[str]:
+    notes = [f"{folders}: {name!r} is a link, and links are not followed; give the folder itself" for name in links]
+    if held is not None:
+        notes.append(f"{folders}: {held!r} is left out, because this task itself lies in it")
+    if count > _MOST_FOLDERS:
+        notes.append(f"{folders}: of {count} folders, the first {_MOST_FOLDERS} by name are taken")
+    return notes
+
+
+def _user_repository(name: str, path: str, taken: Collection[str]) -> UserRepository:
+    wish = f"folder__{os.fsencode(name).decode('utf-8', 'replace')}"
+    return UserRepository(free_name(wish, taken), path, f"folder:{make_printable(name)}")
+
+
+def _tree_entry(found: WalkedEntry) -> TreeEntry:
+    if found.status is None:
+        return TreeEntry(REGULAR, found.path)
+    mode = found.status.st_mode
+    if stat.S_ISLNK(mode):
+        return TreeEntry(LINK, found.path)
+    return TreeEntry(REGULAR, found.path, found.status.st_size) if stat.S_ISREG(mode) else TreeEntry(OTHER, found.path)
+
+
+def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:
+    """What can be read; what the user may not read is counted as left out, as folders are that cannot be opened."""
+    path = root
+    try:
+        with open_directory(root) as folder:
+            for file in kept:
+                path = os.path.join(root, file.path)
+                try:
+                    data = read_beneath(folder, file.path, LARGEST_FILE)
+                except PermissionError:
+                    left_out[UNREADABLE] = left_out.get(UNREADABLE, 0) + 1
+                    continue
+                yield file.path, data
+    except OSError as error:
+        raise _unreadable_error(path, error) from error
+
+
+def _unreadable_error(path: str, error: OSError) -> RepositoryRefused:
+    why = error.strerror or error
+    return RepositoryRefused(f"{make_printable(path)} cannot be read ({why}); mend that, or take it out of the folder")

@@ -1,0 +1,28 @@
+"""How a printed text is read again: white space, hyphens at line ends, letters that are compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST = 20_000
+"""Characters of a reference that are looked at; what is behind them is no reference any more."""
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_][^\W\d_])- (?=(?!(?:and|or|und|oder)\b)[a-zà-öø-ÿ])")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+
+
+def tidy_reference(raw: str) -> str:
+    """A reference on one line, without the hyphens that the ends of lines left in words."""
+    return _BROKEN_WORD.sub("", " ".join(_INVISIBLE.sub("", raw[:LONGEST]).split()))
+
+
+def letters_of(text: str) -> str:
+    """Letters and digits alone, small and without accents, as names and titles are compared."""
+    split = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in split if letter.isalnum())
+
+
+def shorten_text(text: str, longest: int = 300) -> str:
+    """A text on one line, no longer than this."""
+    line = " ".join(text[: 4 * longest].split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -1,0 +1,261 @@
+"""Indexing: what is in the fetched repositories goes into one document each, and into the cache that is searched.
+
+A file is parsed when the cache does not know its content. Files go through one by one and the cache is written every few
+hundred of them, so a run that is killed goes on where it stopped, and memory does not grow with the repository. A document is
+written from the cache, row by row. A repository whose manifest and document are as they were is not looked at again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from phases.references.index.cache import Cache, FileRow
+from phases.references.index.cache_file import NAME, remove_file, with_cache
+from phases.references.index.documents import (
+    CheckRow,
+    DocumentWriter,
+    Summary,
+    digest_of,
+    digests_in,
+    document_path,
+    head_of,
+    row_of,
+    summary_of,
+)
+from phases.references.index.import_resolver import ImportResolver
+from phases.references.index.packing import CacheUnusable
+from phases.references.index.restore import restore_repository
+from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
+from phases.references.index.version import file_version, index_version
+from phases.references.parse.ipc import GIVEN_UP
+from phases.references.parse.model import Parsed
+from phases.references.parse.worker_queue import ParserPool
+from pipeline.base.errors import FormatError, PhaseError
+from pipeline.base.files import make_directory, sha256
+
+_LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
+"""What is written beside its name carries the number of the process that writes it."""
+BATCH, _LARGE_BATCH = 500, 24 * 1024 * 1024
+"""Files between two writes to the cache, and characters of their words: few large writes take half the time of many small ones,
+and a run that is killed has so much to parse again."""
+
+
+class RepositoryIndex(NamedTuple):
+    """What indexing says of one repository; sha256 and bytes are of its document."""
+
+    name: str
+    path: str
+    files: int
+    symbols: int
+    languages: dict[str, int]
+    left_out: dict[str, int]
+    faults: int
+    sha256: str
+    bytes: int
+    parsed: int
+    """Files that were parsed just now."""
+
+
+class _IndexJob(NamedTuple):
+    code_base: str
+    into: str
+    check_row: CheckRow
+    tell: Callable[[str], None]
+    in_place: Callable[[], None]
+    made_by: str
+    environment: Mapping[str, str]
+
+
+def index_repositories(
+    code_base: str,
+    repositories: Sequence[Mapping[str, Any]],
+    into: str,
+    check_row: CheckRow,
+    tell: Callable[[str], None] = lambda text: None,
+    in_place: Callable[[], None] = lambda: None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> list[RepositoryIndex]:
+    """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
+
+    `check_row` says what is wrong with a row of `files`; `in_place` is called before anything is written or removed.
+    """
+    names = [str(row["name"]) for row in repositories]
+    if (bad := invalid_name(names)) is not None:
+        raise PhaseError(f"code_base.json: {bad!r} cannot name a repository (written by phase 07); fetch it again")
+    in_place()
+    make_directory(into)
+    _remove_stale(into, names)
+    work = _IndexJob(code_base, into, check_row, tell, in_place, index_version(), environment)
+    return with_cache(os.path.join(into, NAME), lambda cache: _index_each(work, names, cache))
+
+
+def _index_each(work: _IndexJob, names: Sequence[str], cache: Cache) -> list[RepositoryIndex]:
+    indexes = [_index_repository(work, name, cache) for name in names]
+    for gone in set(cache.repositories()) - set(names):
+        cache.keep_summary(gone, None)
+        with cache.writing():
+            cache.remove(gone, list(cache.files(gone)))
+    return indexes
+
+
+def _index_repository(work: _IndexJob, name: str, cache: Cache) -> RepositoryIndex:
+    folder = FetchedRepository(work.code_base, name)
+    data, manifest = folder.manifest()
+    digest = sha256(data)
+    summary, parsed = _current_summary(work, folder, (digest, len(manifest["files"])), cache), 0
+    if summary is None:
+        cache.keep_summary(name, None)
+        sources = [folder.source(row) for row in manifest["files"]]
+        parsed = _parse_changed(work, folder, [one for one in sources if not one.why], cache)
+        work.in_place()
+        summary = _write_document(work, folder, digest, sources, cache)
+        work.tell(f"{name}: {summary.files} files, {summary.symbols} symbols; parsed {parsed}")
+    cache.keep_summary(name, summary.as_row())
+    return RepositoryIndex(
+        name=name, path=f"{os.path.basename(work.into)}/{name}.json", parsed=parsed, **summary.as_row()
+    )
+
+
+def _current_summary(
+    work: _IndexJob, folder: FetchedRepository, manifest: tuple[str, int], cache: Cache
+) -> Summary | None:
+    """The summary of a document that needs no work: made of this manifest, by this version, and as it was written.
+
+    `manifest`: its digest, and how many files it lists.
+    """
+    path, (digest, files) = document_path(work.into, folder.name), manifest
+    if head_of(path) != (digest, work.made_by):
+        return None
+    try:
+        if (row := cache.summary(folder.name)) is not None:
+            summary = summary_of(row)
+            if digest_of(path) != (summary.sha256, summary.bytes):
+                return None
+        elif cache.files(folder.name):
+            return None  # it was being written when something ended the run
+        else:
+            summary = restore_repository(folder, path, work.check_row, cache, digests_in(work.into))
+    except FormatError:
+        return None
+    given_up = any(by != work.made_by for _, _, by in cache.files(folder.name).values())
+    return summary if summary.files + sum(summary.left_out.values()) == files and not given_up else None
+
+
+def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
+    """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
+    have = cache.files(folder.name)
+    waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
+    given_up: set[tuple[str, str]] = set()
+    count = 0
+    with ParserPool(environment=work.environment) as parsers:
+        while waiting:
+            lost = _copy_known(work, folder, waiting, given_up, cache)
+            first = {(one.sha256, one.language): one for one in reversed(lost)}
+            files = ((one, one.language, folder.read(one.path, one.sha256) or b"") for one in first.values())
+            for batch in _batch_files(parsers.parse(files)):
+                given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
+                _store_batch(work, folder, batch, cache, parsers.go_on)
+            count += len(first)
+            waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied
+    with cache.writing():
+        cache.remove(folder.name, set(have) - {one.path for one in sources})
+    return count
+
+
+def _copy_known(
+    work: _IndexJob,
+    folder: FetchedRepository,
+    waiting: Sequence[SourceFile],
+    given_up: Collection[tuple[str, str]],
+    cache: Cache,
+) -> list[SourceFile]:
+    """Takes from the cache what it knows of the same content. Returns the files that it does not know.
+
+    Before any is parsed: what is parsed takes the place of rows that are copied here, as where a file was renamed.
+    Among those `given_up` in this run a twin is not tried again.
+    """
+    lost = []
+
+    def known() -> Iterator[tuple[SourceFile, Parsed]]:
+        for one in waiting:
+            by = file_version(work.made_by, _GIVEN_UP) if (one.sha256, one.language) in given_up else work.made_by
+            if (parsed := cache.known(one.sha256, one.language, by)) is not None:
+                yield one, parsed
+            else:
+                lost.append(one)
+
+    for batch in _batch_files(known()):
+        _store_batch(work, folder, batch, cache)
+    return lost
+
+
+_GIVEN_UP = Parsed(0, fault=GIVEN_UP)
+
+
+def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
+    batch: list[tuple[SourceFile, Parsed]] = []
+    size = 0
+    for one in files:
+        batch.append(one)
+        size += sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in one[1].pieces)
+        if len(batch) >= BATCH or size >= _LARGE_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _store_batch(
+    work: _IndexJob,
+    folder: FetchedRepository,
+    batch: Iterable[tuple[SourceFile, Parsed]],
+    cache: Cache,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    work.in_place()
+    with cache.writing():
+        for one, parsed in batch:
+            row = FileRow(one.path, one.sha256, one.language)
+            cache.replace(folder.name, row, file_version(work.made_by, parsed), parsed)
+            meanwhile()
+
+
+def _write_document(
+    work: _IndexJob, folder: FetchedRepository, digest: str, sources: Sequence[SourceFile], cache: Cache
+) -> Summary:
+    kept = [one for one in sources if not one.why]
+    resolver = ImportResolver([one.path for one in kept], folder.go_modules(kept))
+    with DocumentWriter(work.into, (folder.name, digest, work.made_by), work.check_row) as writer:
+        for one in sources:
+            if one.why:
+                writer.leave_out(one.path, one.why)
+            else:
+                parsed = cache.parsed(folder.name, one.path)
+                if parsed is None:
+                    raise CacheUnusable(f"the cache lost what was parsed of {one.path} in {folder.name}")
+                writer.add(row_of(one, parsed, resolver))
+        return writer.finish()
+
+
+def _remove_stale(into: str, names: Sequence[str]) -> None:
+    """Removes documents of repositories that are gone, and what killed processes left; index.json is the phase's own."""
+    keep = {f"{name}.json" for name in names} | {"index.json"}
+    for entry in os.listdir(into):
+        left = _LEFT_OVER.fullmatch(entry)
+        gone = entry.endswith(".json") and entry not in keep and not entry.startswith(".")
+        if gone or (left and not _is_running(int(left[1]))):
+            remove_file(os.path.join(into, entry))
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

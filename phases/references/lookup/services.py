@@ -1,0 +1,116 @@
+"""Opens the services that a setting names."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from phases.references.lookup.client import ClientSettings
+from phases.references.lookup.github import GitHub
+from phases.references.lookup.openalex import OpenAlex, SemanticScholar
+from phases.references.lookup.papers_with_code import PapersWithCode
+from phases.references.lookup.service import Canonical, Lookup, NoServiceAnswer
+from phases.references.values import Candidate, Entry
+from pipeline.base.errors import UsageError
+
+OFF = "off"
+_ON_THE_NETWORK: dict[str, Callable[..., Lookup]] = {
+    GitHub.name: GitHub,
+    OpenAlex.name: OpenAlex,
+    SemanticScholar.name: SemanticScholar,
+}
+KNOWN = (*_ON_THE_NETWORK, PapersWithCode.name)
+
+
+def open_lookups(
+    setting: str,
+    *,
+    cache: str,
+    canonical: Canonical,
+    private: bool = False,
+    servers: Mapping[str, str] = {},
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> list[Lookup]:
+    """The services of a setting like "github,openalex,paperswithcode:/path/dump.json.gz", in its order; none for "" and "off".
+
+    Nothing is asked, made or read yet: that the setting can be kept is all that is found out. Raises UsageError. `canonical`
+    gives the one spelling of a repository's address, or None; `servers` has other addresses for services.
+    """
+    ground = ClientSettings(cache, private, sleep, clock)
+    opened: dict[str, Lookup] = {}
+    for word in filter(None, map(str.strip, setting.split(","))):
+        name, _, path = (part.strip() for part in word.partition(":"))
+        if name == PapersWithCode.name:
+            opened[name] = PapersWithCode(_dump_path(path), canonical)
+        elif name in _ON_THE_NETWORK and not path:
+            more = (servers[name].rstrip("/"),) if name in servers else ()
+            opened[name] = _ON_THE_NETWORK[name](ground, canonical, *more)
+        elif setting.strip() != OFF:
+            raise UsageError(_unknown_service(name, path))
+    return list(opened.values())
+
+
+def _dump_path(path: str) -> str:
+    if not path or not os.path.isfile(path):
+        told = f"there is no file {path}" if path else "it needs a file"
+        raise UsageError(
+            f"the lookup paperswithcode: {told}; give its dump like paperswithcode:/path/links-between-papers-and-code.json.gz"
+        )
+    return path
+
+
+def _unknown_service(name: str, path: str) -> str:
+    if name in _ON_THE_NETWORK:
+        return f"the lookup {name} takes nothing after its name, and {path[:100]!r} stands there; write {name} alone"
+    near = get_close_matches(name, KNOWN, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"there is no lookup {name[:100]!r}; {meant}known: {', '.join(KNOWN)} (paperswithcode:/path/to/its/dump), or off"
+
+
+_MOST_FAILURES = 2
+
+
+def look_up(
+    entries: Sequence[Entry], lookups: Sequence[Lookup], *, most: int = 40
+) -> tuple[list[Candidate], list[dict[str, Any]]]:
+    """What the services say, and a row for each of them: service, asked, found, and why in words where something failed.
+
+    Asked are the first `most` entries that can be asked for, in their order, so the likeliest should come first: those
+    that link no repository themselves, and have a title or a number. A service that fails twice in a row is not asked
+    again.
+    """
+    open_ones = [e for e in entries if not e.repositories and (e.title or e.doi or e.arxiv)]
+    candidates, rows = [], []
+    for lookup in lookups:
+        found, row = _ask_service(lookup, open_ones[:most])
+        if len(open_ones) > most:
+            row["why"] = "; ".join(
+                filter(None, [row["why"], f"only the first {most} of {len(open_ones)} were to be asked"])
+            )
+        candidates += found
+        rows.append(row)
+    return candidates, rows
+
+
+def _ask_service(lookup: Lookup, entries: Sequence[Entry]) -> tuple[list[Candidate], dict[str, Any]]:
+    """One service. `asked` counts the questions that it was asked, those without an answer among them."""
+    found: list[Candidate] = []
+    failed, in_a_row, asked, why = 0, 0, 0, ""
+    for entry in entries:
+        asked += 1
+        try:
+            found += lookup.ask(entry)
+            in_a_row = 0
+        except NoServiceAnswer as error:
+            failed, in_a_row, why = failed + 1, in_a_row + 1, str(error)
+            if in_a_row == _MOST_FAILURES:
+                break
+    if failed:
+        left = len(entries) - asked
+        why = f"{failed} of {asked} questions had no answer; the last: {why}"
+        why += f"; {left} more were not asked" if left else ""
+    return found, {"service": lookup.name, "asked": asked, "found": len(found), "why": why}

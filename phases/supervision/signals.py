@@ -1,0 +1,82 @@
+"""The signals of trouble: what each counts, what it does, and the setting that says from which count on it is raised.
+
+A new signal takes a member of `DeviationSignal`, a row here, its setting in config.py (`signal_setting`) and its detector in
+observer.py or loops.py; then `python -m scripts.kernel_schema` writes the schema. test_supervision_signals.py names whatever of
+these was forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from phases.supervision.enums import DeviationSignal
+
+
+class SignalRule(NamedTuple):
+    """What holds for one signal."""
+
+    about: str
+    """What it counts, in the words of the settings' schema."""
+    setting: str = ""
+    """The setting of `triggers` that is its threshold; empty where it has none."""
+    default: int = 0
+    """Of that setting."""
+    strong_from: float = inf
+    """From this value on it ends a cooldown early."""
+    stops_unled: bool = False
+    """Where nobody can take over, it stops the run once it has gone on for ever."""
+    ended_by_progress: bool = False
+    """A round with progress ends it."""
+
+
+SIGNALS: Mapping[DeviationSignal, SignalRule] = {
+    DeviationSignal.TOOL_REPEAT_FAIL: SignalRule(
+        "One call that failed so often in the same way is a signal.",
+        "tool_repeat_fail_min",
+        3,
+        strong_from=5,
+        stops_unled=True,
+        ended_by_progress=True,
+    ),
+    DeviationSignal.NO_PROGRESS: SignalRule(
+        "So many rounds in a row without progress are a signal.",
+        "no_progress_rounds_min",
+        4,
+        strong_from=6,
+        stops_unled=True,
+        ended_by_progress=True,
+    ),
+    DeviationSignal.FILE_LOOP: SignalRule(
+        "So many edits of one file since its checks last passed are a signal.", "file_loop_min", 4
+    ),
+    DeviationSignal.GOAL_DRIFT: SignalRule("So many rounds of drift in a row are a signal.", "goal_drift.rounds", 3),
+    DeviationSignal.SCOPE_CREEP: SignalRule(
+        "So many files that the plan does not name are a signal.", "scope_creep_files", 3
+    ),
+    DeviationSignal.USER_FORCE_TAKEOVER: SignalRule("The user asked for a takeover.", strong_from=-inf),
+    DeviationSignal.CYCLE: SignalRule(
+        "Calls that come round so often in the same order are a loop.", "cycle_repeats", 3
+    ),
+    DeviationSignal.ERROR_PLATEAU: SignalRule(
+        "A check that fails so often with the same failures is a plateau.", "plateau_repeats", 3, stops_unled=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What the observer saw. `value` is its number: a count, rounds, or an alignment."""
+
+    kind: DeviationSignal
+    value: float
+    round: int
+    detail: str = ""
+    """What it is about: a path, a command, `period 2`."""
+
+    @property
+    def reason(self) -> str:
+        """`<signal>:<n>`, as the event log writes it."""
+        return f"{self.kind}:{self.value:g}"
