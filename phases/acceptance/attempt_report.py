@@ -21,6 +21,7 @@ def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
         if row["kind"] == "look":
             attempts.append(_start_attempt(key, result))
         elif row["kind"] == "hook" and attempts:
+            # A hook is asked again after another has written: its last word counts.
             attempts[-1]["tampered"] = sorted({*attempts[-1]["tampered"], *result["tampered"]})
             attempts[-1]["hooks"] = [*_other_hooks(attempts[-1]["hooks"], key["hook"]), _hook_row(key, result)]
         elif row["kind"] == "verdict" and attempts:

@@ -85,6 +85,7 @@ class Chain:
             self._snapshots[request.turn] = self._snapshots.get(request.turn, 0) + 1
             key = {"turn": request.turn, "look": self._snapshots[request.turn]}
             replayed = self.journal.replaying
+            # Decision 76: every step is a row of the journal, so nothing else has to be restored.
             snapshot = self.journal.replay_or_record(SNAPSHOT, key, partial(self._take_snapshot, request))
             attempt = _Attempt(request, key, snapshot, replayed)
             try:
@@ -103,7 +104,8 @@ class Chain:
         found = compare_manifests(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
-        changed = found.changed or began_on_code  # decision 89: these hooks never accepted it
+        # Decision 89: these hooks never accepted what was there at the start.
+        changed = found.changed or began_on_code
         tampered = self._find_tampered()
         return {
             "claimed": request.claimed,
@@ -126,6 +128,7 @@ class Chain:
 
     def _due_hooks(self, *, claimed: bool, changed: bool) -> list[str]:
         """The hooks that are asked; where the agent is stuck and requests nothing, the built-in one alone (decision 91)."""
+        # Decision 75: the built-in hook is asked each time, also where nothing changed.
         hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
@@ -153,10 +156,12 @@ class Chain:
                 if self.journal.next_kind == SNAPSHOT:
                     raise WorkspaceChanged
                 step = {**attempt.key, "hook": name, "round": number}
+                # Only what an earlier start of the run has seen is compared: within one start nobody else writes.
                 ask = partial(self._ask_hook, step, facts, tree if attempt.replayed else "", snapshot)
                 row = self.journal.replay_or_record(HOOK, step, ask)
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
+                # Tests run code of the agent, which may have edited the hooks that come next.
                 if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
                     break
             tampered = any(row["tampered"] for row in outcomes.values())
@@ -196,6 +201,7 @@ class Chain:
         request, snapshot = attempt.request, attempt.snapshot
         tree = next((row["tree"] for row in reversed(list(outcomes.values()))), snapshot["head"])
         edited = {path for row in outcomes.values() for path in row["tampered"]}
+        # What an earlier start saw holds only while the tree and the hooks are still the same.
         if attempt.replayed and not (self.hooks.now().sha256 == tree and (edited or self._still_holds(snapshot))):
             raise WorkspaceChanged
         tampered = sorted({*snapshot["tampered"], *edited})
@@ -230,6 +236,7 @@ class Chain:
             return "nobody claimed that it is done"
         if not snapshot["whole"]:
             return "the workspace could not be looked at as a whole"
+        # Decision 124: an unwatched call leaves the work unverified even after the guard is mended.
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
@@ -278,6 +285,7 @@ class GateHooks:
         """
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
+        # Decision 118: stale bytecode could be run instead of the code that is checked.
         self.commands.remove_bytecode()
         self.commands.begin()
         before = self.now()
@@ -290,7 +298,8 @@ class GateHooks:
         after = self.now()
         found = compare_manifests(before, after, rules, planned=self.planned).files
         wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
-        if found and not wrote:  # decision 90: a report or a coverage file is taken back
+        # Decision 90: what a check only adds, a report or a coverage file, is taken back.
+        if found and not wrote:
             self.commands.take_back()
             after = self.now()
         self.commands.sync()

@@ -129,6 +129,7 @@ def _format_reason(start: str, reason: Reason, room: int) -> str:
     if output == fact:
         output = ""
     log = f"\nFull output: {_clean_line(reason.log, _LONGEST_LOG)} in the directory of the task." if reason.log else ""
+    # The reason matters more than where its log is.
     if _byte_count(start) + _byte_count(log) > room // 2:
         log = ""
     room -= _byte_count(log)

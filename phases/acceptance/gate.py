@@ -62,6 +62,7 @@ def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
     if failed:
         status, stop = GATE_FAILED, TODO_FAILED
     elif waiting:
+        # To continue would only use up the attempts: nothing that the model does ends a wait for the user.
         status, stop = GATE_FAILED, TODO_WAITING
     else:
         status, stop = (ACCEPTED, ACCEPTED) if all(row.passed for row in results) else (GATE_CONTINUED, ACCEPT_CONTINUE)
@@ -142,6 +143,7 @@ def decide_completion(
 def _make_decision(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
 ) -> dict[str, Any]:
+    # First of all: what the hooks said after somebody edited them says nothing.
     if context.tampered:
         return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
     for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):

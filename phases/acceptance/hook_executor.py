@@ -120,9 +120,11 @@ class HookExecutor:
         """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
         if hook.kind != COMMAND or self._protected is None:
             return None
-        remove_caches(self._run.cwd)  # decision 87: a planted cache would be run instead of the script
+        # Decision 87: a planted cache would be run instead of the script.
+        remove_caches(self._run.cwd)
         if odd := self._protected.changed_for(hook):
             self._events.emit("hook_tampered", files=odd, **_hook_fields(hook, occasion))
+            # No call may go on unguarded; at the gate a missing verdict ends the run by its own policy.
             status = STOP if occasion.point == BEFORE_TOOL else FAILED
             return HookResult(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,), tampered=True)
         if missing := self._protected.missing_for(hook):
@@ -214,6 +216,7 @@ def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook
 
 def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
     """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    # Spec 12.17: at the gate a broken hook costs the model no attempt, so there its policy is applied by the decision.
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
         return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT), closed=True)
     return result

@@ -160,6 +160,7 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
     """The object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`. Half a surrogate pair, which no
     reader would take, is replaced.
     """
+    # Without spaces, as Claude Code writes it: scripts grep for `"tool_name":"Bash"`.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
     return _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8") + b"\n"
 

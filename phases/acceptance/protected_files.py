@@ -49,6 +49,7 @@ class ChecksumHistory(NamedTuple):
         """Whether --trust-hooks can hold: for what the user put there before the agent first worked, and for nothing that the
         agent may have put there or changed since.
         """
+        # Decision 88: the flag holds for what stood there before the agent first worked.
         if not self.first or self.files is None:
             return self.first
         control = {path for path in self.checksums if _is_control(path)}
@@ -143,10 +144,11 @@ def build_protected_files(
         if os.path.isabs(path):  # for this start alone: the user may mend it in a pause, and the agent cannot reach it
             must[path] = now
         elif path not in planned:  # decision 78: a hook `python main.py` must not forbid the agent to write main.py
+            # Decision 79: what was recorded first counts, until the user trusts something else.
             known = registry.trusted.get(path, past.checksums.get(path, _first_checksum(path, now, past)))
             must.update({path: known} if known is not None else {})
     _refuse_planned(registry, planned, root)
-    for path, now in registry.repo.pins.items():
+    for path, now in registry.repo.checksums.items():
         if path == HOOKS_FILE or path not in planned:
             must[path] = registry.trusted.get(path, past.checksums.get(path, now))
     if HOOKS_FILE in past.checksums and HOOKS_FILE not in registry.trusted:
@@ -162,6 +164,7 @@ def build_protected_files(
 def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
     """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
     for hook in registry.repo.hooks:
+        # Decision 78: its bytes cannot be both trusted and written by the agent.
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
             raise Incomplete(
                 f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
@@ -177,6 +180,7 @@ def _companion_files(
     repo = registry.repo
     if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
+    # Decision 87: a file beside a script may be imported instead of another.
     first = hash_control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.checksums}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}

@@ -73,6 +73,7 @@ class ToolHooks:
         unguarded = self._unguarded(said)
         stops = [(hook, result) for hook, result in said if result.status == STOP]
         blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
+        # A stop wins: it ends the run, where a block only refuses the call.
         if stops or blocks:
             hook, result = (stops or blocks)[0]
             return _with_hooks(_refusal_row(hook, result), said, unguarded)
@@ -83,6 +84,7 @@ class ToolHooks:
             said += self._ask(TOOL_FAILED, call, turn, response)
         if call.name == _SUBAGENT:
             said += self._ask(SUBAGENT_STOP, call, turn, response)
+            # A sub-agent makes calls of its own, and their records are not kept: what they lacked is taken from the notices.
             unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
         return _with_hooks(row, said, unguarded)
 

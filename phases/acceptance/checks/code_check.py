@@ -75,6 +75,7 @@ def check_code(
     if problems:
         run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
     elif commands.box.kind == NONE:
+        # Without a sandbox nothing of the agent is run: its code may do anything.
         run = _CheckRun(
             [], list_open_requirements(workspace, plan), [f"no sandbox on this machine: {probe_best().detail}"], []
         )
@@ -126,6 +127,7 @@ def _run_all(
     tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
     failed, lacking_here = [], dict[str, None]()
     for row, output in zip(tests.rows, tests.outputs, strict=True):
+        # Decision 120: only a package that the plan names excuses a failing check.
         tops = packages_missing_in_tests(output, missing) if row["exit_code"] else []
         lacking_here.update(dict.fromkeys(tops))
         failed += [row] if row["exit_code"] != 0 and not tops else []
@@ -142,6 +144,7 @@ def _run_all(
         excuse = _why_excused(asked, entry, modules, commands)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
         why += [f"{asked['command']} {excuse}"] if excuse else []
+    # Checks leave caches and reports behind, and those are no work of the agent.
     commands.take_back()
     problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
     why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
@@ -156,6 +159,7 @@ def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Comma
     tests = _TestRuns([], [], [])
     for command in checks:
         _add_run(tests, *_run_command(commands, command, _SECONDS))
+    # Decision 121: a user's machine need not have pytest, so there is a runner of our own.
     if left := find_tests_not_run(python, tests.counts):
         if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
             _add_run(tests, *_run_command(commands, WITH_PYTEST, _SECONDS))
@@ -193,7 +197,8 @@ def _how_it_ended(row: Row) -> str:
 
 def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner) -> str:
     """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
-    if row["exit_code"] is None:  # it may do its work whatever it is asked, and that takes as long as it takes
+    # Decision 94: a program may do its work whatever it is asked, and that takes as long as it takes.
+    if row["exit_code"] is None:
         timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
         return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
     return find_missing_dependency(row["tail"], entry, modules, commands) if row["exit_code"] else ""

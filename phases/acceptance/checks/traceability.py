@@ -127,6 +127,7 @@ def _status_of(kind: str | None, code: Sequence[Place]) -> str:
     if not code:
         return MISSING
     working = [place for place in code if not place.is_value]
+    # A stub beside working code leaves the requirement open: somebody meant to write it.
     if working and kind != "hyperparameter":
         return STUBBED if any(place.is_stub for place in working) else IMPLEMENTED
     return STUBBED if all(place.is_stub for place in code) else IMPLEMENTED

@@ -80,6 +80,7 @@ def environment_of(
 
 def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook) -> tuple[str, ...]:
     """Which variables the hook does not get, by name."""
+    # Names are compared in capitals: programs on Linux may use any case.
     secrets = {name.upper() for name in secret_names}
     return tuple(
         sorted(

@@ -191,6 +191,7 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
             HookResult(PASS) if hook.sandbox else judge_reply(ran, hook, point)
         )  # in the sandbox exit codes alone count
     told = f"exited with code {ran.exit_code}"
+    # The shell says so of a mistyped command: that is a broken hook, not a verdict on the code.
     if ran.exit_code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return HookResult(FAILED, f"{name} {told}: its command cannot be run{_last_words(printed)}")
     if ran.exit_code in _blocking_codes(hook, ran.exit_code):
@@ -216,6 +217,7 @@ def _block_reason(ran: ProcessOutcome, hook: Hook, printed: str) -> str:
 
 def _combine_output(ran: ProcessOutcome) -> str:
     """Standard error, then standard output: half of the room is each one's, if it needs it."""
+    # Failures are printed at the end, often to standard output: neither stream may crowd out the other.
     room = MOST_TEXT - 1
     errors, output = (strip_control(data, room).strip("\n") for data in (ran.stderr, ran.stdout))
     half = room // 2

@@ -70,6 +70,7 @@ def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
 
     What stands there, if anything, plays no part in it.
     """
+    # Decision 78: a script that is not there yet must not be supplied by the agent.
     named = (path for path, is_script, _, _ in _walk_paths(hook, workspace) if is_script and not os.path.isabs(path))
     return tuple(dict.fromkeys(named))
 
@@ -118,10 +119,10 @@ def _content_digest(path: str, workspace: str) -> str:
         return UNREADABLE
 
 
-def find_changed(pins: Checksums, workspace: str) -> tuple[str, ...]:
+def find_changed(checksums: Checksums, workspace: str) -> tuple[str, ...]:
     """The pinned files that are not, or cannot be shown to be, what they were."""
     return tuple(
-        sorted(path for path, was in pins.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
+        sorted(path for path, was in checksums.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
     )
 
 
@@ -189,6 +190,7 @@ def _module_paths(name: str) -> tuple[str, ...]:
 
 def _shell_words(command: str) -> list[str]:
     """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    # Guessing errs on the side of protecting too much; `pipeline hooks trust --show` lists what was found.
     lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:

@@ -212,6 +212,7 @@ def _translate_params(hook: Mapping[str, Any], kind: str, dialect: Dialect) -> d
 
 def _translate_timeout(theirs: Any, point: str, dialect: Dialect) -> tuple[float | None, str]:
     """How long a hook may take, in seconds, and what is to be said of it; None: what is usual here."""
+    # Ours is far shorter there: a run that is over should not wait.
     usual = None if point == SESSION_END else dialect.seconds
     if theirs is None:
         return usual, ""

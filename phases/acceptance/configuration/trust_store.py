@@ -134,6 +134,7 @@ class _StoreFault(PipelineError):
 def _read_bytes(path: str) -> bytes:
     """The bytes of a store, once the open file itself has been looked at: its name may be another file's by then."""
     try:
+        # By descriptor, so that what is looked at is what is read: the name may be another file's by then.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
@@ -183,6 +184,7 @@ def _directory_fault(path: str) -> str:
     """Why the file could be swapped for another, or nothing. In a sticky directory, like /tmp, it could not."""
     for directory in _parent_directories(path):
         mode = os.stat(directory).st_mode
+        # Whoever may write to a directory can put a store of their own in the place of the user's.
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             return f"everybody may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
     return ""

@@ -88,6 +88,7 @@ def _check_item(item: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
 
 def _why_no_point(name: str) -> str:
     point = POINTS.get(name)
+    # The seed deletes this point; files written for the reference still name it.
     if name == "before_completion_decision":
         return "there is no point before_completion_decision; work is accepted at accept_gate: write that"
     if point is None:
@@ -142,6 +143,7 @@ def _check_kind(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
 def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
     point, matcher = item["point"], item.get("matcher", "")
     if point != ACCEPT_GATE:
+        # Decision 82: an option that would do nothing where it stands is refused.
         for name in ("when", "allow_writes", "fail_fast"):
             if item.get(name):
                 yield ConfigFault(f".{name}", f"it says nothing at {point}, only at accept_gate; delete it")

@@ -266,6 +266,7 @@ def check_kept(old: Sequence[Todo], new: Sequence[Todo]) -> None:
     """Raises TodoError where a required todo that is open would not count any more: to leave it out, or to make it optional, is
     to cancel it.
     """
+    # A model that drops what is open would pass the gate without doing it.
     now = {row.id: row for row in new}
     open_before = [row for row in old if row.open]
     if gone := [row for row in open_before if row.id not in now]:
