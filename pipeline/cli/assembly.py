@@ -53,16 +53,14 @@ def read_user_hooks() -> dict[str, Any]:
     runtime = user_hooks(where)
     if not runtime:
         return {}
-    from phases.acceptance.configuration.parse_hooks import HookConfigError, parse_hooks
-    from phases.acceptance.hook import USER
+    # late: only a user with hooks of their own needs it
+    from phases.acceptance.hook_registry import why_invalid
 
     contracts = Contracts()
     if wrong := contracts.breach(contracts.schema("hooks.yaml"), runtime):
         raise UsageError(f"{where}, {wrong.replace('at $', 'at $.runtime', 1)}")
-    try:
-        parse_hooks(runtime["hooks"], USER, where)
-    except HookConfigError as error:
-        raise UsageError(str(error)) from error
+    if wrong := why_invalid(runtime, where):
+        raise UsageError(wrong)
     return runtime
 
 

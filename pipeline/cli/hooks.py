@@ -114,8 +114,8 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     """
     from phases.acceptance.administration.trust import REPO_FILE, build_offer, offer_json, offer_lines, write_offer
     from pipeline.base.logs import utc_timestamp
-    from pipeline.cli.plan_review import user_name
     from pipeline.cli.assembly import read_user_hooks
+    from pipeline.cli.plan_review import user_name
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
@@ -168,8 +168,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     from phases.acceptance.administration.discovery import find_hook
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
     from phases.agent.earlier_code import order_files, untouched_files
-    from pipeline.cli.trust import settings_in_force
     from pipeline.cli.assembly import read_user_hooks
+    from pipeline.cli.trust import settings_in_force
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
