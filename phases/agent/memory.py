@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phases.agent.interfaces import outline_of
 from phases.agent.prompt import describe_next_file, first_messages, without_result
-from phases.agent.session import Session
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from pipeline.base.errors import PhaseError
+
+if TYPE_CHECKING:
+    from phases.agent.session import Session
 
 _KEPT_WHOLE = 2
 _SHORT = 60

@@ -1,8 +1,16 @@
 """One log a task: logs/system.jsonl, one JSON object a line.
 
-Two ways lead there. The machine tells the story of a run with `story`, which costs nothing to import. Everybody else uses
-loguru as usual: whatever is logged inside a task goes to that task's file, found by a contextvar, so several tasks in one
-process do not mix. loguru itself takes 45 ms to import, so it is wired up when somebody imports it and not before.
+The machine tells what it does with `log_event`, which needs no library. The work of the phases logs with loguru:
+
+    from pipeline.base.logs import logger
+
+    logger.info("{} references, {} with a repository", len(entries), count)
+    logger.debug("{} is left out: {}", path, reason)
+
+`logger` is loguru's own, imported at its first call (45 ms), so a module may import it at the top and cost nothing until it
+logs. A line goes to the log of the task that a contextvar names; several tasks in one process stay apart. A thread that is
+to log needs the context of its task: `contextvars.copy_context().run`. Outside a task nothing below WARNING is shown, and
+for such a line loguru is not imported.
 """
 
 from __future__ import annotations
@@ -10,24 +18,31 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.machinery import PathFinder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.base.files import storage_error
 from pipeline.base.jsonl import last_line
 
+Echo = Callable[[str, str], None]
+"""Shows a line of the log, by its level and its message, to the person who watches."""
 _LOOK_BACK = 100
+_WARNING = 30
+_FOR_A_TASK = ("trace", "debug", "info", "success")
+_handlers: list[int] = []
+_configuring = threading.Lock()
 _current: ContextVar[TaskLog | None] = ContextVar("task_log", default=None)
 
 
 class TaskLog:
     """The open log of one task. Lines are numbered, so that their order never depends on a clock."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, echo: Echo | None = None) -> None:
+        self._echo = echo
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             self._descriptor = os.open(path, flags, 0o644)
@@ -41,6 +56,8 @@ class TaskLog:
 
     def write(self, level: str, message: str, **fields: Any) -> None:
         """Appends one line. A log that cannot be written never ends a run: the documents hold what counts."""
+        if self._echo:
+            self._echo(level, message)
         self._sequence += 1
         line = {"seq": self._sequence, "at": utc_timestamp(), "level": level, "message": message, **fields}
         try:
@@ -59,11 +76,12 @@ class TaskLog:
 
 
 @contextmanager
-def task_log(path: str) -> Iterator[TaskLog]:
-    """Inside, everything that is logged goes to this file."""
-    log = TaskLog(path)
+def task_log(path: str, *, echo: Echo | None = None) -> Iterator[TaskLog]:
+    """Inside, everything that is logged goes to this file, and to `echo`."""
+    log = TaskLog(path, echo=echo)
     token = _current.set(log)
-    attach_loguru()
+    if "loguru" in sys.modules:  # a phase of the user's own may have imported it by itself
+        _send_to_task_logs()
     try:
         yield log
     finally:
@@ -72,7 +90,7 @@ def task_log(path: str) -> Iterator[TaskLog]:
 
 
 def log_event(message: str, *, level: str = "INFO", **fields: Any) -> None:
-    """A line of the run's story, in the current task's log; outside a task it goes nowhere."""
+    """Adds a line to the log of the task that is at work; outside a task it goes nowhere."""
     log = _current.get()
     if log:
         log.write(level, message, **fields)
@@ -84,48 +102,44 @@ def utc_timestamp(seconds: float | None = None) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) + f".{int(moment * 1000) % 1000:03d}Z"
 
 
-def attach_loguru() -> None:
-    """Sends loguru to the task logs: now if it is imported already, else at the moment that somebody imports it."""
-    if "loguru" in sys.modules:
-        _configure()
-    elif not any(isinstance(finder, _LoguruWatcher) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _LoguruWatcher())
+class _LazyLogger:
+    """Stands for loguru's logger until something is logged."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _FOR_A_TASK and _current.get() is None:
+            return _ignore  # a worker, or a command that makes no task: nobody would see the line
+        import loguru  # late: 45 ms, which toy phases and commands that only look never pay
+
+        _send_to_task_logs()
+        return getattr(loguru.logger, name)
 
 
-class _LoguruWatcher:
-    """An import hook that looks out for one name and takes itself out when it has seen it."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "loguru":
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
-        if spec and spec.loader:
-            execute = spec.loader.exec_module
-
-            def execute_then_configure(module: Any) -> None:
-                execute(module)
-                _configure()
-
-            spec.loader.exec_module = execute_then_configure  # type: ignore[method-assign]
-        return spec
+def _ignore(message: str, *_: Any, **__: Any) -> None:
+    """Drops a line."""
 
 
-_configured: list[int] = []
+if TYPE_CHECKING:
+    from loguru import logger as logger
+else:
+    logger = _LazyLogger()
 
 
-def _configure() -> None:
-    if not _configured:
-        from loguru import logger
+def _send_to_task_logs() -> None:
+    """Makes loguru, which was imported, write to the log of the task that is at work."""
+    from loguru import logger as real  # late: 45 ms, see above
 
-        logger.remove()
-        _configured.append(logger.add(_from_loguru, level="DEBUG", format="{message}"))
+    with _configuring:
+        if not _handlers:
+            real.remove()
+            # diagnose would write the values of variables into the log, and a key may be one of them
+            _handlers.append(real.add(_write_record, level="DEBUG", format="{message}", diagnose=False))
 
 
-def _from_loguru(message: Any) -> None:
+def _write_record(message: Any) -> None:
     log, record = _current.get(), message.record
     if log is None:
-        sys.stderr.write(f"{record['level'].name}: {record['message']}\n")
+        if record["level"].no >= _WARNING:
+            sys.stderr.write(f"{record['level'].name}: {record['message']}\n")
         return
     fields = {"module": record["name"]}
     if record["extra"]:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.base.errors import StorageError
-from pipeline.base.logs import TaskLog, log_event, task_log, utc_timestamp
+from pipeline.base.logs import TaskLog, log_event, logger, task_log, utc_timestamp
 from tests.base.test_files import plant
 from tests.strategies import FEW, texts
 
@@ -207,20 +207,24 @@ def test_a_log_that_is_no_file_is_refused_by_name(path: Path, kind: str) -> None
 
 LATE = """
 import sys
-from pipeline.base.logs import log_event, task_log
+from pipeline.base.logs import log_event, logger, task_log
+logger.info("a line for no task")
 with task_log(sys.argv[1]):
     log_event("before")
     assert "loguru" not in sys.modules
-    from loguru import logger
     logger.bind(phase="03").info("through {}", "loguru")
     log_event("after")
 with task_log(sys.argv[2]):
+    from loguru import logger
     logger.debug("the second task")
+logger.info("for nobody")
 logger.warning("outside")
 """
 
 
-def test_loguru_imported_inside_a_task_ends_up_in_its_log(tmp_path: Path) -> None:
+def test_the_logger_imports_loguru_at_its_first_line_in_a_task_and_writes_to_the_log_of_that_task(
+    tmp_path: Path,
+) -> None:
     ended = run(LATE, str(tmp_path / "a"), str(tmp_path / "b"))
     first, second = lines(tmp_path / "a"), lines(tmp_path / "b")
     assert [line["message"] for line in first] == ["before", "through loguru", "after"]
@@ -258,7 +262,7 @@ both = threading.Barrier(2, timeout=60)
 def work(path):
     with task_log(path):
         both.wait()
-        from loguru import logger
+        from pipeline.base.logs import logger
         for number in range(20):
             logger.info("{} {}", path[-1], number)
         both.wait()
@@ -292,6 +296,34 @@ def test_a_loguru_line_whose_fields_are_named_like_ours_is_not_lost(path: Path) 
         (1, "INFO", "a b c d e"),
         (2, "INFO", "bound"),
     ]
+
+
+SECRET = """
+import sys
+from pipeline.base.logs import logger, task_log
+def ask(key):
+    raise ValueError("refused")
+with task_log(sys.argv[1]):
+    try:
+        ask("sk-" + "secret")
+    except ValueError:
+        logger.exception("it broke")
+"""
+
+
+def test_a_traceback_in_the_log_shows_no_values(path: Path) -> None:
+    run(SECRET, str(path))
+    (line,) = lines(path)
+    assert "refused" in line["traceback"]
+    assert "sk-secret" not in path.read_text()
+
+
+def test_what_is_logged_is_echoed_to_who_watches(path: Path) -> None:
+    heard: list[tuple[str, str]] = []
+    with task_log(str(path), echo=lambda level, message: heard.append((level, message))):
+        log_event("00 intake runs")
+        logger.debug("{} is left out", "a.py")
+    assert heard == [("INFO", "00 intake runs"), ("DEBUG", "a.py is left out")]
 
 
 def test_importing_the_logs_imports_no_loguru() -> None:
