@@ -52,8 +52,8 @@ _AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
 class CallFailed(PhaseError):
     """There is no reply. `what` says why, without the advice for a phase that can only stop."""
 
-    def __init__(self, what: str, advice: str = "") -> None:
-        super().__init__(f"{what}; {advice}" if advice else what)
+    def __init__(self, what: str, advice: str = "", *, flag: str = "") -> None:
+        super().__init__(f"{what}; {advice}" if advice else what, flag=flag)
         self.what = what
 
 
