@@ -78,11 +78,11 @@ def read_in_subprocess(
     # both attempts share one limit: the second one gets what the first has left
     secret, began = (password or "").encode(), _cpu_seconds_of_children()
     reading, crashed = _try_reading(run, ["read", kind, path, address], secret, SECONDS)
-    left = int(SECONDS - (_cpu_seconds_of_children() - began))
-    if not crashed or not KINDS[kind].fallback or left <= SECONDS // 2:
+    left = SECONDS - (_cpu_seconds_of_children() - began)
+    if not crashed or not KINDS[kind].fallback or left <= SECONDS / 2:
         return reading
-    logger.debug("the usual engine crashed ({}): read again by the plain one, {} s left", reading.detail, left)
-    again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, left)
+    logger.debug("the usual engine crashed ({}): read again by the plain one, {:.0f} s left", reading.detail, left)
+    again, _ = _try_reading(run, ["read-plainly", kind, path, address], secret, int(left))
     return again if again.verdict == OK else reading
 
 
@@ -121,10 +121,12 @@ def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: i
 def _parse_answer(output: bytes) -> Reading:
     """The reading in what a worker printed. Raises PhaseError for a worker of another installation."""
     answer = json.loads(output)
+    if not isinstance(answer, dict):
+        raise ValueError("no answer of a worker")
     # -I looks where packages are installed, which is not always where the run was started from
     if (other := answer.get("installation")) != installation():
         raise PhaseError(
-            f"the reader that was started is not of this installation ({installation()}) but of another one ({other}); "
+            f"the reader that was started is not of this installation ({installation()}) but of another one ({other!r}); "
             "install this one where its Python looks, or start the other one"
         )
     row = answer["reading"]

@@ -193,8 +193,14 @@ def test_a_fault_of_a_reader_leaves_its_traceback_in_the_log_of_the_task(imposto
 
 def test_a_worker_of_another_installation_is_refused(tmp_path: Path) -> None:
     answer = {"installation": "0.0.9 in /elsewhere", "reading": asdict(Reading("ok", "text 2", ("words",)))}
-    with pytest.raises(PhaseError, match=r"but of another one \(0.0.9 in /elsewhere\)"):
+    with pytest.raises(PhaseError, match=r"but of another one \('0.0.9 in /elsewhere'\)"):
         read_in_subprocess("txt", str(tmp_path), run=lambda *_: WorkerResult(0, json.dumps(answer).encode()))
+
+
+@pytest.mark.parametrize("answer", [b"", b"[]", b'"words"', b"{", b"7"])
+def test_an_answer_that_is_none_is_a_fault_of_the_reader(answer: bytes, tmp_path: Path) -> None:
+    reading = read_in_subprocess("txt", str(tmp_path), run=lambda *_: WorkerResult(0, answer))
+    assert (reading.verdict, "please report it" in reading.detail) == ("broken", True)
 
 
 def test_a_kind_without_a_reader_is_refused_and_not_read_as_text(tmp_path: Path) -> None:
