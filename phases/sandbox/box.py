@@ -29,10 +29,10 @@ class Box(NamedTuple):
     """Where a command runs."""
 
     workspace: str
-    """The one folder that may be written; the command starts in it."""
+    """The one directory that may be written; the command starts in it."""
     kind: str
     readable: tuple[str, ...] = ()
-    """Files and folders that may be read as well."""
+    """Files and directories that may be read as well."""
     python: str | None = None
     """The virtual environment whose python is used; without it, that of this program without its libraries."""
     limits: Limits = Limits()

@@ -11,7 +11,7 @@ from functools import cache
 from phases.sandbox.box import Box
 from phases.sandbox.landlock import SYSTEM
 
-TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty folder of its own
+TMP = "/tmp"  # noqa: S108 - inside the sandbox this is an empty directory of its own
 INSIDE = "/run/pipeline"
 BIN = f"{INSIDE}/bin"
 CONFINE = f"{INSIDE}/confine.py"
@@ -19,7 +19,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, network: bool = False) -> list[str]:
-    """The command in bubblewrap. `python` is its interpreter, and after it the folders that it needs.
+    """The command in bubblewrap. `python` is its interpreter, and after it the directories that it needs.
 
     Its environment is the one that bubblewrap is started with: on a command line, everybody could read it.
     """
@@ -77,4 +77,6 @@ def _known_options() -> frozenset[str]:
 
 
 def _is_in_system(path: str) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in ("/usr", "/bin", "/lib", "/lib64"))
+    return any(
+        path == directory or path.startswith(directory + "/") for directory in ("/usr", "/bin", "/lib", "/lib64")
+    )

@@ -1,6 +1,6 @@
 """Runs commands that a model wrote: in the best sandbox that holds here, or not at all, unless the user said --unsandboxed.
 
-Inside: only the workspace and a private folder for temporary files are writable, the system is read-only, no home, no
+Inside: only the workspace and a private directory for temporary files are writable, the system is read-only, no home, no
 network, no environment, no process of the host; limits on time, memory, processes, disk and output.
 Not covered: a bug of the kernel; that a file exists, where Landlock alone holds (its content and name lists are).
 """

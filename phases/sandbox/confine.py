@@ -51,8 +51,8 @@ def confine_process(orders: list[_Order]) -> None:
     kernel = ctypes.CDLL(None, use_errno=True)
     # A descriptor of the runner that is left open is a way out that no rule on paths sees.
     os.closerange(3, 65536)
-    for folder in _values_of(orders, "cd"):
-        os.chdir(folder)
+    for directory in _values_of(orders, "cd"):
+        os.chdir(directory)
     for steps in _values_of(orders, "nice"):
         os.nice(int(steps))
     for order in _values_of(orders, "limit"):
@@ -67,7 +67,7 @@ def confine_process(orders: list[_Order]) -> None:
         _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if "fs" in dict(orders):
         _apply_landlock(kernel, orders)
-    # The filter comes last: it refuses some of the calls above.
+    # The filter comes last: so it need not allow what is done above.
     for program in _values_of(orders, "seccomp"):
         _load_seccomp(kernel, bytes.fromhex(program))
     # Python ignores them, and what is ignored stays so in the command.
@@ -102,14 +102,14 @@ def _apply_landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
     for order in _values_of(orders, "rule"):
         rights, _, path = order.partition(":")
         try:
-            folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            directory = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
             # It is not on this machine, so nobody can be allowed to use it.
             continue
-        only = -1 if stat.S_ISDIR(os.fstat(folder).st_mode) else _FILE_RIGHTS
-        beneath = _Beneath(int(rights) & only, folder)
+        only = -1 if stat.S_ISDIR(os.fstat(directory).st_mode) else _FILE_RIGHTS
+        beneath = _Beneath(int(rights) & only, directory)
         _check_result(kernel.syscall(_ADD_RULE, ruleset, 1, ctypes.byref(beneath), 0))
-        os.close(folder)
+        os.close(directory)
     _check_result(kernel.syscall(_RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)
 

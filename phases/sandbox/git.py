@@ -61,7 +61,7 @@ def git_box_kind() -> str:
 def run_git(
     script: str, folder: str, *, readable: Sequence[str], seconds: float, most_bytes: int, network: bool
 ) -> CommandResult:
-    """Runs a shell script of git's commands in a folder, the one place that it may fill, with at most so many bytes.
+    """Runs a shell script of git's commands in a directory, the one place that it may fill, with at most so many bytes.
 
     `network` opens the network, for https alone; what no fetch needs should not ask for it.
     """
@@ -100,7 +100,7 @@ def _why_unusable(*, network: bool) -> str | None:
         return "git is not installed; apt-get install git"
     if network and version < OLDEST_FOR_THE_NETWORK:
         asked, has = (".".join(map(str, numbers)) for numbers in (OLDEST_FOR_THE_NETWORK, version))
-        return f"git {asked} or newer is needed to fetch, and this is {has}; update it, or clone by hand and give the folder"
+        return f"git {asked} or newer is needed to fetch, and this is {has}; update it, or clone by hand and give the directory"
     return None
 
 

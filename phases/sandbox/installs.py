@@ -1,4 +1,4 @@
-"""Installs the packages that a plan names, for commands in the sandbox alone, in a folder outside the workspace."""
+"""Installs the packages that a plan names, for commands in the sandbox alone, in a directory outside the workspace."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class InstallResult(NamedTuple):
     """What pip said; empty when all was there already."""
 
 
-def environment_in(folder: str) -> str:
-    """The virtual environment that an installation into `folder` makes: what Box.python is then."""
-    return os.path.join(folder, "environment", "venv")
+def environment_in(directory: str) -> str:
+    """The virtual environment that an installation into `directory` makes: what Box.python is then."""
+    return os.path.join(directory, "environment", "venv")
 
 
 def why_not_installable(text: str) -> str | None:
@@ -62,23 +62,25 @@ def why_not_installable(text: str) -> str | None:
 
 
 def install_wheels(
-    packages: Sequence[str], folder: str, *, kind: str, environment: Mapping[str, str], seconds: float = SECONDS
+    packages: Sequence[str], directory: str, *, kind: str, environment: Mapping[str, str], seconds: float = SECONDS
 ) -> InstallResult:
     """Makes an environment with these packages in it; one that is there already is left as it is.
 
     Nothing is built, so nothing of a package runs; pip may write nowhere else. `environment` is the user's: pip's own
-    settings in it, those of proxies and where the home folder is are used, the rest is not. Raises PipelineError.
+    settings in it, those of proxies and where the home directory is are used, the rest is not. Raises PipelineError.
     """
     # decision 115: whether packages may be installed at all is said under the seal of task.json, and asked before this.
     _refuse_what_is_unsafe(packages, kind)
     asked = sorted({" ".join(package.split()) for package in packages})
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
-    record = os.path.join(folder, "installed.json")
-    if (known := _read_record(record, digest)) is not None and os.path.exists(f"{environment_in(folder)}/bin/python"):
+    record = os.path.join(directory, "installed.json")
+    if (known := _read_record(record, digest)) is not None and os.path.exists(
+        f"{environment_in(directory)}/bin/python"
+    ):
         logger.debug("{} packages are there already: what is asked for did not change", len(known))
         return InstallResult(True, known, "")
-    home = os.path.dirname(environment_in(folder))
-    _remove_leftovers(folder, home, record)
+    home = os.path.dirname(environment_in(directory))
+    _remove_leftovers(directory, home, record)
     box = Box(home, kind, readable=tuple(_readable_paths(environment)), limits=_LIMITS)
     variables = {**_pip_variables(environment), "TMPDIR": os.path.join(home, "tmp")}
     finished = launch_command(box, _install_script(asked), seconds, variables=variables, network=kind == BUBBLEWRAP)
@@ -86,7 +88,7 @@ def install_wheels(
     logger.debug("pip in {} for {} packages: exit code {}", kind, len(asked), finished.exit_code)
     if finished.exit_code != 0:
         return InstallResult(False, (), finished.output)
-    found = _list_distributions(environment_in(folder))
+    found = _list_distributions(environment_in(directory))
     row = {"version": 1, "asked": asked, "asked_sha256": digest, "packages": found}
     write_durable(record, json.dumps(row, indent=1).encode())
     return InstallResult(True, found, finished.output)
@@ -122,16 +124,16 @@ def _read_record(record: str, digest: str) -> tuple[Mapping[str, str], ...] | No
         return None
 
 
-def _remove_leftovers(folder: str, home: str, record: str) -> None:
+def _remove_leftovers(directory: str, home: str, record: str) -> None:
     """Takes away what an installation that was cut off left, its record first."""
-    make_directory(folder)
+    make_directory(directory)
     try:
         if os.path.lexists(record):
             os.unlink(record)
         if os.path.lexists(home):
             shutil.rmtree(home)
     except OSError as error:
-        raise storage_error("empty", folder, error) from error
+        raise storage_error("empty", directory, error) from error
     make_directory(home)
 
 
@@ -143,7 +145,7 @@ def _pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _readable_paths(environment: Mapping[str, str]) -> list[str]:
-    """The files that pip must be able to read: how to reach the network, its settings, the folders that these name."""
+    """The files that pip must be able to read: how to reach the network, its settings, the directories that these name."""
     home = environment.get("HOME", "/nonexistent")
     files = ["/etc/pip.conf", "/etc/xdg/pip/pip.conf", os.path.join(home, ".pip", "pip.conf")]
     files.append(os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip", "pip.conf"))
@@ -155,12 +157,12 @@ def _readable_paths(environment: Mapping[str, str]) -> list[str]:
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
     # The files of an index lie beside it, and its pages lead there.
     named = [*words, *indexes, *(os.path.dirname(path) for path in indexes)]
-    folders = [path for path in named if path.startswith("/") and path.strip("/")]
-    return [path for path in dict.fromkeys((*NETWORK_FILES, *settings, *folders)) if _can_be_shown(path, home)]
+    directories = [path for path in named if path.startswith("/") and path.strip("/")]
+    return [path for path in dict.fromkeys((*NETWORK_FILES, *settings, *directories)) if _can_be_shown(path, home)]
 
 
 def _can_be_shown(path: str, home: str) -> bool:
-    """A whole home folder is not shown, though it stands in the environment."""
+    """A whole home directory is not shown, though it stands in the environment."""
     return os.path.exists(path) and not f"{os.path.realpath(home)}/".startswith(f"{os.path.realpath(path)}/")
 
 
@@ -174,10 +176,10 @@ def _list_configured_values(path: str) -> Iterable[str]:
 
 
 def _list_distributions(venv: str) -> tuple[Mapping[str, str], ...]:
-    """Name and version of what is installed, from the names of its folders alone."""
+    """Name and version of what is installed, from the names of its directories alone."""
     library = os.path.join(venv, "lib")
-    folders = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]
-    names = [name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
+    directories = [os.path.join(library, name, "site-packages") for name in os.listdir(library)]
+    names = [name for directory in directories if os.path.isdir(directory) for name in os.listdir(directory)]
     found = [match.groups() for name in names if (match := _DISTRIBUTION.fullmatch(name))]
     rows = [{"name": name.replace("_", "-").lower(), "version": version} for name, version in sorted(found)]
     return tuple(row for row in rows if row["name"] not in ("pip", "setuptools"))

@@ -58,9 +58,9 @@ def launch_command(
 
 
 def find_interpreter(box: Box) -> list[str]:
-    """The python of this program, then the folders that it needs: exactly these, be they in a home folder."""
-    folders = [sys.base_prefix, os.path.realpath(sys.base_prefix), *([box.python] if box.python else [])]
-    return [os.path.realpath(sys.executable), *dict.fromkeys(folders)]
+    """The python of this program, then the directories that it needs: exactly these, be they in a home directory."""
+    directories = [sys.base_prefix, os.path.realpath(sys.base_prefix), *([box.python] if box.python else [])]
+    return [os.path.realpath(sys.executable), *dict.fromkeys(directories)]
 
 
 def base_environment(home: str) -> Mapping[str, str]:

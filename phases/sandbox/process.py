@@ -204,8 +204,7 @@ class BubblewrapProcess:
 
     def end(self) -> None:
         """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
-        # With the first process inside the kernel ends all the others, and lets them make no more. bubblewrap alone is not
-        # enough: it may be killed before it has told the first one to die with it.
+        # With the first process inside the kernel ends all the others, and lets them make no more.
         if self._first is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Folders for temporary files of the sandbox: what a process leaves behind that was killed, the next one removes."""
+"""Directories for temporary files of the sandbox: what a process leaves behind that was killed, the next one removes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PREFIX = "pipeline-sandbox-"
 
 @contextmanager
 def scratch_directory() -> Iterator[str]:
-    """An empty folder of this process, gone when the block ends. Raises OSError."""
+    """An empty directory of this process, gone when the block ends. Raises OSError."""
     _remove_stale()
-    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{_pid_namespace()}-{os.getpid()}-")
+    directory = tempfile.mkdtemp(prefix=f"{_PREFIX}{_pid_namespace()}-{os.getpid()}-")
     try:
-        yield folder
+        yield directory
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @cache
 def _pid_namespace() -> int:
-    """Stands for the set of processes that a process number is one of: a folder may be shared with another set."""
+    """Stands for the set of processes that a process number is one of: a directory may be shared with another set."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -35,7 +35,7 @@ def _pid_namespace() -> int:
 
 @cache
 def _remove_stale() -> None:
-    """Removes folders of this user whose process is gone; once a process."""
+    """Removes directories of this user whose process is gone; once a process."""
     parent = tempfile.gettempdir()
     for name in os.listdir(parent):
         words = name.removeprefix(_PREFIX).split("-")

@@ -66,7 +66,7 @@ def pack_order(
 def main(connection: int) -> int:
     """Runs what the runner orders, tells what came of it, and leaves no process behind."""
     os.set_inheritable(connection, False)
-    # decision 81: a child that calls setsid leaves its group, and then still becomes a child of this process
+    # decisions 81 and 145: a child that calls setsid leaves its group, and then still becomes a child of this process
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # The end of the connection is the one way to stop this: Ctrl-C reaches the runner, which closes it.

@@ -23,13 +23,13 @@ _ENDLESS = 2**62
 
 
 class LimitWatch:
-    """Looks at a process and all that it brings forth, and at the folders that they may fill."""
+    """Looks at a process and all that it brings forth, and at the directories that they may fill."""
 
-    def __init__(self, root: int, folders: Sequence[str], limits: Limits) -> None:
-        self._root, self._folders, self._limits = root, folders, limits
-        self._disk = max(limits.disk, sum(measure_disk_use(folder) for folder in folders))
-        self._floor = min([_LEAST_FREE, *(_free_bytes(folder) // 2 for folder in folders)])
-        self._devices = {os.stat(folder).st_dev for folder in folders}
+    def __init__(self, root: int, directories: Sequence[str], limits: Limits) -> None:
+        self._root, self._directories, self._limits = root, directories, limits
+        self._disk = max(limits.disk, sum(measure_disk_use(directory) for directory in directories))
+        self._floor = min([_LEAST_FREE, *(_free_bytes(directory) // 2 for directory in directories)])
+        self._devices = {os.stat(directory).st_dev for directory in directories}
         self._look_again = self._walk_again = 0.0
 
     def find_breach(self) -> str | None:
@@ -62,10 +62,10 @@ class LimitWatch:
         return None
 
     def _disk_breach(self, kin: Sequence[Process]) -> str | None:
-        used = sum(measure_disk_use(folder) for folder in self._folders) + self._nameless(kin)
+        used = sum(measure_disk_use(directory) for directory in self._directories) + self._nameless(kin)
         if used > self._disk:
             return f"disk: {format_bytes(self._limits.disk)} in the workspace"
-        if any(_free_bytes(folder) < self._floor for folder in self._folders):
+        if any(_free_bytes(directory) < self._floor for directory in self._directories):
             return f"disk: less than {format_bytes(self._floor)} is free"
         return None
 
@@ -108,9 +108,9 @@ def measure_disk_use(directory: str) -> int:
     return used
 
 
-def _free_bytes(folder: str) -> int:
+def _free_bytes(directory: str) -> int:
     try:
-        status = os.statvfs(folder)
+        status = os.statvfs(directory)
     except OSError:
         return _ENDLESS
     return status.f_bavail * status.f_frsize

@@ -29,14 +29,14 @@ def back_up_tree(workspace: str, target: str) -> bool:
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_directory(os.path.dirname(workspace))
-    except (OSError, shutil.Error, StorageError):  # a command may close folders to us
+    except (OSError, shutil.Error, StorageError):  # a command may close directories to us
         shutil.rmtree(unfinished, ignore_errors=True)
         return False
     return True
 
 
 def carry_directory_over(name: str, source: str, target: str) -> None:
-    """Copies one folder out of a workspace that was set aside into the new one: what the user put there stays there."""
+    """Copies one directory out of a workspace that was set aside into the new one: what the user put there stays there."""
     theirs, ours = os.path.join(source, name), os.path.join(target, name)
     if os.path.isdir(theirs) and not os.path.islink(theirs) and not os.path.lexists(ours):
         make_directory(target)
@@ -76,6 +76,6 @@ def _is_too_deep(root: str) -> bool:
         return True
 
 
-def _names_to_skip(folder: str, names: list[str]) -> list[str]:
-    paths = ((name, os.path.join(folder, name)) for name in names)
+def _names_to_skip(directory: str, names: list[str]) -> list[str]:
+    paths = ((name, os.path.join(directory, name)) for name in names)
     return [name for name, path in paths if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))]

@@ -44,10 +44,10 @@ class CommandRunner:
         """
         # decision 118: PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it
         with contextlib.suppress(OSError):
-            for _, _, names, folder in os.fwalk(self.box.workspace):
+            for _, _, names, directory in os.fwalk(self.box.workspace):
                 for name in names:
                     if name.endswith((".pyc", ".pyo")):
-                        os.unlink(name, dir_fd=folder)
+                        os.unlink(name, dir_fd=directory)
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
         """Exit code and output, for the tool of that name."""

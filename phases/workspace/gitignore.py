@@ -28,7 +28,7 @@ _CLASSES = {
     "xdigit": _DIGITS + "abcdefABCDEF",
 }
 _FOLDERS = None
-"""The part of a pattern that stands for any number of folders."""
+"""The part of a pattern that stands for any number of directories."""
 
 
 # decisions 74 and 95
@@ -39,7 +39,7 @@ class GitignoreRules:
         """`never`: paths that no rule hides."""
         self._never = frozenset(never)
         self._rules = {_byte_signs(path.rpartition("/")[0]): _parse_rules(text) for path, text in texts.items()}
-        self._folders: dict[str, bool] = {}
+        self._directories: dict[str, bool] = {}
         self._left = _StepBudget(_MOST_STEPS)
 
     def hides(self, path: str) -> bool:
@@ -51,27 +51,29 @@ class GitignoreRules:
         if not any(self._rules.values()):
             return False
         try:
-            folder = path.rpartition("/")[0]
-            return self._hidden_folder(folder) or self._verdict(path, is_folder=False)
+            directory = path.rpartition("/")[0]
+            return self._is_hidden_directory(directory) or self._verdict(path, is_directory=False)
         except _StepsUsedUp:  # what is not hidden counts: that is the safe side
             return False
 
-    def _hidden_folder(self, folder: str) -> bool:
+    def _is_hidden_directory(self, directory: str) -> bool:
         """Whether it or one that it is in is ignored: nothing in such a one is brought back by any rule."""
-        if not folder:
+        if not directory:
             return False
-        if folder not in self._folders:
-            above = folder.rpartition("/")[0]
-            self._folders[folder] = self._hidden_folder(above) or self._verdict(folder, is_folder=True)
-        return self._folders[folder]
+        if directory not in self._directories:
+            above = directory.rpartition("/")[0]
+            self._directories[directory] = self._is_hidden_directory(above) or self._verdict(
+                directory, is_directory=True
+            )
+        return self._directories[directory]
 
-    def _verdict(self, path: str, *, is_folder: bool) -> bool:
+    def _verdict(self, path: str, *, is_directory: bool) -> bool:
         """The last rule that fits in the nearest .gitignore that has one."""
         names = _byte_signs(path).split("/")
         for depth in range(len(names) - 1, -1, -1):
             inside = names[depth:]
             for rule in self._rules.get("/".join(names[:depth]), ()):
-                if (is_folder or not rule.folders_only) and rule.fits(inside, self._left):
+                if (is_directory or not rule.directories_only) and rule.fits(inside, self._left):
                     return rule.hides
         return False
 
@@ -109,13 +111,13 @@ class _Rule(NamedTuple):
     """One line of a .gitignore."""
 
     hides: bool
-    folders_only: bool
+    directories_only: bool
     anywhere: bool
-    """It is about a name, in any folder below its own."""
+    """It is about a name, in any directory below its own."""
     parts: tuple[_Name | None, ...]
 
     def fits(self, names: Sequence[str], left: _StepBudget) -> bool:
-        """Whether it is about this path, relative to its own folder."""
+        """Whether it is about this path, relative to its own directory."""
         if self.anywhere:
             return _matches_name(names[-1], self.parts[0] or (), left)
         reached = [True, *[False] * len(names)]  # which beginnings of the path fit the parts so far
@@ -145,7 +147,7 @@ def _parse_rule(line: str) -> _Rule | None:
     if len(pattern) > _LONGEST_PATTERN:
         return None
     negated, pattern = pattern.startswith("!"), pattern.removeprefix("!")
-    folders_only, pattern = pattern.endswith("/"), pattern.removesuffix("/")
+    directories_only, pattern = pattern.endswith("/"), pattern.removesuffix("/")
     if not pattern:
         return None
     anywhere = "/" not in pattern
@@ -153,7 +155,7 @@ def _parse_rule(line: str) -> _Rule | None:
     parts = tuple(_FOLDERS if text == "**" and not anywhere else _parse_name(text) for text in texts)
     if any(part == () for part in parts):
         return None
-    return _Rule(not negated, folders_only, anywhere, parts)
+    return _Rule(not negated, directories_only, anywhere, parts)
 
 
 def _strip_spaces(line: str) -> str:

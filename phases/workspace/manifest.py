@@ -196,7 +196,7 @@ class _TreeScan:
         """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
         descriptor = open_regular(found.name, found.directory)
         try:
-            # In this order: a file that changes after the look has another ctime than the one that is remembered.
+            # The time is taken first, so that no change after it can count as settled.
             looked_at, status = time.time_ns(), os.fstat(descriptor)
             signs = _stat_signs(status)
             if status.st_size > self._left:

@@ -38,16 +38,16 @@ class Packages(NamedTuple):
     """The environment that they are in."""
 
 
-def install_packages(wanted: Sequence[str], folder: str, sandbox: str, environment: Mapping[str, str]) -> Packages:
-    """Installs what the plan names into a folder, once. `environment` is the user's, for pip. Raises PhaseError."""
-    done = install_wheels(wanted, folder, kind=sandbox, environment=environment)
+def install_packages(wanted: Sequence[str], directory: str, sandbox: str, environment: Mapping[str, str]) -> Packages:
+    """Installs what the plan names into a directory, once. `environment` is the user's, for pip. Raises PhaseError."""
+    done = install_wheels(wanted, directory, kind=sandbox, environment=environment)
     if not done.ok:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
         said = " ".join(done.output.split())[-_TAIL:]
         raise PhaseError(
             f"the plan's packages cannot be installed: {said}; change environment_setup in the plan, or leave --allow-install out"
         )
-    return Packages(tuple(wanted), done.packages, environment_in(folder))
+    return Packages(tuple(wanted), done.packages, environment_in(directory))
 
 
 def missing_packages(wanted: Sequence[str], environment: str | None = None) -> tuple[str, ...]:

@@ -9,20 +9,20 @@ MOST_PARTS = 32
 
 
 def is_workspace_path(path: str) -> bool:
-    """Whether this is a path inside a folder, as it may be written, shown and copied anywhere."""
+    """Whether this is a path inside a directory, as it may be written, shown and copied anywhere."""
     parts = path.split("/")
     odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
     return path.isprintable() and len(parts) <= MOST_PARTS and not any(odd)
 
 
-def twin_of(name: str, folder: int) -> str | None:
-    """What is in an open folder under another spelling of a name. Two names that differ in case alone are one file on
+def twin_of(name: str, directory: int) -> str | None:
+    """What is in an open directory under another spelling of a name. Two names that differ in case alone are one file on
     some disks, and the code could not be copied there.
     """
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
-        return next((other for other in os.listdir(folder) if _fold_name(other) == _fold_name(name)), None)
+        return next((other for other in os.listdir(directory) if _fold_name(other) == _fold_name(name)), None)
     return None
 
 

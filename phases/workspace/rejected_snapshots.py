@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
     would only end the run again, so it is to be judged anew.
     """
     copy: str
-    """The folder of the code as it was; empty where there is none."""
+    """The directory of the code as it was; empty where there is none."""
 
 
 def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
@@ -102,15 +102,15 @@ def read_journal_lines(path: str) -> list[tuple[bytes, JournalRow]]:
     return list(_iterate_lines(path)) if os.path.lexists(path) else []
 
 
-def digest_of_tree(folder: str) -> str:
-    """The digest of a folder of code, as verdicts have it; empty where not all of it could be looked at."""
-    manifest = ManifestReader().take(Workspace(folder))
+def digest_of_tree(directory: str) -> str:
+    """The digest of a directory of code, as verdicts have it; empty where not all of it could be looked at."""
+    manifest = ManifestReader().take(Workspace(directory))
     return "" if manifest.truncated else manifest.sha256
 
 
-def remove_leftovers(folder: str) -> None:
-    """Removes what is no copy from the folder of the copies: what a kill left half made, or half removed."""
-    with open_root(folder) as root:
+def remove_leftovers(directory: str) -> None:
+    """Removes what is no copy from the directory of the copies: what a kill left half made, or half removed."""
+    with open_root(directory) as root:
         for name in os.listdir(root):
             if not _COPY.fullmatch(name):
                 remove_tree(root, name)
@@ -129,12 +129,12 @@ def _is_too_large(workspace: str) -> bool:
         return True
 
 
-def _forget_the_oldest(folder: str) -> None:
-    kept = [name for name in os.listdir(folder) if _COPY.fullmatch(name)]
-    kept.sort(key=lambda name: (os.stat(os.path.join(folder, name)).st_mtime_ns, int(name.partition("-")[0])))
+def _forget_the_oldest(directory: str) -> None:
+    kept = [name for name in os.listdir(directory) if _COPY.fullmatch(name)]
+    kept.sort(key=lambda name: (os.stat(os.path.join(directory, name)).st_mtime_ns, int(name.partition("-")[0])))
     for name in kept[:-MOST_KEPT]:
-        os.rename(os.path.join(folder, name), os.path.join(folder, f"{name}.gone"))
-    remove_leftovers(folder)
+        os.rename(os.path.join(directory, name), os.path.join(directory, f"{name}.gone"))
+    remove_leftovers(directory)
 
 
 def _claim_place(rows: list[JournalRow], turn: int) -> int:

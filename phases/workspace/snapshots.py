@@ -78,9 +78,9 @@ class Snapshot:
             raise StorageError(f"there is no copy of {self._root} to go back to in {self._kept}")
         wanted, began = self._index, start_of_changes()
         contents = {entry.copy: self._copy(entry) for entry in wanted.values() if entry.kind == FILE}
-        folders = {path for path, entry in wanted.items() if entry.kind == FOLDER}
+        directories = {path for path, entry in wanted.items() if entry.kind == FOLDER}
         with open_root(self._root) as root:
-            now = list_names(root, folders.__contains__)
+            now = list_names(root, directories.__contains__)
             for path in sorted(now):
                 if path not in wanted or now[path].kind != wanted[path].kind:
                     remove_tree(root, path)
@@ -88,7 +88,7 @@ class Snapshot:
                 if path not in now or not wanted[path].unchanged(now[path]):
                     restore_entry(root, wanted[path], contents.get(wanted[path].copy, b""))
             # Last and from the inside out: a directory may be closed to us once it has its rights.
-            for path in sorted(folders, reverse=True):
+            for path in sorted(directories, reverse=True):
                 restore_mode(root, wanted[path])
         sync_changed(self._root, began)
 

@@ -24,7 +24,7 @@ class TaskPaths(NamedTuple):
     summary: str
     """implement_code_summary.md, as it grows."""
     kernel: str
-    """The folder of the supervision."""
+    """The directory of the supervision."""
     kernel_report: str
     hooks: str
     """What hooks printed, and what they did."""

@@ -1,4 +1,4 @@
-"""The files of a folder, taken in and put back name by name: no link is followed, so no race leads out of it."""
+"""The files of a directory, taken in and put back name by name: no link is followed, so no race leads out of it."""
 
 from __future__ import annotations
 
@@ -104,25 +104,25 @@ def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
 
 def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
     """Makes a name what the entry says. What is there in its place is of the same kind, or nothing."""
-    with _open_parent(root, entry.path) as (folder, name):
+    with _open_parent(root, entry.path) as (directory, name):
         if entry.kind == FOLDER:
             with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=folder)
+                os.mkdir(name, 0o700, dir_fd=directory)
         elif entry.kind == FILE:
-            _replace_content(folder, name, entry, content)
+            _replace_content(directory, name, entry, content)
         else:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
+                os.unlink(name, dir_fd=directory)
             if entry.kind == LINK:
-                os.symlink(entry.copy, name, dir_fd=folder)
+                os.symlink(entry.copy, name, dir_fd=directory)
             else:
-                os.mkfifo(name, entry.mode, dir_fd=folder)
+                os.mkfifo(name, entry.mode, dir_fd=directory)
 
 
 def restore_mode(root: int, entry: TreeEntry) -> None:
-    """Gives a folder its rights, when all in it is done."""
-    with _open_parent(root, entry.path) as (folder, name):
-        descriptor = _open_up(name, folder)
+    """Gives a directory its rights, when all in it is done."""
+    with _open_parent(root, entry.path) as (directory, name):
+        descriptor = _open_up(name, directory)
         try:
             os.fchmod(descriptor, entry.mode)
         finally:
@@ -130,12 +130,12 @@ def restore_mode(root: int, entry: TreeEntry) -> None:
 
 
 def remove_tree(root: int, path: str) -> None:
-    """Removes a name with all beneath it, however deep: inner folders are moved up before they are emptied."""
-    with _open_parent(root, path) as (folder, name):
-        if not _is_directory(name, folder):
-            os.unlink(name, dir_fd=folder)
+    """Removes a name with all beneath it, however deep: inner directories are moved up before they are emptied."""
+    with _open_parent(root, path) as (directory, name):
+        if not _is_directory(name, directory):
+            os.unlink(name, dir_fd=directory)
             return
-        pending, number = [(name, folder)], 0
+        pending, number = [(name, directory)], 0
         while pending:
             current, holder = pending.pop()
             inner = _open_up(current, holder)

@@ -1,4 +1,4 @@
-"""The folder of generated code: paths that a model gives are held inside it, link by link."""
+"""The directory of generated code: paths that a model gives are held inside it, link by link."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pipeline.base.safe_tree import (
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
 CONTROL = ".pipeline"
-"""The folder of the user's hooks in a workspace."""
+"""The directory of the user's hooks in a workspace."""
 REGULAR, LINK = "a regular file", "a link"
 DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
 """What something is by the list of its directory. These words stand in digests of trees on the disk."""
@@ -93,8 +93,8 @@ class Workspace:
         with self._directory(parts[:-1], make=True) as directory:
             temporary = f".{parts[-1]}.tmp"
             try:
-                # What an interrupted write left; O_EXCL would refuse the new one for ever.
                 _refuse_twin(parts[-1], directory)
+                # What an interrupted write left, O_EXCL would refuse to replace for ever.
                 _remove_quietly(temporary, directory)
                 write_new(temporary, data, directory, mode=_mode_to_keep(parts[-1], directory), sync=True)
                 replace_file(temporary, parts[-1], folder=directory)

@@ -30,6 +30,7 @@ class NotRegularError(OSError):
     """A path is there, and is no regular file."""
 
 
+# decision 146
 class WalkedEntry(NamedTuple):
     """What walk_tree met. It is of use only until the next one is asked for."""
 
