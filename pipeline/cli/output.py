@@ -188,7 +188,7 @@ def rewrite_commands(text: str) -> str:
         return text
     from pipeline.cli import COMMANDS
 
-    return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{name} ", text)
+    return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)}|--help)\b)", lambda _: f"{name} ", text)
 
 
 def _python_command() -> str:
