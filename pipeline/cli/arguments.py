@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.base.errors import PipelineError
-from pipeline.cli.output import print_text
+from pipeline.cli.assembly import is_task, open_task, settings_from
+from pipeline.cli.output import Answer, print_answer, print_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -40,7 +42,7 @@ def complete_tasks(context: click.Context, parameter: click.Parameter, typed: st
     folder = _tasks_dir(context)
     given = context.params.get(parameter.name or "") or ()
     names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
-    return _offer_words(name for name in names if _is_task(os.path.join(folder, name))) or complete_files(
+    return _offer_words(name for name in names if is_task(os.path.join(folder, name))) or complete_files(
         context, parameter, typed
     )
 
@@ -58,8 +60,8 @@ def complete_documents(context: click.Context, parameter: click.Parameter, typed
 
     task = str(context.params.get("task") or "")
     inside = os.path.join(_tasks_dir(context), task)
-    root = inside if _is_task(inside) else task
-    if not task or not _is_task(root):
+    root = inside if is_task(inside) else task
+    if not task or not is_task(root):
         return []
     short = [word for word, name in SHORT.items() if os.path.lexists(os.path.join(root, name))]
     words = [word for word in short if word.startswith(typed)]
@@ -73,6 +75,31 @@ tasks_dir_option = click.option(
 )
 
 
+def answers(command: Callable[..., Answer]) -> Callable[..., int]:
+    """Gives a command --json, and prints the answer that it returns."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    @wraps(command)
+    def print_it(*, as_json: bool, **options: Any) -> int:
+        return print_answer(command(**options), as_json=as_json)
+
+    return print_it
+
+
+def answers_about_task(command: Callable[..., Answer]) -> Callable[..., int]:
+    """Gives a command --json, --tasks-dir and [ID], and calls it with that task (the newest, without ID) and the settings."""
+
+    @task_or_newest
+    @tasks_dir_option
+    @answers
+    @wraps(command)
+    def open_and_answer(*, task: str | None, tasks_dir: str | None, **options: Any) -> Answer:
+        settings = settings_from({"tasks_dir": tasks_dir})
+        return command(open_task(settings, task), settings, **options)
+
+    return open_and_answer
+
+
 def _offer_words(words: Iterable[str]) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
@@ -80,8 +107,6 @@ def _offer_words(words: Iterable[str]) -> list[CompletionItem]:
 
 
 def _tasks_dir(context: click.Context) -> str:
-    from pipeline.cli.assembly import settings_from
-
     try:
         return os.path.abspath(settings_from({"tasks_dir": context.params.get("tasks_dir")}).tasks_dir)
     except PipelineError:
@@ -90,8 +115,6 @@ def _tasks_dir(context: click.Context) -> str:
 
 def _phases_dir() -> str:
     from importlib.util import find_spec
-
-    from pipeline.cli.assembly import settings_from
 
     try:
         own = settings_from({}).phases
@@ -106,12 +129,6 @@ def _names_in(folder: str) -> list[str]:
         return sorted(os.listdir(folder)) if folder else []
     except OSError:
         return []
-
-
-def _is_task(folder: str) -> bool:
-    from pipeline.cli.assembly import is_task
-
-    return is_task(folder)
 
 
 def _files_beneath(root: str, typed: str) -> Iterator[str]:

@@ -7,20 +7,18 @@ from collections.abc import Iterator
 import click
 
 from pipeline.base.errors import PipelineError
-from pipeline.cli.arguments import task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.output import print_json, print_text
+from pipeline.cli.arguments import answers_about_task
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.graph import GIVEN
+from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 _REPORTS = ("kernel-report.json", "report.json")
 
 
 @click.command("check")
-@task_or_newest
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
+@answers_about_task
+def check_command(store: TaskStore, settings: Settings) -> Answer:
     """Check every document of a task: is it there, does it fit its schema, is it what its phase wrote?
 
     Exits with 1 when something is damaged or missing; a hand edit that fits the schema is told, and is fine.
@@ -28,18 +26,15 @@ def check_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int
     \b
     pipeline check paper
     """
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     rows = list(_check_documents(store))
     bad = [row for row in rows if row["verdict"] in ("damaged", "missing")]
-    if as_json:
-        print_json(rows)
-        return 1 if bad else 0
+    return Answer(rows, lambda: _show_rows(rows, len(bad)), 1 if bad else 0)
+
+
+def _show_rows(rows: list[dict[str, str]], bad: int) -> None:
     for row in rows:
         print_text(f"  {row['verdict']:<8} {row['document']}" + (f": {row['detail']}" if row["detail"] else ""))
-    print_text(
-        f"{len(rows)} documents, {len(bad)} of them damaged or missing" if bad else f"{len(rows)} documents, all fine"
-    )
-    return 1 if bad else 0
+    print_text(f"{len(rows)} documents, {f'{bad} of them damaged or missing' if bad else 'all fine'}")
 
 
 def _check_documents(store: TaskStore) -> Iterator[dict[str, str]]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.output import print_json, print_text, to_printable
+from pipeline.cli.arguments import answers_about_task
+from pipeline.cli.output import Answer, print_text, to_printable
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 LedgerRow = Mapping[str, Any]
 _LONGEST_NAME = 120
@@ -18,10 +19,8 @@ _PHASES = {"plan": "05 plan", "references": "06 references"}
 
 
 @click.command("cost")
-@task_or_newest
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
+@answers_about_task
+def cost_command(store: TaskStore, settings: Settings) -> Answer:
     """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.
 
     What was paid for and gave nothing (a reply that was cut off, say) is counted too.
@@ -31,7 +30,6 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
     """
     from phases.llm.ledger_rows import rows_by_now
 
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     costs = {
         "id": store.id,
@@ -45,10 +43,7 @@ def cost_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None
         "by_model": _group_rows(rows, lambda row: str(row["model"])),
         "of_no_use": _sum_rows(row for row in rows if row["outcome"] != "ok"),
     }
-    if as_json:
-        print_json(costs)
-    else:
-        _show_costs(costs)
+    return Answer(costs, lambda: _show_costs(costs))
 
 
 def _is_sub_agents(row: LedgerRow) -> bool:

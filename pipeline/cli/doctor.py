@@ -11,14 +11,15 @@ import click
 
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
+from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import discover_phases, open_task_directory, settings_from
-from pipeline.cli.output import print_json, print_text
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.settings import Settings
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor_command(as_json: bool) -> int:
+@answers
+def doctor_command() -> Answer:
     """Tell what is installed, what is missing, and what to type. Exits with 1 when the main job cannot run.
 
     \b
@@ -33,13 +34,13 @@ def doctor_command(as_json: bool) -> int:
         _check_tasks_dir(settings),
         _check_phases(settings),
     ]
-    if as_json:
-        print_json(rows)
-    else:
-        print_text(f"pipeline {__version__}, Python {platform.python_version()} on {platform.platform()}")
-        for row in rows:
-            print_text(f"  {row['state']:<8} {row['what']:<14} {row['detail']}")
-    return 1 if any(row["state"] == "missing" for row in rows) else 0
+    return Answer(rows, lambda: _show_rows(rows), 1 if any(row["state"] == "missing" for row in rows) else 0)
+
+
+def _show_rows(rows: list[dict[str, str]]) -> None:
+    print_text(f"pipeline {__version__}, Python {platform.python_version()} on {platform.platform()}")
+    for row in rows:
+        print_text(f"  {row['state']:<8} {row['what']:<14} {row['detail']}")
 
 
 def _build_row(state: str, what: str, detail: str) -> dict[str, str]:

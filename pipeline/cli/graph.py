@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli.arguments import task_or_newest, tasks_dir_option
+from pipeline.cli.arguments import answers, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import discover_phases, open_task, settings_from
-from pipeline.cli.output import print_json, print_text
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.graph import Graph
 
 
@@ -21,8 +21,8 @@ from pipeline.engine.graph import Graph
     help="text for the terminal, mermaid for Markdown, svg for a page.",
 )
 @tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: bool) -> None:
+@answers
+def graph_command(task: str | None, form: str, tasks_dir: str | None) -> Answer:
     """Draw the phases and what flows between them; with ID, coloured by how far that task is.
 
     \b
@@ -37,24 +37,12 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None, as_json: b
         graph, status = store.graph, {number: stamp.status for number, stamp in store.stamps.items()}
     else:
         graph = discover_phases(settings.phases)
-    if as_json:
-        print_json(
-            [
-                {
-                    "number": p.number,
-                    "name": p.name,
-                    "reads": p.reads,
-                    "writes": p.writes,
-                    "optional": p.optional,
-                    "status": status.get(p.number),
-                }
-                for p in graph.phases
-            ]
-        )
-    else:
-        from phases.pages.phase_graph import as_mermaid, as_svg  # late: most commands draw nothing
+    names = ("number", "name", "reads", "writes", "optional")
+    rows = [{**{n: getattr(p, n) for n in names}, "status": status.get(p.number)} for p in graph.phases]
+    from phases.pages.phase_graph import as_mermaid, as_svg  # late: most commands draw nothing
 
-        print_text({"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form](graph, status))
+    draw = {"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form]
+    return Answer(rows, lambda: print_text(draw(graph, status)))
 
 
 def as_text(graph: Graph, status: dict[str, str]) -> str:

@@ -9,9 +9,9 @@ import click
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
-from pipeline.cli.arguments import tasks_dir_option
+from pipeline.cli.arguments import answers, tasks_dir_option
 from pipeline.cli.assembly import is_task, settings_from
-from pipeline.cli.output import print_advice, print_json, print_table, print_warning, rewrite_commands
+from pipeline.cli.output import Answer, print_advice, print_table, print_warning, rewrite_commands
 from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
 from pipeline.engine.lock import holder_of
 
@@ -19,8 +19,8 @@ from pipeline.engine.lock import holder_of
 @click.command("list")
 @tasks_dir_option
 @click.option("--rebuild", is_flag=True, help="Rebuild tasks.jsonl from the task directories; the old one is kept.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
+@answers
+def list_command(tasks_dir: str | None, rebuild: bool) -> Answer:
     """List the tasks, the newest last.
 
     \b
@@ -35,9 +35,11 @@ def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
     for problem in (*listing.repairs, *listing.damages):
         print_warning(problem)
     rows = _current_entries(listing, folder)
-    if as_json:
-        print_json([entry._asdict() for entry in rows])
-    elif rows:
+    return Answer([entry._asdict() for entry in rows], lambda: _show_tasks(rows, folder))
+
+
+def _show_tasks(rows: list[CatalogEntry], folder: str) -> None:
+    if rows:
         print_table(
             [
                 (entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _shorten_reason(entry))

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import open_model, settings_from
-from pipeline.cli.output import notify, print_json, print_table, print_text
+from pipeline.cli.output import Answer, notify, print_table, print_text
 from pipeline.engine.settings import Settings
 
 _USES = (("model", ""), ("plan_model", "plan"), ("code_model", "implement"))
@@ -23,8 +24,8 @@ _ANSWERED = ("ok", "truncated", "refused")
 @click.option("--no-call", is_flag=True, help="Only look whether the servers are there; ask no model anything.")
 @click.option("--model", metavar="NAME", help="Try this model, like openai:gpt-5, in place of the one in the settings.")
 @click.option("--base-url", metavar="URL", help="Where a server of your own answers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def models_command(no_call: bool, model: str | None, base_url: str | None, as_json: bool) -> int:
+@answers
+def models_command(no_call: bool, model: str | None, base_url: str | None) -> Answer:
     """List the models that the settings name, and try each with one small call. Exits with 1 when one cannot be asked.
 
     \b
@@ -35,11 +36,8 @@ def models_command(no_call: bool, model: str | None, base_url: str | None, as_js
     settings = settings_from({"model": model, "base_url": base_url})
     rows = [_try_model(name, uses, settings, call=not no_call) for name, uses in _models_in_settings(settings).items()]
     providers = _list_providers(settings)
-    if as_json:
-        print_json({"models": rows, "providers": providers})
-    else:
-        _show_models(rows, providers)
-    return 0 if all(row["reachable"] for row in rows) else 1
+    exit_code = 0 if all(row["reachable"] for row in rows) else 1
+    return Answer({"models": rows, "providers": providers}, lambda: _show_models(rows, providers), exit_code)
 
 
 def _models_in_settings(settings: Settings) -> dict[str, list[str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TextIO
+from collections.abc import Callable
+from typing import NamedTuple, TextIO
 
 from pipeline.base.errors import UsageError
 
@@ -51,6 +52,23 @@ def print_json(value: object) -> None:
     import json
 
     sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
+
+
+class Answer(NamedTuple):
+    """What a command found: the value that --json prints, and what prints it for a person."""
+
+    value: object
+    show: Callable[[], None]
+    exit_code: int = 0
+
+
+def print_answer(answer: Answer, *, as_json: bool) -> int:
+    """Prints an answer in one of its two forms, and returns the exit code."""
+    if as_json:
+        print_json(answer.value)
+    else:
+        answer.show()
+    return answer.exit_code
 
 
 def notify(text: str) -> None:
@@ -170,7 +188,7 @@ def rewrite_commands(text: str) -> str:
         return text
     from pipeline.cli import COMMANDS
 
-    return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{name} ", text)
+    return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)}|--help)\b)", lambda _: f"{name} ", text)
 
 
 def _python_command() -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.base.errors import PhaseError
-from pipeline.cli.arguments import complete_files
+from pipeline.cli.arguments import answers, complete_files
 from pipeline.cli.assembly import settings_from
-from pipeline.cli.output import notify, print_json, print_text, refuse_other_file, write_page
+from pipeline.cli.output import Answer, notify, print_text, refuse_other_file, write_page
 from pipeline.cli.task_factory import refuse_unusable
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ _PAGE_START = "<!doctype html>\n<html><head><meta charset="
     shell_complete=complete_files,
 )
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the paper as Markdown.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outline as JSON.")
 @click.option("--password", metavar="WORD", help="Opens an encrypted PDF.")
-def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, password: str | None) -> None:
+@answers
+def read_command(file: str, html: str | None, as_markdown: bool, password: str | None) -> Answer:
     """Show what the reader makes of SOURCE, which is what `run` takes, and make no task of it.
 
     \b
@@ -50,12 +50,8 @@ def read_command(file: str, html: str | None, as_markdown: bool, as_json: bool, 
         outline = _build_outline(paper)
         if html:
             _write_preview(paper, kind, path, password, html)
-    if as_json:
-        print_json({"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline})
-    elif as_markdown:
-        print_text(paper.text)
-    else:
-        _show_paper(file, paper, outline)
+    value = {"verdict": paper.front["verdict"], "reader": paper.front["reader"], **outline}
+    return Answer(value, lambda: print_text(paper.text) if as_markdown else _show_paper(file, paper, outline))
 
 
 def _copy_source(file: str, folder: str, settings: Settings) -> tuple[str, str]:

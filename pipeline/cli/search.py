@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from pipeline.base.errors import UsageError
-from pipeline.cli.arguments import task_argument, tasks_dir_option
+from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.output import print_json, print_text
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -22,10 +22,8 @@ _INDEX = "indexes/index.json"
 @click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
 @tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def search_command(
-    task: str, query: str, repository: str, limit: int, tasks_dir: str | None, as_json: bool
-) -> int | None:
+@answers
+def search_command(task: str, query: str, repository: str, limit: int, tasks_dir: str | None) -> Answer:
     """Search the code that was fetched for a task, in words or by the name of a class or function.
 
     Every answer names the repository, the file, its lines and its licence. Exits with 1 where nothing is found.
@@ -38,11 +36,8 @@ def search_command(
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     found = [answer._asdict() for answer in answer_query(store.root, _load_index(store), query, repository, limit)]
-    if as_json:
-        print_json({"task": store.id, "query": query, "answers": found})
-    else:
-        _show_answers(found, query)
-    return None if found else 1
+    value = {"task": store.id, "query": query, "answers": found}
+    return Answer(value, lambda: _show_answers(found, query), 0 if found else 1)
 
 
 def _load_index(store: TaskStore) -> dict[str, Any]:

@@ -6,33 +6,31 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import task_or_newest, tasks_dir_option
+from pipeline.cli.arguments import answers, answers_about_task, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import mode_of, open_task, settings_from
-from pipeline.cli.output import paint_text, print_json, print_raw, print_table, print_text, wrap_text
+from pipeline.cli.output import Answer, paint_text, print_raw, print_table, print_text, wrap_text
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
 from pipeline.engine.run_request import RunRequest, stale_phases
+from pipeline.engine.settings import Settings
 from pipeline.engine.stamps import RUNNING, Stamp
 from pipeline.engine.store import TaskStore
 
 
 @click.command("status")
-@task_or_newest
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> None:
+@answers_about_task
+def status_command(store: TaskStore, settings: Settings) -> Answer:
     """Show every phase of a task: its status, its time, and what is stale; without ID, of the newest task.
 
     \b
     pipeline status
     pipeline status paper --json
     """
-    settings = settings_from({"tasks_dir": tasks_dir})
-    store = open_task(settings, task)
     state = describe_task(store, settings_in_force(store, settings, {}).values)
-    if as_json:
-        print_json(state)
-        return
+    return Answer(state, lambda: _show_state(state))
+
+
+def _show_state(state: dict[str, Any]) -> None:
     first = wrap_text(
         f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4
     )
@@ -108,8 +106,8 @@ def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
 @tasks_dir_option
 @click.option("--fast/--full", "fast", default=None, help="As if the next run were in this mode.")
 @click.option("--model", metavar="NAME", help="As if the next run had this model.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, model: str | None, as_json: bool) -> None:
+@answers
+def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, model: str | None) -> Answer:
     """Tell which phases the next run would run, and the reason for each.
 
     \b
@@ -120,10 +118,8 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     settings = settings_from(flags)
     store = open_task(settings, task)
     stale = stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
-    if as_json:
-        print_json([{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale])
-    elif stale:
-        for phase, reason in stale:
-            print_text(f"{phase.label} would run: {reason}")
-    else:
-        print_text(f"{store.id}: everything is up to date")
+    lines = [f"{phase.label} would run: {reason}" for phase, reason in stale]
+    return Answer(
+        [{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale],
+        lambda: print_text("\n".join(lines or [f"{store.id}: everything is up to date"])),
+    )

@@ -318,3 +318,8 @@ def test_a_file_name_cannot_colour_or_drive_the_terminal(command: Command) -> No
     paper(command.folder, name="a\x1b[31mred.md")
     text = in_terminal(command, "run", "--fast", "a\x1b[31mred.md").text + in_terminal(command, "list").text
     assert "\x1b[31m" not in text
+
+
+def test_the_help_that_a_complaint_names_is_typed_as_the_program_was_called(command: Command) -> None:
+    ended = paste(command, f"PATH=/usr/bin:/bin; {sys.executable} -m pipeline lst")
+    assert f"(see: {sys.executable} -m pipeline --help)" in ended.err
