@@ -21,12 +21,13 @@ OWN = (EVENTS, GRAPH, CHECKPOINT, SNAPSHOTS)
 
 
 class KernelFiles:
-    """The folder `kernel` of one task, and kernel-report.json beside it. A disk that says no is told of once, and stops nothing:
-    the journal holds all that these files say.
+    """The directory `kernel` of one task, and kernel-report.json beside it.
+
+    A disk that takes no file is told of once, and stops nothing: the journal holds all that these files say.
     """
 
-    def __init__(self, folder: str, report: str, in_place: Callable[[], None], tell: Callable[[str], None]) -> None:
-        self.folder, self._report, self._in_place, self._tell = folder, report, in_place, tell
+    def __init__(self, directory: str, report: str, in_place: Callable[[], None], tell: Callable[[str], None]) -> None:
+        self.directory, self._report, self._in_place, self._tell = directory, report, in_place, tell
         self._graph, self._told, self._written = b"", False, 0
         self._try(self._count)
 
@@ -81,11 +82,11 @@ class KernelFiles:
         self._try(lambda: write_without_sync(self._report, _json_bytes(report)))
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def _ready(self, name: str) -> str:
         self._in_place()
-        make_directory(self.folder)
+        make_directory(self.directory)
         return self._path(name)
 
     def _try(self, write: Callable[[], None]) -> None:
@@ -103,27 +104,27 @@ class KernelFiles:
             self._written = read_bytes(self._path(EVENTS)).count(b"\n")
 
 
-def set_kernel_aside(folder: str, report: str) -> None:
+def set_kernel_aside(directory: str, report: str) -> None:
     """Makes room for the files of another run."""
-    for path in (*(os.path.join(folder, name) for name in OWN), report):
+    for path in (*(os.path.join(directory, name) for name in OWN), report):
         if os.path.lexists(path):
             set_aside(path)
 
 
-def read_settings(folder: str, parse: Callable[[bytes], Any]) -> tuple[dict[str, Any] | None, str]:
+def read_settings(directory: str, parse: Callable[[bytes], Any]) -> tuple[dict[str, Any] | None, str]:
     """The content of supervisor-config.json: {} where there is none; None, and what is wrong, for one that cannot be used."""
-    path = os.path.join(folder, CONFIG)
+    path = os.path.join(directory, CONFIG)
     if not os.path.lexists(path):
         return {}, ""
     try:
         return dict(parse(read_bytes(path))), ""
     except PipelineError as error:
-        return None, unusable_text(folder, str(error))
+        return None, unusable_text(directory, str(error))
 
 
-def unusable_text(folder: str, why: str) -> str:
+def unusable_text(directory: str, why: str) -> str:
     """The one wording for settings that supervise nobody."""
-    return f"{why}; the agent is not supervised until {os.path.join(folder, CONFIG)} is mended or removed"
+    return f"{why}; the agent is not supervised until {os.path.join(directory, CONFIG)} is mended or removed"
 
 
 def _json_bytes(value: Mapping[str, Any]) -> bytes:

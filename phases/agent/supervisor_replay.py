@@ -60,8 +60,8 @@ class _SilentModel:
 def replay_decisions(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
     """In words, where decisions differ from those on record; and how many were computed. Raises PhaseError without a journal."""
     places = task_paths(root)
-    with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as folder:
-        copy = task_paths(folder)
+    with tempfile.TemporaryDirectory(prefix="pipeline-replay-") as directory:
+        copy = task_paths(directory)
         os.mkdir(os.path.dirname(copy.ledger))
         if os.path.exists(places.journal):
             write_without_sync(copy.journal, read_bytes(places.journal))
@@ -127,7 +127,7 @@ def _end_journal() -> NoReturn:
 
 def _compare_events(places: TaskPaths, copy: TaskPaths) -> list[str]:
     """Where the two event logs differ, line by line."""
-    old, new = (_read_events(os.path.join(folder, EVENTS)) for folder in (places.kernel, copy.kernel))
+    old, new = (_read_events(os.path.join(directory, EVENTS)) for directory in (places.kernel, copy.kernel))
     told = [
         f"{EVENTS}, line {number}: {_describe_line(was)} on record, {_describe_line(now)} when computed again"
         for number, (was, now) in enumerate(zip(old, new, strict=False), 1)

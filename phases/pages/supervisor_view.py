@@ -142,9 +142,9 @@ def _event_of(line: Mapping[str, Any]) -> SupervisionEvent:
     )
 
 
-FOLDER, REPORT = "kernel", "kernel-report.json"
+DIRECTORY, REPORT = "kernel", "kernel-report.json"
 CONFIG, GRAPH, CHECKPOINT, EVENTS, SNAPSHOTS, TAKE_OVER = (
-    f"{FOLDER}/{name}"
+    f"{DIRECTORY}/{name}"
     for name in (
         kernel_files.CONFIG,
         kernel_files.GRAPH,
@@ -212,8 +212,8 @@ class KernelReader:
 
     def snapshots(self) -> Iterator[WorkspaceSnapshot]:
         """The snapshots, by their rounds."""
-        folder = os.path.join(self._root, SNAPSHOTS)
-        names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
+        directory = os.path.join(self._root, SNAPSHOTS)
+        names = os.listdir(directory) if os.path.isdir(directory) and not os.path.islink(directory) else []
         named = sorted(name for name in names if name.endswith(".json") and not name.startswith("."))[:_MOST_SNAPSHOTS]
         found = [self.record(f"{SNAPSHOTS}/{name}", WorkspaceSnapshot, governed_as=SNAPSHOTS) for name in named]
         return iter(sorted((row for row in found if row), key=lambda row: (row.at, row.snapshot_id)))

@@ -35,7 +35,7 @@ _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
 
 
 @dataclass(frozen=True)
-class GateContext:
+class CallContext:
     """What a decision is made of."""
 
     execution_mode: ExecutionMode
@@ -64,7 +64,7 @@ class GateDecision:
     hint: str = ""
 
 
-def decide_call(call: Call, context: GateContext, config: BranchLimits) -> GateDecision:
+def decide_call(call: Call, context: CallContext, config: BranchLimits) -> GateDecision:
     """The first rule that fits: rollback, free mode, branch budget, detectors, degraded tier, contract of the step."""
     # decision 62: taking work back needs a person, and the run has no history but the copies beside it.
     if call.rollback and context.phase in LED:
@@ -88,7 +88,7 @@ def refusal_text(reason: str) -> str:
     return f"[ToolGate] {told}. The tool was not executed."
 
 
-def _why_kept_back(call: Call, context: GateContext, config: BranchLimits) -> str:
+def _why_kept_back(call: Call, context: CallContext, config: BranchLimits) -> str:
     if call.tool_class is ToolClass.NEUTRAL:
         return _why_repeated(call, context)
     return (
@@ -99,13 +99,13 @@ def _why_kept_back(call: Call, context: GateContext, config: BranchLimits) -> st
     )
 
 
-def _why_repeated(call: Call, context: GateContext) -> str:
+def _why_repeated(call: Call, context: CallContext) -> str:
     if call.signature not in context.blocked:
         return ""
     return context.blocked[call.signature].strip() or "The same call was made again and again, with the same result."
 
 
-def _below_graph(call: Call, context: GateContext) -> str:
+def _below_graph(call: Call, context: CallContext) -> str:
     writes = call.tool_class is ToolClass.WRITE
     # decision 57: the files that the plan asks for are written on every tier.
     if writes and is_planned(call, context.planned_files):
@@ -119,13 +119,13 @@ def _below_graph(call: Call, context: GateContext) -> str:
     return f"{told}: {some}{', …' if len(context.planned_files) > _MOST_EVIDENCE else ''}." if some else f"{told}."
 
 
-def _off_contract(context: GateContext) -> str:
+def _off_contract(context: CallContext) -> str:
     if context.contract is None or context.contract.action != BLOCK:
         return ""
     return context.contract.text.strip() or "This does not belong to the current step."
 
 
-def _contract_hint(call: Call, context: GateContext) -> str:
+def _contract_hint(call: Call, context: CallContext) -> str:
     if call.tool_class is ToolClass.NEUTRAL or context.contract is None or context.contract.action != WARN:
         return ""
     return context.contract.text
@@ -183,7 +183,7 @@ def count_trigger(state: KernelState) -> KernelState:
     return replace(state, mode=mode, budget_triggers=state.budget_triggers + 1)
 
 
-def _gate_context(state: KernelState, setting: Setting, call: Call) -> GateContext:
+def _gate_context(state: KernelState, setting: Setting, call: Call) -> CallContext:
     """Either the graph says what a step is, or the queue of steps: below the tier graph, no graph keeps anything back."""
     tier, mode = state.mode.forced_degraded_tier, state.mode.execution_mode
     terms = Terms(
@@ -198,7 +198,7 @@ def _gate_context(state: KernelState, setting: Setting, call: Call) -> GateConte
         contract = graph_executor.check_call(
             state.graph, call, strict=terms.strict, mending=terms.mending, unchecked=terms.unchecked
         )
-    return GateContext(
+    return CallContext(
         mode,
         state.phase.phase,
         state.budget,

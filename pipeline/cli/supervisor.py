@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.base.errors import ContractError, UsageError
+from pipeline.base.files import make_directory, write_durable
+from pipeline.base.formats import dump_json
+from pipeline.base.logs import utc_timestamp
 from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, relative_path, settings_from
 from pipeline.cli.output import (
@@ -18,7 +22,9 @@ from pipeline.cli.output import (
     refuse_other_file,
     write_page,
 )
+from pipeline.engine.lock import holder_of
 
+# The pages and the kernel below them are imported late: they take as long to load as the rest of the command.
 if TYPE_CHECKING:
     from phases.pages.supervisor_view import Check, View
     from pipeline.engine.store import TaskStore
@@ -117,7 +123,6 @@ def _as_json(view: View) -> dict[str, Any]:
 
 def _read_view(store: TaskStore) -> View:
     from phases.pages.supervisor_view import read_view
-    from pipeline.engine.lock import holder_of
 
     return read_view(store.root, store.id, _schema_check(store), running=holder_of(store.root) is not None)
 
@@ -141,13 +146,10 @@ def _show_config(store: TaskStore) -> int:
 
 def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
     """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
-    from phases.pages.supervisor_view import FOLDER, TAKE_OVER
-    from pipeline.base.files import make_directory, write_durable
-    from pipeline.base.formats import dump_json
-    from pipeline.base.logs import utc_timestamp
+    from phases.pages.supervisor_view import DIRECTORY, TAKE_OVER
 
     asked = {"at": utc_timestamp()}
-    make_directory(store.path(FOLDER))
+    make_directory(store.path(DIRECTORY))
     write_durable(store.path(TAKE_OVER), dump_json(asked))
     if as_json:
         print_json({"task": store.id, **asked, "running": view.running})
@@ -177,8 +179,6 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
 
 def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
     """What becomes of the request, and the command that goes with it."""
-    from shlex import quote
-
     stamp = store.stamps.get("09")
     if at_work:
         watch = f"pipeline supervisor {command_name(store)}"

@@ -13,6 +13,7 @@ from pipeline.cli.assembly import command_name, newest_task, open_task, settings
 from pipeline.cli.output import print_json, print_text, print_warning, refuse_other_file, write_page
 from pipeline.engine.settings import did_you_mean
 
+# The checks, the workspace and the page are imported late: `--help` needs none of them.
 if TYPE_CHECKING:
     from phases.acceptance.checks.traceability import Place
     from phases.workspace.workspace import Workspace

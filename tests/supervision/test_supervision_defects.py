@@ -408,7 +408,7 @@ def test_7_the_gate_goes_by_the_execution_mode_that_is() -> None:
         (ExecutionMode.FREE, GateAction.EXECUTE),
         (ExecutionMode.FORCED, GateAction.SKIP),
     ):
-        context = gate.GateContext(mode_now, SupervisorPhase.FREE, BranchBudget(), contract=blocks)
+        context = gate.CallContext(mode_now, SupervisorPhase.FREE, BranchBudget(), contract=blocks)
         assert gate.decide_call(write("src/a.py").call, context, BranchLimits()).action is action
 
 

@@ -32,7 +32,7 @@ from phases.supervision.enums import (
     ToolClass,
 )
 from phases.supervision.facts import Action, Call, CallResult
-from phases.supervision.gate import GateContext, GateDecision, decide_call, refusal_text
+from phases.supervision.gate import CallContext, GateDecision, decide_call, refusal_text
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.step_contracts import BLOCK, WARN, ContractCheck, Terms
 
@@ -77,9 +77,9 @@ def refused(budget: BranchBudget, call: Call) -> str:
     return why_refused(budget, call, LIMITS, enabled=True)
 
 
-def in_forced(**fields: Any) -> GateContext:
+def in_forced(**fields: Any) -> CallContext:
     given_: dict[str, Any] = {"phase": SupervisorPhase.FREE, "budget": EMPTY, **fields}
-    return GateContext(execution_mode=FORCED, **given_)
+    return CallContext(execution_mode=FORCED, **given_)
 
 
 EDITED = after([changed(write())] * 3)
@@ -303,12 +303,12 @@ def test_work_is_taken_back_by_nobody_but_a_person_while_the_supervisor_leads(
     phase: SupervisorPhase, mode: ExecutionMode
 ) -> None:
     led = phase in (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
-    decision = decide_call(run("undo", rollback=True), GateContext(mode, phase, EMPTY), LIMITS)
+    decision = decide_call(run("undo", rollback=True), CallContext(mode, phase, EMPTY), LIMITS)
     assert decision.action is (GateAction.CONFIRM if led else GateAction.EXECUTE)
     assert bool(decision.reason) == led
 
 
-FULL = GateContext(
+FULL = CallContext(
     FORCED,
     SupervisorPhase.FREE,
     note_refusal(EDITED, write(), LIMITS)[0],
@@ -509,7 +509,7 @@ def test_a_call_that_was_kept_back_counts_for_nothing(action: Action, budget: Br
 @given(
     CALLS,
     st.builds(
-        GateContext,
+        CallContext,
         execution_mode=st.sampled_from(ExecutionMode),
         phase=st.sampled_from(SupervisorPhase),
         budget=st.sampled_from([EMPTY, EDITED, BROKEN]),
@@ -523,7 +523,7 @@ def test_a_call_that_was_kept_back_counts_for_nothing(action: Action, budget: Br
 )
 @settings(max_examples=120, deadline=None)
 def test_a_reason_is_of_a_call_that_is_kept_back_and_a_hint_of_one_that_is_not(
-    call: Call, context: GateContext
+    call: Call, context: CallContext
 ) -> None:
     decision = decide_call(call, context, LIMITS)
     assert bool(decision.reason.strip()) == (decision.action is not GateAction.EXECUTE)

@@ -382,4 +382,4 @@ def test_the_looks_above_see_what_they_look_for(look: Callable[[ast.AST], list[o
 
 
 def test_the_look_for_writers_lets_readers_be() -> None:
-    assert writers(ast.parse("GateContext(execution_mode=state.execution_mode)\nModeState(last_decision='x')")) == []
+    assert writers(ast.parse("CallContext(execution_mode=state.execution_mode)\nModeState(last_decision='x')")) == []
