@@ -26,7 +26,9 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     for refusal in source.refused:
         log_event(f"left out: {refusal}", level="DEBUG")
     # log_event, which needs no library: loguru is imported in phase 02, while the reader's worker starts
-    log_event(f"source: {source.kind}, {len(files)} files, {sum(map(len, files.values())):,} bytes")
+    log_event(
+        f"source: {source.kind}, {len(files)} file{'s' * (len(files) != 1)}, {sum(map(len, files.values())):,} bytes"
+    )
     document = {
         "version": 1,
         "kind": source.kind,

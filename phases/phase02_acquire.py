@@ -27,6 +27,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     run = partial(run_worker, environment=ctx.environment)
     reading = read_in_subprocess(source["kind"], path, ctx.secrets.get("password"), address, run=run)
     logger.info("read by {}: {}, {} pages", reading.reader, reading.verdict, len(reading.pages))
+    logger.debug("title {!r}, {} authors, {} links", reading.title, len(reading.authors), len(reading.links))
     for row in reading.hidden:
         logger.debug("hidden on page {} ({}): {}", row.page, row.how, row.text)
     if reading.verdict != OK:

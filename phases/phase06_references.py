@@ -34,7 +34,6 @@ def run(inputs: Documents, ctx: Context) -> Documents:
 
 def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[Candidate], list[dict[str, Any]]]:
     """What services on the network say; the user has named them."""
-    from phases.references.find.links import repository_of
     from phases.references.lookup.services import look_up, open_lookups
 
     ctx.in_place()
@@ -42,7 +41,6 @@ def _look_up_repositories(entries: Sequence[Entry], ctx: Context) -> tuple[list[
         lookups = open_lookups(
             str(ctx.settings["lookup"]),
             cache=os.path.join(ctx.paths.root, "lookups"),
-            canonical=repository_of,
             private=ctx.settings["private_addresses"] == "allowed",
         )
     except UsageError as error:  # it was right when the task was begun: a dump that is gone since

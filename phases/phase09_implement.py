@@ -65,7 +65,7 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
             lambda data: dict(ctx.contracts.parse("hooks.yaml", data, writer="you")),
             lambda value: ctx.contracts.breach(ctx.contracts.schema("trusted-workspaces.json"), value),
             ctx.environment,
-            ctx.limits.get("trust_hooks") == "yes",
+            ctx.permissions.get("trust_hooks") == "yes",
             int(ctx.limits.get("max_acceptance_continues", MOST_CONTINUES)),
         ),
         tell=ctx.tell,

@@ -11,8 +11,9 @@ from phases.supervision.bridge import SupervisorBridge
 from phases.supervision.checkpoint import build_checkpoint, restore_state
 from phases.supervision.config import Config
 from phases.supervision.effects import Effects
-from phases.supervision.enums import ExecutionMode, SupervisorPhase, TaskIntent, ToolClass
+from phases.supervision.enums import ExecutionMode, GraphStatus, NodeStatus, SupervisorPhase, TaskIntent, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
+from phases.supervision.graph import TaskGraph, percent_done
 from phases.supervision.policy import infer_task_domain, resolve_policy
 from phases.supervision.serialization import to_json
 from phases.supervision.signatures import digest_of_result, signature_of
@@ -217,3 +218,33 @@ def events(turns: Sequence[Turn]) -> list[str]:
 def _action(kind: ToolClass, about: str, result: CallResult, **call: Any) -> Action:
     signature = signature_of(kind.value, {"about": about})
     return Action(Call(signature, kind.value.title(), kind, signature, **call), result)
+
+
+def find_breaches(graph: TaskGraph) -> list[str]:
+    """Which invariants of section 6.1 do not hold; empty for a sound graph."""
+    branches = (graph.main_branch, *graph.fallback_branches)
+    named = {step for branch in branches for step in branch.node_ids}
+    named |= {end for edge in graph.edges for end in (edge.source, edge.target)}
+    found = [f"no step {step!r}" for step in sorted(named - graph.nodes.keys())]
+    if graph.cursor.branch_id not in {branch.id for branch in branches}:
+        return [*found, f"no branch {graph.cursor.branch_id!r}"]
+    if found:
+        return found
+    if graph.branch.node_ids[graph.cursor.node_index : graph.cursor.node_index + 1] != (graph.cursor.node_id,):
+        found.append("the cursor's step is not where its index says")
+    running = [step for step, node in graph.nodes.items() if node.status is NodeStatus.RUNNING]
+    if running not in ([], [graph.cursor.node_id]):
+        found.append(f"running, and not the cursor's: {running}")
+    for status, kept in (
+        (NodeStatus.DONE, graph.cursor.completed_node_ids),
+        (NodeStatus.SKIPPED, graph.cursor.skipped_node_ids),
+    ):
+        if len(set(kept)) != len(kept):
+            found.append(f"{status} twice: {kept}")
+        if set(kept) != {step for step, node in graph.nodes.items() if node.status is status}:
+            found.append(f"the cursor's list of {status} steps differs from the steps")
+    if graph.progress != percent_done(graph):
+        found.append(f"progress {graph.progress} is not {percent_done(graph)}")
+    if (graph.status is GraphStatus.DONE) != (graph.closed == len(graph.main_branch.node_ids)):
+        found.append(f"{graph.status} with {graph.closed} of {len(graph.main_branch.node_ids)} steps closed")
+    return found

@@ -252,6 +252,77 @@ def test_only_the_command_line_reads_the_environment_and_exits() -> None:
     assert [place for place in found if not place.startswith("pipeline/cli/")] == []
 
 
+PACKAGES = sorted(path.parent for path in (ROOT / "phases").glob("*/__init__.py"))
+MOST_PUBLIC = 12
+
+
+def public_modules(package: Path) -> list[str] | None:
+    """The modules that a package names in its `__all__`; None where it has no face yet."""
+    for node in tree_of(package / "__init__.py").body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(name_of(target) == "__all__" for target in targets) and isinstance(node, ast.Assign):
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return None
+
+
+FACES = {package.name: names for package in PACKAGES if (names := public_modules(package)) is not None}
+
+
+def imported_modules(module: Path) -> set[str]:
+    """Every module, in full, that a module imports, wherever in it; of `from a import b` both a and a.b."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def package_of(name: str) -> str:
+    """`readers` for phases.readers.pdf.lines; empty for what is in no package of phases."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "phases" and len(parts) > 1 and (ROOT / "phases" / parts[1]).is_dir() else ""
+
+
+def is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("package", FACES)
+def test_the_face_of_a_package_is_at_most_twelve_modules_that_are_there(package: str) -> None:
+    assert len(FACES[package]) <= MOST_PUBLIC
+    assert [name for name in FACES[package] if not is_module(f"phases.{package}.{name}")] == []
+
+
+def test_a_package_is_entered_by_its_face_alone() -> None:
+    inside = {
+        f"{module.relative_to(ROOT)} imports {name}"
+        for module in MODULES
+        for name in imported_modules(module)
+        if (package := package_of(name)) in FACES
+        and package != package_of(".".join(module.relative_to(ROOT).with_suffix("").parts))
+        and is_module(name)
+        and name != f"phases.{package}"
+        and not any(f"{name}.".startswith(f"phases.{package}.{public}.") for public in FACES[package])
+    }
+    assert sorted(inside) == []
+
+
+def test_the_work_knows_of_the_machine_only_what_a_phase_needs() -> None:
+    found = {
+        f"{module.relative_to(ROOT)} imports {name}"
+        for module in MODULES
+        if module.is_relative_to(ROOT / "phases")
+        for name in imported_modules(module)
+        if name.startswith(("pipeline.engine", "pipeline.cli"))
+        and is_module(name)
+        and not (module.parent == ROOT / "phases" and name in ("pipeline.engine", "pipeline.engine.phase"))
+    }
+    assert sorted(found) == []
+
+
 HEAVY = ("loguru", "jsonschema", "jsonschema_rs", "tenacity", "yaml", "rich", "asyncio", "ssl")
 
 

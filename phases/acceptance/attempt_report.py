@@ -1,4 +1,4 @@
-"""The story of all attempts to have the work accepted, told from the journal: for acceptance.json, and for people."""
+"""All attempts to have the work accepted, read from the journal: for acceptance.json, and for people."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _LINES, _WIDTH = 6, 150
 
 
 def read_attempts(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Every claim to be done, with what each hook and the gate said of it. `rows` of a journal, without its header."""
+    """Every completion request, with what each hook and the gate said of it. `rows` of a journal, without its header."""
     attempts: list[dict[str, Any]] = []
     for row in rows:
         key, result = row["key"], row["result"]
         if row["kind"] == "look":
             attempts.append(_start_attempt(key, result))
         elif row["kind"] == "hook" and attempts:
+            # A hook is asked again after another has written: its last word counts.
             attempts[-1]["tampered"] = sorted({*attempts[-1]["tampered"], *result["tampered"]})
             attempts[-1]["hooks"] = [*_other_hooks(attempts[-1]["hooks"], key["hook"]), _hook_row(key, result)]
         elif row["kind"] == "verdict" and attempts:
@@ -49,7 +50,7 @@ def describe_check(check: Row) -> str:
 
 
 def format_attempts(attempts: Sequence[Row], verdict: str) -> list[str]:
-    """The story on a terminal. `verdict`: how it ended, in a sentence."""
+    """The report on a terminal. `verdict`: how it ended, in a sentence."""
     lines: list[str] = []
     number, again = 1, ""
     for attempt in attempts:

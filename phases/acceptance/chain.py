@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from phases.acceptance.gate import CompletionRequest, GateContext, decide_completion
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BLOCK, COMMAND, FAILED, INTERNAL, PASS, STOP, Hook, HookResult
 from phases.acceptance.hook_executor import HookEvents, HookExecutor, Occasion, select_hooks
-from phases.acceptance.payload import EndingFacts, FileChange, LastBlock, RecentTool, RunFacts, stop_input
+from phases.acceptance.payload import EndingFacts, RunFacts, stop_input
 from phases.acceptance.protected_files import BASE, ProtectedFiles
 from phases.acceptance.todo_list.todos import summarize_todos
 from phases.acceptance.tool_hooks import UNGUARDED
@@ -66,7 +66,7 @@ class Chain:
     """Why nothing can be verified, or empty."""
     _snapshots: dict[int, int] = field(default_factory=dict)
     _refused_tree: str = ""
-    _last_block: LastBlock | None = None
+    _last_block: tuple[str, str] | None = None
     added: dict[str, str] = field(default_factory=dict)
     """Checksums of protected files that came since the work began, and that the journal does not hold yet."""
     same: int = 0
@@ -85,6 +85,7 @@ class Chain:
             self._snapshots[request.turn] = self._snapshots.get(request.turn, 0) + 1
             key = {"turn": request.turn, "look": self._snapshots[request.turn]}
             replayed = self.journal.replaying
+            # Decision 76: every step is a row of the journal, so nothing else has to be restored.
             snapshot = self.journal.replay_or_record(SNAPSHOT, key, partial(self._take_snapshot, request))
             attempt = _Attempt(request, key, snapshot, replayed)
             try:
@@ -103,7 +104,8 @@ class Chain:
         found = compare_manifests(self._start, head, planned=self.hooks.planned)
         rows = [row["result"] for row in self.journal.all_rows() if row["kind"] == "result"]
         began_on_code = any(not path.startswith(f"{CONTROL}/") for path in self._start.files)
-        changed = found.changed or began_on_code  # nobody says that it was accepted by these hooks
+        # Decision 89: these hooks never accepted what was there at the start.
+        changed = found.changed or began_on_code
         tampered = self._find_tampered()
         return {
             "claimed": request.claimed,
@@ -125,7 +127,8 @@ class Chain:
         return sha256(repr(setting).encode("utf-8", "surrogatepass"))
 
     def _due_hooks(self, *, claimed: bool, changed: bool) -> list[str]:
-        """The hooks that are asked: of work that nobody claims to be done, the built-in one alone."""
+        """The hooks that are asked; where the agent is stuck and requests nothing, the built-in one alone (decision 91)."""
+        # Decision 75: the built-in hook is asked each time, also where nothing changed.
         hooks = select_hooks(self.hooks.hooks, ACCEPT_GATE)
         return [hook.key for hook in hooks if hook.source == INTERNAL or (claimed and (changed or hook.when == ALWAYS))]
 
@@ -153,10 +156,12 @@ class Chain:
                 if self.journal.next_kind == SNAPSHOT:
                     raise WorkspaceChanged
                 step = {**attempt.key, "hook": name, "round": number}
+                # Only what an earlier start of the run has seen is compared: within one start nobody else writes.
                 ask = partial(self._ask_hook, step, facts, tree if attempt.replayed else "", snapshot)
                 row = self.journal.replay_or_record(HOOK, step, ask)
                 self.hooks.commands.settled()
                 outcomes[name], tree = row, row["tree"]
+                # Tests run code of the agent, which may have edited the hooks that come next.
                 if row["tampered"] or (row["fail_fast"] and row["status"] != PASS):
                     break
             tampered = any(row["tampered"] for row in outcomes.values())
@@ -177,10 +182,10 @@ class Chain:
             changed=snapshot["changed"],
             base=snapshot["base"],
             head=snapshot["head"],
-            files=[FileChange(path, change) for path, change in snapshot["files"]],
+            files=snapshot["files"],
             truncated=snapshot["truncated"],
             todo_summary=summarize_todos(request.todos),
-            recent_tools=[RecentTool(name, failed) for name, failed in request.recent_tools],
+            recent_tools=request.recent_tools,
             continue_count=request.continues,
             max_continues=request.most,
             last_block=self._last_block,
@@ -196,6 +201,7 @@ class Chain:
         request, snapshot = attempt.request, attempt.snapshot
         tree = next((row["tree"] for row in reversed(list(outcomes.values()))), snapshot["head"])
         edited = {path for row in outcomes.values() for path in row["tampered"]}
+        # What an earlier start saw holds only while the tree and the hooks are still the same.
         if attempt.replayed and not (self.hooks.now().sha256 == tree and (edited or self._still_holds(snapshot))):
             raise WorkspaceChanged
         tampered = sorted({*snapshot["tampered"], *edited})
@@ -230,6 +236,7 @@ class Chain:
             return "nobody claimed that it is done"
         if not snapshot["whole"]:
             return "the workspace could not be looked at as a whole"
+        # Decision 124: an unwatched call leaves the work unverified even after the guard is mended.
         results = (row["result"] for row in self.journal.all_rows() if row["kind"] == "result")
         faults = dict.fromkeys(fault for result in results for fault in result.get(UNGUARDED, ()))
         unguarded = [f"calls of tools were not watched over: {fault}" for fault in list(faults)[:_MOST_FAULTS]]
@@ -241,7 +248,7 @@ class Chain:
         tree = verdict["verification"]["tree_sha256"]
         self.same = self.same + 1 if tree == self._refused_tree else 0
         self._refused_tree = tree
-        self._last_block = LastBlock(verdict["source"].removeprefix("hook:"), verdict["detail"])
+        self._last_block = (verdict["source"].removeprefix("hook:"), verdict["detail"])
 
 
 @dataclass(frozen=True)
@@ -278,6 +285,7 @@ class GateHooks:
         """
         hook = next((hook for hook in self.hooks if hook.key == step["hook"]), None)
         self.commands.step = f"hook-{step['turn']}-{step['look']}-{step['round']}-{step['hook']}"
+        # Decision 118: stale bytecode could be run instead of the code that is checked.
         self.commands.remove_bytecode()
         self.commands.begin()
         before = self.now()
@@ -290,14 +298,15 @@ class GateHooks:
         after = self.now()
         found = compare_manifests(before, after, rules, planned=self.planned).files
         wrote = [path for path, change in found if change != ADDED or hook.allow_writes]
-        if found and not wrote:  # a report, say: what checks leave behind is no work
+        # Decision 90: what a check only adds, a report or a coverage file, is taken back.
+        if found and not wrote:
             self.commands.take_back()
             after = self.now()
         self.commands.sync()
         refused = _refuse_writer(hook, result, wrote, last=step["round"] == MOST_ROUNDS)
         if refused is not result:
             result = refused
-            self.executor.blocked(hook, occasion, result.reason)
+            self.executor.report_block(hook, occasion, result.reason)
         log = self.executor.log_of(hook, facts.attempt) if hook.kind == COMMAND and not hook.sandbox else ""
         return {
             **_result_row(hook, result),

@@ -1,14 +1,17 @@
-"""What the model is told when its work is not accepted: facts first, and the output of hooks as text that nobody vouches for."""
+"""What the model is told when its work is not accepted: facts first, and the output of hooks as untrusted text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from phases.acceptance.commands.sanitize import mask_tag, strip_control
 from phases.sandbox.output import cut_middle, head_of
+
+if TYPE_CHECKING:
+    from phases.acceptance.gate import GateReport
 
 LARGEST = 8 * 1024
 """Bytes of the whole block."""
@@ -31,7 +34,7 @@ class Reason(NamedTuple):
     output: str = ""
     """What the hook said or printed."""
     log: str = ""
-    """Where the whole output is: a path in the folder of the task, or empty."""
+    """Where the whole output is: a path in the directory of the task, or empty."""
 
 
 class Rejection(NamedTuple):
@@ -39,7 +42,7 @@ class Rejection(NamedTuple):
 
     attempt: int
     most: int
-    """How often the model may be told to go on."""
+    """How often the model may be sent back to work."""
     source: str
     """`gate`, `hook:user:tests`, or `hooks` for several."""
     reasons: tuple[Reason, ...]
@@ -48,23 +51,7 @@ class Rejection(NamedTuple):
     unchanged: bool = False
     """The workspace is as it was at the last check."""
     left: int = 0
-    """So many refusals are left that let the model go on: what it is told. A person is told of endings, one more."""
-
-
-class _GateCheck(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def passed(self) -> bool: ...
-    @property
-    def reason(self) -> str: ...
-
-
-class _AnyReport(Protocol):
-    @property
-    def results(self) -> Sequence[_GateCheck]: ...
-    @property
-    def continue_hint(self) -> str: ...
+    """So many refusals are left that let the model go on. A person sees the number of endings, which is one more."""
 
 
 def build_feedback(rejection: Rejection) -> str:
@@ -78,7 +65,7 @@ def build_feedback(rejection: Rejection) -> str:
     return "\n".join(part for part in (first, told, notes, last) if part)
 
 
-def gate_rejection_text(report: _AnyReport) -> str:
+def gate_rejection_text(report: GateReport) -> str:
     """What the gate wants, short enough for every open todo to be named."""
     failed = "\n".join(f"{check.name}: {check.reason}" for check in report.results if not check.passed)
     said = report.continue_hint.strip() or failed
@@ -89,7 +76,7 @@ def gate_rejection_text(report: _AnyReport) -> str:
 
 
 def rejection_lines(rejection: Rejection) -> list[str]:
-    """The same for a person at a terminal. Endings are counted here: one more than the model may be told to go on."""
+    """The same for a person at a terminal. Endings are counted here, one more than refusals that let the model go on."""
     left = max(rejection.most + 1 - rejection.attempt, 0)
     whys = [f"{_clean_line(reason.key, _LONGEST_KEY)}: {_shorten_fact(reason.fact)}" for reason in rejection.reasons]
     whys = whys or [f"note of {_clean_line(note, _WIDTH)}" for note in rejection.notes] or ["no reason was given"]
@@ -141,7 +128,8 @@ def _format_reason(start: str, reason: Reason, room: int) -> str:
     fact, output = _mask_frame(reason.fact), _mask_frame(reason.output)
     if output == fact:
         output = ""
-    log = f"\nFull output: {_clean_line(reason.log, _LONGEST_LOG)} in the folder of the task." if reason.log else ""
+    log = f"\nFull output: {_clean_line(reason.log, _LONGEST_LOG)} in the directory of the task." if reason.log else ""
+    # The reason matters more than where its log is.
     if _byte_count(start) + _byte_count(log) > room // 2:
         log = ""
     room -= _byte_count(log)
@@ -191,7 +179,7 @@ def _share_room(needs: Sequence[int], room: int) -> list[int]:
 
 
 def _mask_frame(text: str) -> str:
-    """What strangers say: none of its lines can pass for the frame of an output."""
+    """Text of a hook: none of its lines can pass for the frame of an output."""
     return _LOOKS_LIKE_OURS.sub(_mask_dashes, _clean_text(text))
 
 

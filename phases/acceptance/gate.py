@@ -62,6 +62,7 @@ def run_gate(todos: Sequence[Todo], text: str) -> GateReport:
     if failed:
         status, stop = GATE_FAILED, TODO_FAILED
     elif waiting:
+        # To continue would only use up the attempts: nothing that the model does ends a wait for the user.
         status, stop = GATE_FAILED, TODO_WAITING
     else:
         status, stop = (ACCEPTED, ACCEPTED) if all(row.passed for row in results) else (GATE_CONTINUED, ACCEPT_CONTINUE)
@@ -99,19 +100,19 @@ Outcome = Mapping[str, Any]
 
 
 class CompletionRequest(NamedTuple):
-    """The model says that it is done."""
+    """The model says that its work is done."""
 
     turn: int
     text: str
     """What it says, visibly."""
     todos: tuple[Todo, ...]
     continues: int
-    """How often it was told to go on by now."""
+    """How often the agent was sent back to work so far."""
     most: int
     recent_tools: Sequence[tuple[str, bool]] = ()
     """Name, and whether it failed."""
     claimed: bool = True
-    """False where nobody says that it is done, and it is looked at all the same."""
+    """False where the agent is stuck and requests nothing, and its work is checked all the same."""
 
 
 class GateContext(NamedTuple):
@@ -122,7 +123,7 @@ class GateContext(NamedTuple):
     unchanged: bool
     """Nothing has changed since the last refusal."""
     tampered: Sequence[str]
-    """Files of the exam that are not what they were."""
+    """Protected files that were changed."""
     unverified_reason: str
     """Why nothing can be verified, whatever the hooks say; or empty."""
 
@@ -142,6 +143,7 @@ def decide_completion(
 def _make_decision(
     request: CompletionRequest, outcomes: Mapping[str, Outcome], context: GateContext, verification: Mapping[str, Any]
 ) -> dict[str, Any]:
+    # First of all: what the hooks said after somebody edited them says nothing.
     if context.tampered:
         return _refusal_decision(request, context, _TAMPERED, _tamper_reasons(context), (), verification)
     for status, stop in ((STOP, HOOK_STOPPED), (FAILED, VERIFICATION_ERROR)):

@@ -99,7 +99,7 @@ def is_broken(kind: str, status: str, fault: str) -> bool:
 
 
 def downgrade_block(result: HookResult, point: str) -> HookResult:
-    """A block where none can hold is a pass; nothing of what was said is lost, and what the model may mend it is told."""
+    """A block at a point that cannot block becomes a pass; its reason is kept, and shown to the model where it may help."""
     if result.status != BLOCK or POINTS[point].blocks:
         return result
     note = f"hook block downgraded: {point} does not allow blocking"
@@ -129,7 +129,7 @@ class HookPoint(NamedTuple):
     mountable: bool = True
     """Whether the user and the repository may mount hooks there."""
     fires: bool = True
-    """Whether phase 09 comes by it. A hook at a point that never fires is refused, so that nobody waits for it."""
+    """Whether phase 09 reaches it. A hook at a point that never fires is refused (decision 82)."""
     seconds: float = 60.0
     """How long a hook may take, unless it says otherwise."""
     failure_policy: str = FAIL_OPEN

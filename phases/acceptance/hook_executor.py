@@ -1,4 +1,4 @@
-"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, told as events."""
+"""Runs one hook, whatever its kind: again where it broke at the gate, downgraded where it may not block, reported as events."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from phases.workspace.command_runner import CommandRunner
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory
 from pipeline.base.jsonl import append_without_sync, row_line
+from pipeline.base.logs import logger
 
 _LARGEST_LOG = 64 * 2**20
 TAMPERED = "files that decide about acceptance were changed during the run"
@@ -59,8 +60,8 @@ class Occasion(NamedTuple):
 class HookContext(NamedTuple):
     """What hooks run with that is not of the run."""
 
-    folder: str
-    """`hooks` in the task folder: logs lie there."""
+    directory: str
+    """`hooks` in the task directory: logs lie there."""
     environment: Mapping[str, str]
     secret_names: Sequence[str]
     clean: Callable[[str], str] = lambda text: text
@@ -72,12 +73,18 @@ class HookContext(NamedTuple):
 class HookExecutor:
     """Runs hooks of one task. Not while a run is only walked again."""
 
-    def __init__(self, run: RunFacts, outside: HookContext, events: HookEvents, commands: CommandRunner) -> None:
-        self._run, self._outside, self._events, self._commands = run, outside, events, commands
-        self.protected: ProtectedFiles | None = None
-        """What must be as it was before a hook is run."""
-        self.doing: Callable[[str], None] = lambda what: None
-        """Told what is being done; it need not stay on the screen."""
+    def __init__(
+        self,
+        run: RunFacts,
+        context: HookContext,
+        events: HookEvents,
+        commands: CommandRunner,
+        protected: ProtectedFiles | None = None,
+        doing: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        """`protected`: what must be as it was before a hook is run; `doing` is notified of which hook is asked."""
+        self._run, self._context, self._events, self._commands = run, context, events, commands
+        self._protected, self._doing = protected, doing
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
         """What came of one hook. `own` is what a hook of this program does."""
@@ -85,16 +92,21 @@ class HookExecutor:
         who = _hook_fields(hook, occasion)
         self._events.emit("hook_started", **who)
         if occasion.point == ACCEPT_GATE:
-            self.doing(f"asks {hook.key} …")
-        result = own() if own else self._unfit(hook, occasion) or self._tried(hook, occasion)
-        if not own and occasion.point == ACCEPT_GATE and result.status == FAILED and not self._unfit(hook, occasion):
-            result = self._tried(hook, occasion)
+            self._doing(f"asks {hook.key} …")
+        result = own() if own else self._why_not_run(hook, occasion) or self._run_kind(hook, occasion)
+        if (
+            not own
+            and occasion.point == ACCEPT_GATE
+            and result.status == FAILED
+            and not self._why_not_run(hook, occasion)
+        ):
+            result = self._run_kind(hook, occasion)
         result = _apply_policy(hook, occasion.point, result)
         result = downgrade_block(result, occasion.point)._replace(seconds=round(time.monotonic() - started, 3))
-        self._tell(hook, occasion, result)
+        self._report(hook, occasion, result)
         return result
 
-    def blocked(self, hook: Hook, occasion: Occasion, reason: str) -> None:
+    def report_block(self, hook: Hook, occasion: Occasion, reason: str) -> None:
         """Says so in the event log."""
         tool = {"tool_call_id": occasion.call, "tool_name": occasion.tool} if occasion.tool else {}
         self._events.emit("hook_blocked", **_hook_fields(hook, occasion), **tool, reason=reason, enforced=True)
@@ -102,28 +114,30 @@ class HookExecutor:
     def log_of(self, hook: Hook, attempt: int) -> str:
         """Where the whole output of a hook at the gate goes, as a path in the task."""
         name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt}-{hook.source}-{hook.id}.log")
-        return f"{os.path.basename(self._outside.folder)}/{name}"
+        return f"{os.path.basename(self._context.directory)}/{name}"
 
-    def _unfit(self, hook: Hook, occasion: Occasion) -> HookResult | None:
+    def _why_not_run(self, hook: Hook, occasion: Occasion) -> HookResult | None:
         """Why a command is not run: its files are not what they must be, or the agent would have to supply them."""
-        if hook.kind != COMMAND or self.protected is None:
+        if hook.kind != COMMAND or self._protected is None:
             return None
+        # Decision 87: a planted cache would be run instead of the script.
         remove_caches(self._run.cwd)
-        if odd := self.protected.changed_for(hook):
+        if odd := self._protected.changed_for(hook):
             self._events.emit("hook_tampered", files=odd, **_hook_fields(hook, occasion))
+            # No call may go on unguarded; at the gate a missing verdict ends the run by its own policy.
             status = STOP if occasion.point == BEFORE_TOOL else FAILED
             return HookResult(status, f"{TAMPERED}: {', '.join(odd)}", notes=(TAMPERED,), tampered=True)
-        if missing := self.protected.missing_for(hook):
+        if missing := self._protected.missing_for(hook):
             return HookResult(
                 FAILED, f"its script {', '.join(missing)} is not there; write it, then: pipeline hooks trust"
             )
         return None
 
-    def _tried(self, hook: Hook, occasion: Occasion) -> HookResult:
+    def _run_kind(self, hook: Hook, occasion: Occasion) -> HookResult:
         body = occasion.body(hook)
         if hook.kind == BUILTIN:
             return run_builtin(hook, self._run.cwd, occasion.tool)
-        self._outside.write_transcript()
+        self._context.write_transcript()
         if hook.kind == HTTP:
             # late: it brings ssl and http.client, and http hooks are rare
             from phases.acceptance.http_hooks import send_observation
@@ -131,16 +145,16 @@ class HookExecutor:
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             return send_observation(hook, self._run, body, now)
         if hook.sandbox:
-            return self._boxed(hook)
+            return self._run_in_sandbox(hook)
         log = ""
         if occasion.point == ACCEPT_GATE:
-            make_directory(self._outside.folder)
-            log = os.path.join(os.path.dirname(self._outside.folder), self.log_of(hook, occasion.attempt))
+            make_directory(self._context.directory)
+            log = os.path.join(os.path.dirname(self._context.directory), self.log_of(hook, occasion.attempt))
         place = HookPlace(
             self._run.cwd,
             log,
-            self._outside.environment,
-            tuple(self._outside.secret_names),
+            self._context.environment,
+            tuple(self._context.secret_names),
             variables_for(hook, self._run),
         )
         began = _log_size(log)
@@ -152,7 +166,7 @@ class HookExecutor:
         try:
             added = _read_tail(path, began)
             text = added.decode("utf-8", "surrogateescape")
-            if (clean := self._outside.clean(text)) != text:
+            if (clean := self._context.clean(text)) != text:
                 with open(path, "r+b") as file:
                     file.truncate(began)
                     file.seek(began)
@@ -161,7 +175,7 @@ class HookExecutor:
             return (f"its log could not be looked through: {error.strerror}",)
         return ()
 
-    def _boxed(self, hook: Hook) -> HookResult:
+    def _run_in_sandbox(self, hook: Hook) -> HookResult:
         """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
         finished = self._commands.run(hook.command, math.ceil(hook.seconds))
         timed_out = bool(finished.limit and finished.limit.startswith("time"))
@@ -171,7 +185,7 @@ class HookExecutor:
         )
         return read_verdict(ran, hook, POINTS[hook.point])
 
-    def _tell(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
+    def _report(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
         who = _hook_fields(hook, occasion)
         told = {
             **who,
@@ -180,6 +194,9 @@ class HookExecutor:
             "exit_code": result.exit_code,
             "duration_ms": int(result.seconds * 1000),
         }
+        logger.debug(
+            "{} at {}: {} ({:.1f} s) {}", hook.key, occasion.point, _ending_of(result), result.seconds, result.reason
+        )
         if result.status == FAILED or result.fault:
             self._events.emit("hook_failed", **told, error=result.reason or "; ".join(result.notes))
         else:
@@ -187,7 +204,7 @@ class HookExecutor:
         if note := result.downgraded:
             self._events.emit("hook_downgraded", **who, original_status=BLOCK, block_downgraded=True, message=note)
         if result.status == BLOCK:
-            self.blocked(hook, occasion, result.reason)
+            self.report_block(hook, occasion, result.reason)
 
 
 def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:
@@ -199,6 +216,7 @@ def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook
 
 def _apply_policy(hook: Hook, point: str, result: HookResult) -> HookResult:
     """A hook that gave no verdict, away from the gate: closed is a block. At the gate that is no fault of the model."""
+    # Spec 12.17: at the gate a broken hook costs the model no attempt, so there its policy is applied by the decision.
     if result.status == FAILED and point != ACCEPT_GATE and hook.failure_policy == FAIL_CLOSED:
         return result._replace(status=BLOCK, notes=(*result.notes, NO_VERDICT), closed=True)
     return result
@@ -213,6 +231,11 @@ def _hook_fields(hook: Hook, occasion: Occasion) -> dict[str, Any]:
         "mode": "observe" if hook.kind == HTTP else "sync",
         "attempt": occasion.attempt,
     }
+
+
+def _ending_of(result: HookResult) -> str:
+    code = "" if result.exit_code is None else f", exit code {result.exit_code}"
+    return f"{result.status}{', timed out' if result.timed_out else code}"
 
 
 def _log_size(path: str) -> int:
@@ -249,9 +272,9 @@ def run_builtin(hook: Hook, workspace_root: str, tool_name: str = "") -> HookRes
 
 
 def file_fault(root: str, path: str) -> str | None:
-    """Why this is no file of the folder, or None (acceptance chain, section 12).
+    """Why this is no file of the directory, or None (acceptance chain, section 12).
 
-    Links are followed on both sides before they are compared, those of the folders above a missing file among them, so
+    Links are followed on both sides before they are compared, those of the directories above a missing file among them, so
     nothing is told of what lies outside. Only what is there now is looked at, and nothing is opened.
     """
     try:
@@ -302,12 +325,12 @@ class HookEvents:
 
     def __init__(
         self,
-        folder: str,
+        directory: str,
         in_place: Callable[[], None] = lambda: None,
         clean: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         """`clean` takes out what may be in no file."""
-        self._folder, self._in_place, self._clean = folder, in_place, clean
+        self._folder, self._in_place, self._clean = directory, in_place, clean
 
     def emit(self, event: str, **fields: Any) -> None:
         """Adds one line. Texts are cut at 4 KiB."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from phases.acceptance.configuration.checksums import ABSENT, hash_scripts, script_paths_of
-from phases.acceptance.configuration.parse_hooks import parse_hooks
+from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
     MODIFIED,
@@ -57,6 +57,11 @@ class HookSetting(NamedTuple):
         return parse_hooks(self.own["hooks"], USER, self.settings_file) if self.own else ()
 
 
+def why_invalid(own: Mapping[str, Any], settings_file: str) -> str:
+    """The first fault of the user's own hooks, `{"hooks": …}` of a shape that the schema allows; empty for none."""
+    return next(iter(find_problems(own["hooks"], USER, settings_file)), "")
+
+
 class HookRegistry(NamedTuple):
     """The hooks of one start of a run."""
 
@@ -72,17 +77,18 @@ class HookRegistry(NamedTuple):
 
 
 def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:
-    """What there is at the start. `trust_now`: the user vouches for what stands there.
+    """The hooks at the start of a run. `trust_now`: the user trusts the workspace's own as they stand there now.
 
     Raises Incomplete where the user wants the run refused, or trusts what cannot be used.
     """
     options, own = setting.own.get("hooks", {}), setting.user_hooks()
     repo = discover_repo_hooks(workspace, setting.store, setting.parse, setting.check_store, trust_now=trust_now)
-    trusted = {**repo.user_scripts, **(repo.pins if repo.state == TRUSTED else {})}
+    trusted = {**repo.user_scripts, **(repo.checksums if repo.state == TRUSTED else {})}
+    # The user trusts that there are none, so a hooks file that appears was written by the agent.
     if repo.state == NO_HOOKS and repo.beside is not None:
         trusted[HOOKS_FILE] = ABSENT
     if options.get("enabled") is False:
-        repo = repo._replace(state=NO_HOOKS, hooks=(), pins={})
+        repo = repo._replace(state=NO_HOOKS, hooks=(), checksums={})
     _refuse_untrusted(repo, stops=options.get("on_untrusted") == "stop")
     named = {path: ABSENT for hook in own for path in script_paths_of(hook, workspace)}
     for hook in own:

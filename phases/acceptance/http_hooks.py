@@ -1,4 +1,4 @@
-"""Tells a server on this machine that a hook point was reached. It is told what happened, never what was said or printed.
+"""Notifies a server on this machine that a hook point was reached: of what happened, never of what was said or printed.
 
 The connection goes to a loopback address by number: no name is looked up, no proxy is asked, no redirect is followed.
 """
@@ -43,6 +43,7 @@ def send_observation(
     except _NotSent as error:
         return HookResult(FAILED, f"hook {hook.key}: {error}")
     shown = f"{target.scheme}://{_host_of(target)}{target.path.partition('?')[0]}"[:200]  # a query may hold a secret
+    # A silent server may use all of the hook's time, and no more.
     options = ClientOptions(
         started + hook.seconds, math.inf, _resolve_loopback,
         private=True, ssl_context=ssl_context, longest_silence=math.inf,

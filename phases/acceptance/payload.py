@@ -29,28 +29,6 @@ class RunFacts(NamedTuple):
     """The file of it, brought up to date before a hook is run; empty where there is none."""
 
 
-class FileChange(NamedTuple):
-    """One file that is not as it was when the run began."""
-
-    path: str
-    change: str
-    """added, modified or deleted."""
-
-
-class RecentTool(NamedTuple):
-    """One tool call that is over."""
-
-    name: str
-    is_error: bool
-
-
-class LastBlock(NamedTuple):
-    """Why the last ending was not accepted."""
-
-    hook: str
-    reason: str
-
-
 class EndingFacts(NamedTuple):
     """One ending of the agent: what it said, and what it has changed so far."""
 
@@ -61,14 +39,16 @@ class EndingFacts(NamedTuple):
     """The digest of the workspace when the run began."""
     head: str
     """The digest of the workspace now."""
-    files: Sequence[FileChange] = ()
+    files: Sequence[Sequence[str]] = ()
+    """Path, and added, modified or deleted."""
     truncated: bool = False
     todo_summary: Mapping[str, int] = {}
-    recent_tools: Sequence[RecentTool] = ()
-    """The latest last."""
+    recent_tools: Sequence[tuple[str, bool]] = ()
+    """Name, and whether it failed; the latest last."""
     continue_count: int = 0
     max_continues: int = 3
-    last_block: LastBlock | None = None
+    last_block: tuple[str, str] | None = None
+    """The hook that did not accept the last ending, and why."""
     attempt: int = 1
 
 
@@ -119,15 +99,15 @@ def stop_input(hook: Hook, run: RunFacts, ending: EndingFacts) -> dict[str, Any]
             "changed": ending.changed,
             "base": ending.base,
             "head": ending.head,
-            "changed_files": [{"path": row.path, "change": row.change} for row in ending.files[:MOST_FILES]],
+            "changed_files": [{"path": path, "change": change} for path, change in ending.files[:MOST_FILES]],
             "truncated": ending.truncated or len(ending.files) > MOST_FILES,
         },
         "todo_summary": dict(ending.todo_summary),
-        "recent_tools": [{"name": tool.name, "is_error": tool.is_error} for tool in ending.recent_tools[-MOST_TOOLS:]],
+        "recent_tools": [{"name": name, "is_error": failed} for name, failed in ending.recent_tools[-MOST_TOOLS:]],
         "acceptance": {
             "continue_count": ending.continue_count,
             "max_continues": ending.max_continues,
-            "last_block": {"hook": block.hook, "reason": block.reason} if block else None,
+            "last_block": {"hook": block[0], "reason": block[1]} if block else None,
         },
     }
 
@@ -180,6 +160,7 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
     """The object as one line of UTF-8, without spaces: scripts look for `"tool_name":"Bash"`. Half a surrogate pair, which no
     reader would take, is replaced.
     """
+    # Without spaces, as Claude Code writes it: scripts grep for `"tool_name":"Bash"`.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain_mapping)
     return _HALF_A_PAIR.sub("\ufffd", text).encode("utf-8") + b"\n"
 

@@ -1,11 +1,14 @@
-"""The exam: which files decide about acceptance, and what each must be. What was taken down first counts, in this journal and in
-those that it follows on; only the user can put something else in its place, by vouching for it.
+"""Protected files: those that decide about acceptance, and what each must be.
+
+The checksum that was recorded first counts, in this journal and in those that it follows on; only the user can put another
+in its place, by trusting the file as it is now.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from phases.acceptance.configuration.checksums import (
@@ -18,10 +21,10 @@ from phases.acceptance.configuration.checksums import (
     paths_run_by,
     script_paths_of,
 )
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, TRUSTED
 from phases.acceptance.hook import REPO, Hook
 from phases.acceptance.hook_registry import HookRegistry
-from phases.acceptance.stop_reasons import CONFIG_INVALID
+from phases.acceptance.stop_reasons import CONFIG_INVALID, HOOK_TAMPERED
 from phases.llm.journal import read_journal
 from phases.workspace.backup_tree import latest_aside
 from phases.workspace.workspace import CONTROL
@@ -29,70 +32,100 @@ from pipeline.base.errors import Incomplete
 from pipeline.base.jsonl import repair_tail
 
 BASE, CHECKSUMS = "base", "pins"
-"""Kinds of journal rows: what stood at the start, and files that came to be part of the exam since."""
+"""Kinds of journal rows: what stood at the start, and files that have become protected since."""
 
 
 class ChecksumHistory(NamedTuple):
-    """What the journals say."""
+    """What the journals have recorded."""
 
     checksums: Mapping[str, str]
-    """What was taken down of files of the workspace: path -> sha256."""
+    """Of files of the workspace: path -> sha256."""
     files: Mapping[str, str] | None
     """The workspace when this journal began; None while it begins."""
     first: bool
     """No agent worked in this workspace before this journal."""
 
+    def may_trust_now(self, root: str) -> bool:
+        """Whether --trust-hooks can hold: for what the user put there before the agent first worked, and for nothing that the
+        agent may have put there or changed since.
+        """
+        # Decision 88: the flag holds for what stood there before the agent first worked.
+        if not self.first or self.files is None:
+            return self.first
+        control = {path for path in self.checksums if _is_control(path)}
+        unchanged = HOOKS_FILE in self.checksums and not find_changed(self.checksums, root)
+        return unchanged and hash_control_files(root).keys() == control
+
+    def why_unverified(self, registry: HookRegistry) -> str:
+        """Checks with which the work began, and which are not asked now, leave it unverified; else empty."""
+        repo = registry.repo
+        if HOOKS_FILE not in self.checksums or repo.state == TRUSTED:
+            return ""
+        return f"the hooks of the workspace with which the work began are not run now ({repo.state}: {repo.reason})"
+
 
 class ProtectedFiles(NamedTuple):
-    """The exam of one start of a run."""
+    """The protected files of one start of a run."""
 
     checksums: Mapping[str, str]
     """Path -> sha256, empty for one that must not be there. Absolute paths lie outside of the workspace."""
     added: Mapping[str, str]
-    """Those of the workspace that no journal has taken down yet."""
+    """Those of the workspace that no journal has recorded yet."""
     companions: Mapping[str, str] | None
-    """What lies in the folder of hooks beside those; None where no hook rests on that folder."""
+    """What lies in the directory of hooks beside those; None where no hook rests on that directory."""
     root: str
 
     def changed(self) -> list[str]:
         """The files that are not what they must be."""
         return sorted({*find_changed(self.checksums, self.root), *self._unexpected_files()})
 
-    def _unexpected_files(self) -> list[str]:
-        """What is other in the folder of hooks: a file beside a script may decide instead of it."""
-        if self.companions is None:
-            return []
-        now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
-        odd = (path for path in {*now, *self.companions} if now.get(path, ABSENT) != self.companions.get(path, ABSENT))
-        return [*odd, *(path for path in now if now[path] == UNREADABLE and self.companions.get(path) == UNREADABLE)]
-
     def changed_for(self, hook: Hook) -> list[str]:
         """The same, of the files that one hook rests on."""
-        named = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
-        mine = {*named, *((HOOKS_FILE,) if hook.source == REPO else ())}
-        pins = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
-        strangers = self._unexpected_files() if any(map(_is_control, mine)) or CONTROL in hook.command else []
-        return sorted({*find_changed(pins, self.root), *strangers})
+        mine = {*script_paths_of(hook, self.root), *hash_scripts(hook, self.root)}
+        mine |= {HOOKS_FILE} if hook.source == REPO else set()
+        checksums = {path: digest for path, digest in self.checksums.items() if path in mine or os.path.isabs(path)}
+        unexpected = self._unexpected_files() if any(map(_is_control, mine)) or CONTROL in hook.command else []
+        return sorted({*find_changed(checksums, self.root), *unexpected})
 
     def missing_for(self, hook: Hook) -> list[str]:
-        """Scripts of a hook in the user's folder of the workspace that are not there. The agent must not supply them."""
+        """Scripts of a hook in the user's directory of the workspace that are not there. The agent must not supply them."""
         named = (path for path in script_paths_of(hook, self.root) if _is_control(path))
         return [path for path in named if not os.path.exists(os.path.join(self.root, path))]
 
+    def _unexpected_files(self) -> list[str]:
+        """What differs in the directory of hooks: a file beside a script may be imported instead of another (decision 87)."""
+        if self.companions is None:
+            return []
+        now = {path: digest for path, digest in hash_control_files(self.root).items() if path not in self.checksums}
+        expected = self.companions
+        differs = [path for path in {*now, *expected} if now.get(path, ABSENT) != expected.get(path, ABSENT)]
+        return [*differs, *(path for path in now if now[path] == UNREADABLE == expected.get(path))]
+
+
+def refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..., None]) -> None:
+    """Raises Incomplete where a file was changed before this start: the agent may have done it, and so may the user."""
+    if changed := protected.changed():
+        emit("hook_tampered", files=changed)
+        raise Incomplete(
+            f"{HOOK_TAMPERED}: {', '.join(changed)} decides about acceptance, and is not what it was: restore it, or if you "
+            f"changed it yourself: pipeline hooks trust {shlex.quote(task)}",
+            stop_reason=HOOK_TAMPERED,
+        )
+
 
 def read_history(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> ChecksumHistory:
-    """What the header of a journal and its rows have taken down. What came first counts."""
-    pins, files = dict(begun.get("pins", {})), None
+    """What the header of a journal and its rows have recorded. What came first counts."""
+    checksums, files = dict(begun.get("pins", {})), None
     for row in rows:
         if row["kind"] in (BASE, CHECKSUMS):
-            pins = {**row["result"]["pins"], **pins}
+            checksums = {**row["result"]["pins"], **checksums}
         if row["kind"] == BASE:
             files = row["result"]["manifest"]["files"]
-    return ChecksumHistory(pins, files, bool(begun.get("first")))
+    return ChecksumHistory(checksums, files, bool(begun.get("first")))
 
 
 def read_checksums(journal: str) -> Mapping[str, str]:
-    """What a journal on the disk has taken down, or the last that was set aside: another beginning makes none of it another."""
+    """What a journal on the disk has recorded, or the last that was set aside: to begin anew changes none of it."""
     journal = journal if os.path.lexists(journal) else latest_aside(journal) or journal
     repair_tail(journal)
     rows = read_journal(journal)
@@ -102,7 +135,7 @@ def read_checksums(journal: str) -> Mapping[str, str]:
 def build_protected_files(
     registry: HookRegistry, past: ChecksumHistory, planned: Collection[str], root: str
 ) -> ProtectedFiles:
-    """The exam as it is now. `planned` files are the agent's to write, whatever hook of the user looks at them.
+    """The protected files as they are now. `planned` files are the agent's to write, whatever hook of the user looks at them.
 
     Raises Incomplete where a trusted hook of the workspace runs one of them.
     """
@@ -110,15 +143,16 @@ def build_protected_files(
     for path, now in registry.named.items():
         if os.path.isabs(path):  # for this start alone: the user may mend it in a pause, and the agent cannot reach it
             must[path] = now
-        elif path not in planned:
+        elif path not in planned:  # decision 78: a hook `python main.py` must not forbid the agent to write main.py
+            # Decision 79: what was recorded first counts, until the user trusts something else.
             known = registry.trusted.get(path, past.checksums.get(path, _first_checksum(path, now, past)))
             must.update({path: known} if known is not None else {})
     _refuse_planned(registry, planned, root)
-    for path, now in registry.repo.pins.items():
+    for path, now in registry.repo.checksums.items():
         if path == HOOKS_FILE or path not in planned:
             must[path] = registry.trusted.get(path, past.checksums.get(path, now))
     if HOOKS_FILE in past.checksums and HOOKS_FILE not in registry.trusted:
-        must = {**past.checksums, **must}  # what the file named cannot be told any more: all of it stays
+        must = {**past.checksums, **must}  # which scripts it named is unknown now: all of them stay
     in_force = any(map(_is_control, must)) or any(CONTROL in hook.command for hook in registry.hooks)
     beside = _companion_files(must, registry, past, root) if in_force else None
     unseen = {path: digest for path, digest in {**must, **(beside or {})}.items() if path not in past.checksums}
@@ -130,6 +164,7 @@ def build_protected_files(
 def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str) -> None:
     """A script whose bytes the user trusts, and that the plan has the agent write, can be neither."""
     for hook in registry.repo.hooks:
+        # Decision 78: its bytes cannot be both trusted and written by the agent.
         if both := [path for path in paths_run_by(hook, root) if path in planned and not hook.sandbox]:
             raise Incomplete(
                 f"{hook.key} runs {', '.join(both)}, which the plan has the agent write: let it run another script, or "
@@ -141,10 +176,11 @@ def _refuse_planned(registry: HookRegistry, planned: Collection[str], root: str)
 def _companion_files(
     must: Mapping[str, str], registry: HookRegistry, past: ChecksumHistory, root: str
 ) -> dict[str, str]:
-    """What must lie in the folder of hooks beside the scripts: what the user vouches for, else what was there first."""
+    """What must lie in the directory of hooks beside the scripts: what the user trusts, else what was there first."""
     repo = registry.repo
-    if repo.beside is not None and repo.state in (TRUSTED, NO_HOOKS):
+    if repo.beside is not None and repo.is_trusted:
         return {path: digest for path, digest in repo.beside.items() if path not in must}
+    # Decision 87: a file beside a script may be imported instead of another.
     first = hash_control_files(root) if past.files is None and past.first else past.files or {}
     known = {**first, **past.checksums}
     return {path: known[path] for path in known if _is_control(path) and path not in must and known[path]}

@@ -55,7 +55,7 @@ class ToolHooks:
     show: Callable[[str], None] = lambda text: None
     """Tells the user something."""
     told: dict[str, str] = field(default_factory=dict)
-    """Hooks that could not watch over a call, of which the user was told in this start of the run -> what the call went on
+    """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
     without; nothing where it did not go on.
     """
 
@@ -73,6 +73,7 @@ class ToolHooks:
         unguarded = self._unguarded(said)
         stops = [(hook, result) for hook, result in said if result.status == STOP]
         blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
+        # A stop wins: it ends the run, where a block only refuses the call.
         if stops or blocks:
             hook, result = (stops or blocks)[0]
             return _with_hooks(_refusal_row(hook, result), said, unguarded)
@@ -83,11 +84,12 @@ class ToolHooks:
             said += self._ask(TOOL_FAILED, call, turn, response)
         if call.name == _SUBAGENT:
             said += self._ask(SUBAGENT_STOP, call, turn, response)
+            # A sub-agent makes calls of its own, and their records are not kept: what they lacked is taken from the notices.
             unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
         return _with_hooks(row, said, unguarded)
 
     def _unguarded(self, said: list[tuple[Hook, HookResult]]) -> list[str]:
-        """Which hooks gave no verdict on a call that is done all the same. The user is told of each once."""
+        """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
         faults = []
         for hook, result in said:
             if not (result.closed or is_broken(hook.kind, result.status, result.fault)):

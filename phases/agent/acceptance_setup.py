@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,12 +10,10 @@ from typing import Any, NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
-from phases.acceptance.configuration.checksums import find_changed, hash_control_files
-from phases.acceptance.configuration.repo_hooks import HOOKS_FILE, NO_HOOKS, TRUSTED
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
-from phases.acceptance.protected_files import ChecksumHistory, ProtectedFiles, build_protected_files, read_history
+from phases.acceptance.protected_files import ProtectedFiles, build_protected_files, read_history, refuse_changed_files
 from phases.acceptance.stop_reasons import ACCEPTED, EXHAUSTED, HOOK_TAMPERED, TODO_FAILED
 from phases.acceptance.tool_hooks import ToolHooks, read_subagents
 from phases.agent.agent_state import Ending
@@ -28,7 +25,7 @@ from phases.llm.providers import PROVIDERS
 from phases.llm.redaction import redact_value
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.manifest import ManifestReader
-from phases.workspace.workspace import CONTROL, Workspace
+from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
 
 
@@ -63,13 +60,15 @@ def build_acceptance(
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
     try:
-        hooks = register_hooks(assignment.hooks, root, trust_now=_may_trust_now(assignment, begun, past, root))
+        hooks = register_hooks(
+            assignment.hooks, root, trust_now=assignment.hooks.trust_now and past.may_trust_now(root)
+        )
         protected = build_protected_files(hooks, past, begun.planned, root)
-        _refuse_changed_files(protected, task, events.emit)
+        refuse_changed_files(protected, task, events.emit)
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
-    if assignment.hooks.trust_now and hooks.repo.state not in (TRUSTED, NO_HOOKS):
+    if assignment.hooks.trust_now and not hooks.repo.is_trusted:
         assignment.tell(
             "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
         )
@@ -78,49 +77,14 @@ def build_acceptance(
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
-    executor = HookExecutor(facts, outside, events, commands)
-    executor.protected, executor.doing = protected, doing
+    executor = HookExecutor(facts, outside, events, commands, protected, doing)
     check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
     gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
-    chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or _why_unverified(hooks, past))
+    chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
-
-
-def _may_trust_now(assignment: Assignment, begun: Session, past: ChecksumHistory, root: str) -> bool:
-    """Whether --trust-hooks can hold. It vouches for what the user put there before the agent first worked, and for nothing that
-    the agent may have put there or changed since.
-    """
-    if not assignment.hooks.trust_now or not begun.journal.begun.get("first"):
-        return False
-    if past.files is None:
-        return True
-    kept = {path: digest for path, digest in past.checksums.items() if path.startswith(f"{CONTROL}/")}
-    return (
-        HOOKS_FILE in past.checksums
-        and not find_changed(past.checksums, root)
-        and hash_control_files(root).keys() == kept.keys()
-    )
-
-
-def _refuse_changed_files(protected: ProtectedFiles, task: str, emit: Callable[..., None]) -> None:
-    """What was changed before this start is for the user to look at: the agent may have done it, and so may he."""
-    if odd := protected.changed():
-        emit("hook_tampered", files=odd)
-        raise Incomplete(
-            f"{HOOK_TAMPERED}: {', '.join(odd)} decides about acceptance, and is not what it was: restore it, or if you changed "
-            f"it yourself: pipeline hooks trust {shlex.quote(task)}",
-            stop_reason=HOOK_TAMPERED,
-        )
-
-
-def _why_unverified(hooks: HookRegistry, past: ChecksumHistory) -> str:
-    """Checks with which the work began, and which are not asked now, leave it unverified."""
-    if HOOKS_FILE not in past.checksums or hooks.repo.state == TRUSTED:
-        return ""
-    return f"the hooks of the workspace with which the work began are not run now ({hooks.repo.state}: {hooks.repo.reason})"
 
 
 class RunEnd:

@@ -26,6 +26,7 @@ from phases.workspace.task_paths import TaskPaths
 from phases.workspace.workspace import CONTROL, Workspace, WorkspaceError
 from pipeline.base.errors import PhaseError, PipelineError
 from pipeline.base.files import next_aside, read_bytes, set_aside, sha256, sync_directory, sync_tree
+from pipeline.base.logs import logger
 
 OFFLINE = "offline"
 """The model that writes scaffolds: what it wrote is no beginning for another model, nor the other way round."""
@@ -108,6 +109,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
         remove = touched.remove if touched else ()
     elif givers[-1:] != [model] and _is_accepted_unchanged(rows, workspace):
         return None  # another model is asked to do better, and not to look at what is right
+    logger.debug("of {} planned files {} stay as they are; {} were not come to", len(planned), len(kept), len(owed))
     copy = next_aside(root)
     if not kept or not back_up_tree(root, copy):
         return None

@@ -51,7 +51,9 @@ from phases.workspace.snapshots import Snapshot
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import Incomplete, Paused, PhaseError
 from pipeline.base.files import sync_tree
+from pipeline.base.logs import logger
 
+_MOST_LOGGED = 300
 _OLDER_RULES = (
     "this work began under older rules: what is recorded of it stands; from here on requirements that are open, and checks "
     "that ran no test, keep it from being accepted"
@@ -76,6 +78,14 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)
     except Incomplete as error:
         raise _with_files(error, assignment, workspace) from error
+    logger.info(
+        "{} is to write {} of {} planned files; supervision: {}; sandbox: {}",
+        model.name,
+        len(session.write),
+        len(session.planned),
+        "off" if isinstance(state.supervisor, Unsupervised) else "on",
+        box.kind,
+    )
     _tell_beforehand(assignment, session, missing)
     if not session.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
@@ -85,6 +95,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
+    logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, ending.detail[:_MOST_LOGGED])
     shutil.rmtree(places.snapshot, ignore_errors=True)
     sync_tree(places.workspace)
     traced, rows = trace_requirements(workspace, plan), session.journal.all_rows()
@@ -209,7 +220,7 @@ def _with_files(error: Paused | Incomplete, assignment: Assignment, workspace: W
     done, total = count_written(workspace, assignment.plan)
     told = f"{done} of {total} files written; {error}"
     if isinstance(error, Paused):
-        return Paused(told, stop_reason=error.stop_reason)
+        return Paused(told, stop_reason=error.stop_reason, flag=error.flag)
     report = {"files": {"planned": total, "written": done, "missing": []}, "verified": False}
     return Incomplete(told, stop_reason=error.stop_reason, report=report)
 
@@ -225,6 +236,7 @@ def _is_current(workspace: Workspace, commands: CommandRunner, missing: Sequence
     """Whether a verdict is still about this tree, in this sandbox, with these packages."""
     boxed = ending.stop_reason != HOOK_TAMPERED  # then nothing was run
     same_box = not boxed or ending.verification["sandbox"] == commands.box.kind
+    # Another set of packages may let checks run that could not, so the same tree is judged once more.
     same_packages = ending.verification.get("missing_packages", list(missing)) == list(missing)
     return bool(same_box and same_packages and ending.verification["tree_sha256"] == tree_digest(workspace))
 

@@ -12,6 +12,7 @@ from phases.agent.completion import WAITED, completion_request, judge_request, r
 from phases.agent.tool_runner import ToolCallStep
 from phases.llm.model import OK, Finite, Reply
 from pipeline.base.errors import Paused
+from pipeline.base.logs import logger
 
 _TELL_AFTER, _STUCK_AFTER, _HOPELESS_AFTER = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
@@ -31,6 +32,7 @@ def run_loop(state: AgentState) -> Ending:
     while True:
         reply = _ask(state)
         if reply.outcome != OK:
+            logger.debug("turn {}: the reply is {}: {}", state.conversation.turn, reply.outcome, reply.detail)
             state.memory.useless(reply)
             continue
         state.memory.heard(reply)
@@ -55,12 +57,16 @@ def _ask(state: AgentState) -> Reply:
     state.todo_list.turn = turns + 1
     state.events.begin_turn(turns + 1)
     if state.most_turns and turns >= state.most_turns and not state.replaying:
+        flag = f"--max-turns {2 * state.most_turns}"
         raise Paused(
             f"the limit max_turns = {state.most_turns} is reached; what is written is kept; go on with: "
-            f"pipeline resume {conversation.ledger.task} --max-turns {2 * state.most_turns}",
+            f"pipeline resume {conversation.ledger.task} {flag}",
             stop_reason="budget_rounds",
+            flag=flag,
         )
     for fact in state.pending_facts():
+        if not state.replaying:
+            logger.debug("before turn {}: takes in {}", turns + 1, fact.kind)
         fact.record(conversation.journal)
     aside = state.supervisor.brief()
     if state.deadline is not None and time.monotonic() > state.deadline:
@@ -84,6 +90,8 @@ def _act(state: AgentState, reply: Reply) -> str:
         step = ToolCallStep(state.tools, call, turn, index, state.supervisor.refuse(call))
         result = step.record(state.conversation.journal)
         state.observe(step, result)
+        if step.refusal and live:
+            logger.debug("turn {}: {} is kept back by the supervisor: {}", turn, call.name, step.refusal)
         hook_messages += result.get("hooks_say", ())
         if result.get("stopped"):
             stop_for_user(state, result["stop_reason"], result["stopped"])
@@ -106,6 +114,8 @@ def _end_turn(state: AgentState, reply: Reply, verdict: dict[str, Any] | None) -
 def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:
     """Equal turns in a row are told of, and end the work. A supervisor that may act has better answers; it is given time."""
     watched = state.supervisor.acts
+    if repeated >= _TELL_AFTER:
+        logger.debug("turn {}: the same call and result for the {}th time", state.conversation.turn, repeated)
     if repeated >= (_HOPELESS_AFTER if watched else _STUCK_AFTER):
         verdict = state.chain.judge(completion_request(state, "", 0, claimed=False))
         return record_ending(state, STUCK, verdict, f"the same call with the same result {repeated} times in a row")
@@ -128,6 +138,7 @@ def _end_if_decided(state: AgentState, reply: Reply, verdict: dict[str, Any], co
         return None
     if not state.replaying:  # a copy for `pipeline rewind`
         state.events.rejected(continues, verdict["verification"]["tree_sha256"])
+    # The same tree again and again: asking once more would pay for the same refusal.
     if continues > verdict["most"] or state.chain.same > _SAME_TREE or _is_over(state):
         return record_ending(state, HOOK_TAMPERED if verdict["tampered"] else EXHAUSTED, verdict, verdict["block"])
     state.memory.rejected(verdict["feedback"])

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phases.agent.interfaces import outline_of
 from phases.agent.prompt import describe_next_file, first_messages, without_result
-from phases.agent.session import Session
 from phases.llm.journal import digest_of
 from phases.llm.model import OVERFLOW, TRUNCATED, Message, Reply, message_of, most_tokens, tokens_of
 from pipeline.base.errors import PhaseError
+from pipeline.base.logs import logger
+
+if TYPE_CHECKING:
+    from phases.agent.session import Session
 
 _KEPT_WHOLE = 2
 _SHORT = 60
@@ -71,6 +74,7 @@ class Memory:
         for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
                 break
+            logger.debug("{} tokens, and room for {}: {}", size, self._room, reduce.__name__.strip("_"))
             reduce()
             size = self._look()
         if size > self._room:

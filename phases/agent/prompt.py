@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phases.agent.session import Session
 from phases.llm.model import Message, tokens_of
+
+if TYPE_CHECKING:  # the offline model, which commands load that run nothing, reads prompts and needs no session
+    from phases.agent.session import Session
 
 _SHORT_RESULT = 60
 """In tokens: an answer that is no longer is left as it is."""

@@ -27,6 +27,7 @@ from phases.workspace.workspace import CONTROL, Workspace
 from pipeline.base.errors import PhaseError
 from pipeline.base.files import make_directory, next_aside, replace_file, sync_directory, write_durable
 from pipeline.base.jsonl import row_line
+from pipeline.base.logs import logger
 
 _NEXT = ".next"
 
@@ -87,6 +88,7 @@ def begin_session(
     if decided is None:
         undo_decision(work, coming)
         goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
+        logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
         if not goes_on or is_unrecorded_code(places):
             remaining = decide_remaining(work, model.name) or {"aside": os.path.basename(next_aside(places.workspace))}
             decided = {**everything, **remaining, **begun}

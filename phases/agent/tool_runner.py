@@ -17,6 +17,7 @@ from phases.llm.model import ToolCall
 from phases.workspace.command_runner import CommandRunner
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.files import sha256
+from pipeline.base.logs import logger
 
 Row = dict[str, Any]
 """The answer to a call, as the journal keeps it."""
@@ -117,6 +118,10 @@ class ToolCallStep:
         tools, commands = self.tools, self.tools.commands
         commands.step = tools.explorers.step = f"{self.turn}-{self.index}"
         hooked = tools.hooked and tools.hooks.are_there_for(self.call)
+        if again:
+            logger.debug(
+                "call {} of turn {} may have been cut off: {} is done again", self.index, self.turn, self.call.name
+            )
         if again or hooked:  # hooks may write, too: what is cut off is done again as a whole
             commands.begin()
         act = partial(self._act, again=again)

@@ -52,8 +52,8 @@ _AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
 class CallFailed(PhaseError):
     """There is no reply. `what` says why, without the advice for a phase that can only stop."""
 
-    def __init__(self, what: str, advice: str = "") -> None:
-        super().__init__(f"{what}; {advice}" if advice else what)
+    def __init__(self, what: str, advice: str = "", *, flag: str = "") -> None:
+        super().__init__(f"{what}; {advice}" if advice else what, flag=flag)
         self.what = what
 
 
@@ -149,10 +149,12 @@ class Conversation:
         if wanted > tried and (told.first > tried or not _cut_elsewhere(cut)):
             return wanted
         where = f"{self.model.name}, turn {call.turn - 1} of {call.thread}"
+        flag = f"--max-output-tokens {2 * tried}"
         raise NoRoom(
             f"{where}: the model used up {tried:,} tokens in thinking and gave no answer, and a reply may have no more "
             f"({_why_no_more(cut, told, window)}); give it more with: pipeline resume {self.ledger.task} "
-            f"--max-output-tokens {2 * tried}, or choose another model with --plan-model or --code-model"
+            f"{flag}, or choose another model with --plan-model or --code-model",
+            flag=flag,
         )
 
     def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:

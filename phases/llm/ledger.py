@@ -123,10 +123,11 @@ class Ledger:
                 if used >= limit
                 else f"the limit {name} = {limit} would be passed: {call}{beside} ({told})"
             )
+        flag = f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}"
         return Paused(
-            f"{what}; what is done is kept; go on with: pipeline resume {self.task} "
-            f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}",
+            f"{what}; what is done is kept; go on with: pipeline resume {self.task} {flag}",
             stop_reason=f"budget_{name.partition('_')[2]}",
+            flag=flag,
         )
 
     def release(self, thread: str) -> None:

@@ -1,10 +1,82 @@
-"""How the page of supervision looks."""
+"""How the pages look: the one stylesheet. What all of them share stands first, then what each has of its own."""
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #222; --soft: #666; --paper: #fff; --ground: #eceae6; --line: #ccc;
-  --head: #14427a;
-  --free: #d5e8d4; --forced: #f2c38b; --takeover: #e79a92; --handoff: #c9b6e4; --cooldown: #b9d4ee;
-  --signal: #8a5a00; --hint: #4b52b5; --block: #9a6700; --led: #b3261e; --back: #6b3fa0; --stop: #b3261e;
+_SHARED = """
+:root { --ink: #222; --soft: #666; --paper: #fff; --ground: #eceae6; --line: #ccc; --head: #14427a; --sans: Helvetica, Arial,
+  sans-serif; --mono: "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+* { box-sizing: border-box; }
+body { margin: 0; color: var(--ink); background: var(--ground); }
+.skip a { position: absolute; left: -99rem; color: var(--head); }
+.skip a:focus { left: 1rem; top: .3rem; background: var(--paper); padding: .3rem; z-index: 9; }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; }
+th, td { text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+"""
+TRACE = (
+    _SHARED
+    + """
+:root { color-scheme: light; --implemented: #1a7f37; --stubbed: #9a6700; --missing: #b3261e; --test: #4b52b5; }
+body { font: 15px/1.5 Georgia, serif; }
+header { padding: .7rem 1.2rem; background: var(--paper); border-bottom: 1px solid var(--line); }
+h1, h2, h3, h4, h5, h6, th, .badge, .tag, .counts, .pagemark { font-family: var(--sans); line-height: 1.25; }
+h1 { font-size: 1.2rem; margin: 0 0 .2rem; color: var(--head); } h2 { font-size: 1rem; margin: 0 0 .6rem; color: var(--soft); }
+h3, h4, h5, h6 { color: var(--head); margin: 1.1em 0 .3em; font-size: 1rem; } .counts { margin: 0; font-size: .85rem; }
+.pane { background: var(--paper); padding: .8rem 1.2rem; border: 1px solid var(--line); min-width: 0;
+  scroll-padding: 4rem 0 6rem; }
+.pane:focus-visible, a:focus-visible { outline: 3px solid #2f6fd0; outline-offset: -2px; }
+a { color: var(--head); }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid #ddd; }
+thead th { position: sticky; top: -.8rem; background: #f4f4f8; z-index: 1; }
+th[scope=row], td:nth-child(2), td:nth-child(3) { white-space: nowrap; }
+td:nth-child(4) { width: 38%; } td:nth-child(5) { width: 20%; } td:nth-child(6) { width: 26%; }
+q { color: #555; font-style: italic; } small { color: var(--soft); } .note { margin: .3em 0 0; color: var(--missing); }
+code, pre { font: 13px/1.45 var(--mono); }
+td code { font-size: 12px; } summary { cursor: pointer; color: var(--soft); }
+.badge { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; color: var(--paper); background: var(--soft);
+  font-size: .75rem; font-weight: bold; }
+.badge.implemented { background: var(--implemented); } .badge.stubbed { background: var(--stubbed); }
+.badge.missing { background: var(--missing); }
+.tag { padding: 0 .35em; margin: 0 .2em 0 .3em; border-radius: .25em; border: 1px solid currentColor; font-size: 11px;
+  font-weight: bold; text-decoration: none; background: var(--paper); user-select: none; }
+.tag.implemented { color: var(--implemented); } .tag.stubbed { color: var(--stubbed); }
+.tag.missing { color: var(--missing); }
+.tag.test { color: var(--test); } .tag:hover { text-decoration: underline; }
+mark { background: #eee; color: inherit; padding: .1em 0; border-bottom: 2px solid #999; }
+mark.implemented { background: #d8f3df; border-color: var(--implemented); }
+mark.stubbed { background: #fff1c2; border-color: var(--stubbed); }
+mark.missing { background: #fde0dc; border-color: var(--missing); }
+.line:target { outline-offset: -3px; }
+:target, :target + mark { outline: 3px solid #2f6fd0; outline-offset: 1px; } tr:target { background: #e6effb; }
+.pagemark { color: #888; font-size: .75rem; border-top: 1px dashed var(--line); margin: 1.2em 0 .4em; text-align: right; }
+#paper p, #paper blockquote { overflow-wrap: anywhere; }
+blockquote { margin: .8em 0; padding-left: .8em; border-left: 3px solid #c9a227; color: #555; }
+#paper pre { background: #f4f4f8; padding: .5em .8em; overflow-x: auto; }
+.file pre { margin: 0; overflow-x: auto; background: #fafafa; border: 1px solid #ddd; counter-reset: line; padding: .3em 0; }
+.file h3 { margin-top: 1.2em; font-family: var(--mono); font-size: .9rem; }
+.line { display: block; counter-increment: line; padding-right: 1em; border-left: 4px solid transparent; min-height: 1.45em; }
+.line::before { content: counter(line); display: inline-block; width: 3.2em; margin-right: 1em; text-align: right;
+  color: #999; }
+.line.implemented { background: #eefaf1; border-color: var(--implemented); }
+.line.stubbed { background: #fff8e1; border-color: var(--stubbed); }
+.line.test { background: #f0f0fb; border-color: var(--test); }
+@media (min-width: 60rem) and (min-height: 34rem) {
+  body { height: 100vh; display: flex; flex-direction: column; }
+  #requirements { flex: 0 1 auto; max-height: 36vh; overflow: auto; border-width: 0 0 1px; }
+  main { flex: 1; min-height: 0; display: grid; grid-template-columns: 1fr 1fr; gap: .6rem; padding: .6rem; }
+  main .pane { overflow: auto; }
+  .demand { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
+  tr:target .demand, tr:hover .demand, tr:focus-within .demand { display: block; }
+}
+@media (max-width: 60rem) {
+  #requirements { overflow-x: auto; } table { min-width: 46rem; }
+  .pane { padding: .6rem; border-width: 0 0 1px; }
+}
+@media print { body { height: auto; display: block; } .pane { max-height: none !important; overflow: visible !important; } }
+"""
+)
+SUPERVISION = (
+    _SHARED
+    + """
+:root { color-scheme: light dark; --free: #d5e8d4; --forced: #f2c38b; --takeover: #e79a92; --handoff: #c9b6e4;
+  --cooldown: #b9d4ee; --signal: #8a5a00; --hint: #4b52b5; --block: #9a6700; --led: #b3261e; --back: #6b3fa0; --stop: #b3261e;
   --done: #1a7f37; --current: #1f5fbf; --failed: #b3261e; --skipped: #6e6e6e; --pending: #767676;
   --done-fill: #e3f5e7; --current-fill: #dfeafb; --failed-fill: #fde0dc; --skipped-fill: #eee; --pending-fill: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #ddd; --soft: #a5a5a5; --paper: #1e1f22; --ground: #131416;
@@ -14,16 +86,13 @@ STYLE = """
   --done: #6fcf87; --current: #86b4f5; --failed: #f28b82; --skipped: #9a9a9a; --pending: #9a9a9a;
   --done-fill: #1b3322; --current-fill: #1a2c47; --failed-fill: #451f1c; --skipped-fill: #2a2b2e; --pending-fill: #1e1f22;
   } }
-* { box-sizing: border-box; }
-body { margin: 0; font: 15px/1.5 Helvetica, Arial, sans-serif; color: var(--ink); background: var(--ground); }
+body { font: 15px/1.5 var(--sans); }
 header, section { background: var(--paper); border: 1px solid var(--line); padding: .8rem 1.2rem; margin: .6rem; }
 h1 { font-size: 1.2rem; margin: 0; color: var(--head); } h2 { font-size: 1rem; margin: 0 0 .5rem; color: var(--head); }
 p { margin: .2rem 0; } .soft { color: var(--soft); font-size: .85rem; } .warning { color: var(--failed); }
-.skip a { position: absolute; left: -99rem; color: var(--head); }
-.skip a:focus { left: 1rem; top: .3rem; background: var(--paper); padding: .3rem; z-index: 9; }
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 3px solid var(--current); }
 .lanes { display: flex; } .lanes .wide { flex: 1 1 auto; min-width: 0; } .lanes > svg { flex: none; }
-svg { display: block; font: 12px Helvetica, Arial, sans-serif; } svg text { fill: var(--ink); }
+svg { display: block; font: 12px var(--sans); } svg text { fill: var(--ink); }
 svg text.soft { fill: var(--soft); font-size: 11px; } svg text.lane { font-weight: bold; }
 .grid { stroke: var(--line); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 1; }
 .band { fill: var(--ground); opacity: .6; }
@@ -48,9 +117,7 @@ svg text.mark { font-size: 15px; font-weight: bold; }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: .6rem 0 0; padding: 0; list-style: none;
 font-size: .85rem; }
 .legend li { display: flex; align-items: center; gap: .35rem; }
-table { border-collapse: collapse; width: 100%; font-size: .85rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .6rem; border-bottom: 1px solid var(--line);
-overflow-wrap: anywhere; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); white-space: nowrap; } td:nth-child(-n+4) { white-space: nowrap; font-variant-numeric: tabular-nums; }
 td:last-child { width: 70%; }
 .kind { font-weight: bold; } .kind-signal { color: var(--signal); } .kind-hint { color: var(--hint); }
@@ -60,3 +127,4 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; ma
 dd { margin: 0; }
 @media print { .wide { overflow: visible; } section { break-inside: avoid-page; } }
 """
+)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import NamedTuple
 
-from phases.pages.markup import in_html
-from phases.pages.style import STYLE
+from phases.pages import style
+from phases.pages.markup import in_html, page_start, render_frame
 from phases.pages.supervisor_events import (
     INTERVENTIONS,
     LaneMark,
@@ -25,12 +25,8 @@ from phases.pages.supervisor_view import MARKS, DrawnFallback, DrawnStep, View, 
 from phases.supervision.graph import TaskGraph
 from pipeline.base.text_escaping import escape_text
 
-PAGE_START = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="pipeline supervisor">'
-)
-"""What every such page begins with, and no other file."""
+PAGE_START = page_start("supervisor")
 MOST_ROWS = 3000
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _SPANS = ("free", "forced", "takeover", "handoff_pending", "cooldown")
 _MARKS = (
     ("signal", "signal", "signal"),
@@ -45,17 +41,15 @@ _MARKS = (
 def render_page(view: View) -> str:
     """The page, as HTML."""
     title = f"Supervision of {in_html(view.task)}"
-    return (
-        f'{PAGE_START}<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style></head>\n<body>'
-        '<nav class="skip" aria-label="Skip to"><a href="#rounds">rounds</a> <a href="#graph">graph</a> '
-        '<a href="#events">events</a></nav>\n'
+    lanes = build_lanes(view)
+    body = (
         f"<header><h1>{title}</h1>{''.join(_render_head(view))}</header>\n"
-        f'<section id="rounds"><h2>Rounds</h2>{draw_lanes(build_lanes(view))}{_render_legend(build_lanes(view))}</section>\n'
+        f'<section id="rounds"><h2>Rounds</h2>{draw_lanes(lanes)}{_render_legend(lanes)}</section>\n'
         f'<section id="graph"><h2>Graph of steps</h2>{_render_graph(view)}</section>\n'
         f"{_render_snapshots(view)}{_render_budgets(view)}"
-        f'<section id="events"><h2>Events</h2>{_render_events(view)}</section></body></html>\n'
+        f'<section id="events"><h2>Events</h2>{_render_events(view)}</section>'
     )
+    return render_frame(PAGE_START, title, style.SUPERVISION, ("rounds", "graph", "events"), body)
 
 
 def _render_head(view: View) -> Iterator[str]:

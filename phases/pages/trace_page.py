@@ -8,16 +8,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from phases.acceptance.checks.traceability import Place, split_lines, value_difference
-from phases.pages.markup import in_html
-from phases.pages.trace_style import STYLE
+from phases.pages import style
+from phases.pages.markup import in_html, page_start, render_frame
 from pipeline.base.formats import Markdown
 
-PAGE_START = (
-    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="pipeline trace">'
-)
-"""What every such page begins with, and no other file."""
+PAGE_START = page_start("trace")
 MOST_LINES = 5000
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BLOCK = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
 _HEADING = re.compile(r"(#{1,6}) +")
 _PAGE_MARK = re.compile(r"<!-- page ([0-9]+) -->\s*$")
@@ -56,11 +52,7 @@ def render_page(traced: Traced) -> str:
         for row in traced.rows
     )
     code = "".join(_render_file(number, path, text, traced) for number, (path, text) in enumerate(traced.files.items()))
-    return (
-        f'{PAGE_START}<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style></head>\n<body>'
-        '<nav class="skip" aria-label="Skip to"><a href="#requirements">requirements</a> <a href="#paper">paper</a> '
-        '<a href="#code">code</a></nav>\n'
+    body = (
         f'<header><h1>{title}</h1><p class="counts">{_render_counts(statuses)}</p></header>\n'
         '<section id="requirements" class="pane" tabindex="0" aria-label="Requirements">'
         "<table><thead><tr><th scope=col>Id<th scope=col>Status<th scope=col>Kind<th scope=col>What the paper demands"
@@ -68,8 +60,9 @@ def render_page(traced: Traced) -> str:
         '<main><section id="paper" class="pane" tabindex="0" aria-label="The paper">'
         f"<h2>The paper</h2>\n{_render_paper(traced.paper, quotes)}</section>\n"
         '<section id="code" class="pane" tabindex="0" aria-label="The code">'
-        f"<h2>The code</h2>\n{code or '<p>No file is written.</p>'}</section></main></body></html>\n"
+        f"<h2>The code</h2>\n{code or '<p>No file is written.</p>'}</section></main>"
     )
+    return render_frame(PAGE_START, title, style.TRACE, ("requirements", "paper", "code"), body)
 
 
 def _render_counts(statuses: Mapping[str, str]) -> str:

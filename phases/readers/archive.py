@@ -100,6 +100,7 @@ def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
 
 def _limit_for_size(compressed: int) -> int:
     """How many bytes an archive of this size may hold in all."""
+    # small sources compress a thousand times and harm nobody, so the ratio counts from some size on
     return min(LARGEST_TOTAL, max(RATIO_COUNTS_FROM, LARGEST_RATIO * compressed))
 
 
@@ -138,6 +139,7 @@ def _decompress_stream(data: bytes) -> bytes:
 
 
 def _xz_chunks(data: bytes) -> Iterator[bytes]:
+    # Not LZMAFile, which takes no limit on memory: a header may ask for gigabytes.
     machine = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     fed = data
     while not machine.eof:
@@ -210,6 +212,7 @@ def is_tar(data: bytes) -> bool:
 
 def tar_members(data: bytes) -> Iterator[Member]:
     """Every member in order; those that must not be unpacked have the reason in `refusal`."""
+    # Not tarfile: it stops without a word at a damaged header, and recurses over a chain of long names.
     position, name, size = 0, "", -1
     while len(header := data[position : position + _BLOCK]) == _BLOCK and any(header):
         if not _has_valid_checksum(header):
@@ -223,7 +226,8 @@ def tar_members(data: bytes) -> Iterator[Member]:
             elif kind in _PAX:
                 records = _parse_pax(extra)
                 name, size = records.get("path", name), int(records.get("size", str(size)))
-            member = Member("", "directory", lambda limit: b"")  # it counts as one, a flood of them is refused
+            # it counts as one, a flood of them is refused
+            member = Member("", "directory", lambda limit: b"")
         else:
             length = size if size >= 0 else length
             member = _read_member(data, header, start, length, name)

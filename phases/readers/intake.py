@@ -12,6 +12,7 @@ from phases.readers.kinds import LATEX, PDF
 from phases.readers.reading import Unreadable
 from phases.readers.sources import Source, source_of, source_on_disk
 from pipeline.base.files import read_bytes
+from pipeline.base.logs import logger
 
 _SECONDS_TO_CONNECT = 20
 
@@ -59,11 +60,15 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
     base = limits.arxiv.rstrip("/")
     try:
         source, fetched = _download_source(paper.source_url(base), limits, progress, paper.spelling)
-        if source.kind in (LATEX, PDF):  # not a page that says why there is no source
+        # arXiv may answer with a page that says why there is no source
+        if source.kind in (LATEX, PDF):
             return source, fetched
+        logger.debug("arXiv has no source of {}: it sent {}; the PDF is taken", paper.spelling, source.kind)
     except (DownloadError, Unreadable) as error:
+        # A busy server must not decide that the PDF is read instead of the source.
         if isinstance(error, DownloadError) and error.transient:
             raise
+        logger.debug("arXiv has no source of {} ({}); the PDF is taken", paper.spelling, error)
     return _download_source(paper.pdf_url(base), limits, progress, paper.spelling)
 
 

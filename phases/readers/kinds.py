@@ -38,6 +38,7 @@ KINDS = {
 }
 _LABELS = [kind.label for kind in KINDS.values() if kind.label]
 READ = f"{', '.join(_LABELS[:-1])} or {_LABELS[-1]}"
+# The patterns below have bounds on every repetition: they meet hostile text in the run itself, outside the worker.
 _JUDGED = 1 << 18
 """Bytes of a text that are looked at: a source may be large, and an archive may hold many."""
 _LFS = b"version https://git-lfs"
@@ -217,7 +218,8 @@ def _is_json(start: str) -> bool:
 def _is_mail(start: str) -> bool:
     """Three headers of a mail at least, and nothing but headers before the first empty line."""
     head = start.partition("\n\n")[0].splitlines()[:_LINES]
-    if head and head[0].startswith("From "):  # as a mailbox begins a mail
+    # a mailbox begins a mail with this line
+    if head and head[0].startswith("From "):
         head = head[1:]
     return all(map(_HEADER.match, head)) and sum(bool(_MAIL.match(line)) for line in head) >= 3
 

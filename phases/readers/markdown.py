@@ -47,4 +47,5 @@ def _replace_surrogates(text: str) -> str:
 
 def _escape_page_marks(page: str) -> str:
     """The page without control characters, and with the author's own page marks changed so that they are not taken for ours."""
+    # our own marks must be the only ones: spans of pages are read from them
     return re.sub(r"<!--(\s*page\b)", r"<! --\1", _CONTROL.sub("", _replace_surrogates(page))).strip(_BLANK)

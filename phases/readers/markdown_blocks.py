@@ -11,7 +11,8 @@ from phases.readers.reading import Link
 
 HEADING, PARAGRAPH, ITEM, CAPTION, TABLE = "heading", "paragraph", "item", "caption", "table"
 CODE, EQUATION, REFERENCE = "code", "equation", "reference"
-_WHOLE_WIDTH = 2  # the depth of a section's heading: the title alone stands above it
+# a section's heading has two signs: the title alone has one
+_WHOLE_WIDTH = 2
 _DEEPEST, _LONGEST_CAPTION = 6, 600
 _REFERENCES = (
     "references", "bibliography", "literature cited", "works cited", "literatur", "literaturverzeichnis", "参考文献",
@@ -149,6 +150,7 @@ def item_blocks(blocks: Iterable[Block], lead: str, label: str) -> list[Block]:
 def table_block(rows: Sequence[Sequence[str]]) -> Block:
     """A pipe table whose first row is its head. A short row is filled up, unless that would be most of the table."""
     width = max((len(row) for row in rows), default=0)
+    # one row of a thousand cells must not make every other row as wide
     fill = width * len(rows) <= 4 * sum(map(len, rows)) + 200
     lines: list[str] = []
     for row in rows:

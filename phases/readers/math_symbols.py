@@ -7,6 +7,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 _SPECIAL = {"{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#", "&": "\\&", "$": "\\$", "_": "\\_", "^": "\\hat{}"}
+_SPECIAL |= {"~": "\\sim ", "\\": "\\backslash ", "`": "'", "′": "'", "″": "''", "−": "-", "∗": "*", "‖": "\\|"}
+
+_SPECIAL |= dict.fromkeys("\u2061\u2062\u2063\u2064\u200b\u200c\u200d\ufeff", "") | dict.fromkeys(
+    "\u00a0\u2009\u200a\u2003", " "
+)
 _COMMANDS = """
 ∑ sum ∏ prod ∐ coprod ∫ int ∬ iint ∭ iiint ∮ oint ⋃ bigcup ⋂ bigcap ⨁ bigoplus ⨂ bigotimes ⋁ bigvee ⋀ bigwedge
 ± pm ∓ mp × times ÷ div ⋅ cdot · cdot ∘ circ ∙ bullet • bullet ⊕ oplus ⊗ otimes ⊙ odot ⊖ ominus ∪ cup ∩ cap ∖ setminus
@@ -102,10 +107,3 @@ def _letter_in_font(sign: str, name: list[str]) -> str:
     font = next((font for word, font in _FONTS.items() if word in name), "")
     inner = _sign_tex(plain).strip()
     return f"\\{font}{{{inner}}}" if font else inner + (" " if inner.startswith("\\") else "")
-
-
-_SPECIAL |= {"~": "\\sim ", "\\": "\\backslash ", "`": "'", "′": "'", "″": "''", "−": "-", "∗": "*", "‖": "\\|"}
-
-_SPECIAL |= dict.fromkeys("\u2061\u2062\u2063\u2064\u200b\u200c\u200d\ufeff", "") | dict.fromkeys(
-    "\u00a0\u2009\u200a\u2003", " "
-)

@@ -84,7 +84,8 @@ def _build_sections(text: str, body_start: int, places: Positions, title: str | 
         if not places.fence(match.start()) and plain_title(name := _strip_closing_marks(match.group(2)))
     ]
     if found and title and plain_title(found[0][1]) == plain_title(title):
-        found = found[1:]  # the paper's own title is no section
+        # the first heading may be the paper's own title, which is no section
+        found = found[1:]
     ends = [*(match.start() for match, _ in found[1:]), len(text)][: len(found)]
     numbered = _number_headings([name for _, name in found])
     return [
@@ -137,6 +138,7 @@ def _collect_links(text: str, body_start: int, known: list[dict[str, Any]], plac
     seen: dict[str, dict[str, Any]] = {}
     for row in known[:_MOST_LINKS]:
         seen.setdefault(row["url"], dict(row))
+    # an address that a line's end cut short is the beginning of one that the reader knows whole
     whole = sorted(seen)
     for match in URL.finditer(text, body_start):
         url = match.group().rstrip(".,;:!?*_")
@@ -227,7 +229,8 @@ def _find_equations(text: str, start: int, places: Positions) -> list[dict[str, 
     for match in _DISPLAY.finditer(text, start):
         tag = _TAG.search(match.group(1))
         if not _UNSEEN.sub("", _TAG.sub("", match.group(1))):
-            continue  # marks with no formula between them
+            # dollar signs with nothing but labels between them are no formula
+            continue
         content = " ".join(_TAG.sub("", match.group(1)).split())[:_LONGEST]
         label = f"({tag.group(1)})" if tag else ""
         anchors.append(_build_anchor(f"E{len(anchors) + 1}", label, content, match.span(), places))

@@ -45,11 +45,13 @@ def run_worker(
     # worker's own limit on file sizes bounds them.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
+            # -I: neither the current directory nor PYTHONPATH may put modules into a process that reads hostile bytes
             [sys.executable, "-I", "-m", _WORKER, *arguments, str(seconds)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=errors,
             env=worker_environment(environment),
+            # Ctrl-C is for the run, which then ends its worker
             start_new_session=True,
         ) as worker:
             try:
@@ -73,6 +75,7 @@ def read_in_subprocess(
     """
     if kind not in KINDS:
         raise PhaseError(f"no reader is known for the kind {kind!r}; known are {', '.join(KINDS)}")
+    # both attempts share one limit: the second one gets what the first has left
     secret, began = (password or "").encode(), _cpu_seconds_of_children()
     reading, crashed = _try_reading(run, ["read", kind, path, address], secret, SECONDS)
     left = int(SECONDS - (_cpu_seconds_of_children() - began))
@@ -104,7 +107,8 @@ def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: i
     try:
         return _parse_answer(result.output), False
     except (ValueError, KeyError, TypeError):
-        pass  # it ended before it had answered
+        # it ended before it had answered: what is below says why
+        pass
     if result.code < 0:
         return _broken(f"reading it ended with signal {-result.code}, as damage or a trap in a file makes it end"), True
     logger.error("the reader's worker ended with exit code {}:\n{}", result.code, result.errors)
@@ -117,6 +121,7 @@ def _try_reading(run: RunWorker, arguments: list[str], secret: bytes, seconds: i
 def _parse_answer(output: bytes) -> Reading:
     """The reading in what a worker printed. Raises PhaseError for a worker of another installation."""
     answer = json.loads(output)
+    # -I looks where packages are installed, which is not always where the run was started from
     if (other := answer.get("installation")) != installation():
         raise PhaseError(
             f"the reader that was started is not of this installation ({installation()}) but of another one ({other}); "

@@ -69,7 +69,8 @@ def _section_spans(text: str, sections: list[dict[str, Any]]) -> list[tuple[dict
         if section["level"] == 1:
             top_kind = kind
         elif kind == "other":
-            kind = top_kind  # a subsection is what its section is
+            # a subsection whose heading says nothing is what its section is
+            kind = top_kind
         references_seen = references_seen or kind == "references"
         stretches.append(({**section, "kind": kind}, section["start"], section["end"]))
     return stretches
@@ -80,6 +81,7 @@ def _split_span(text: str, start: int, end: int) -> list[tuple[int, int]]:
     pieces = []
     while end - start > LONGEST:
         window = text[start : start + LONGEST]
+        # an empty line is the best place to cut, the end of a line the next best
         cut = max(window.rfind("\n\n") + 2, 2)
         cut = cut if cut > LONGEST // 4 else max(window.rfind("\n") + 1, 1)
         cut = cut if cut > LONGEST // 4 else LONGEST

@@ -51,6 +51,7 @@ def source_on_disk(path: str, limit: int) -> Source:
     real = os.path.realpath(path)
     if os.path.isdir(real):
         files, left = _walk_directory(real, limit)
+        # a task takes one paper, and to guess which would be worse than to ask
         if len(several := latex_papers(files)) > 1:
             raise SeveralPapers(several)
         if not files and (papers := papers_in_directory(real)):
@@ -150,6 +151,7 @@ def _printable_name(name: str) -> str:
 
 def _follow_includes(path: str, content: bytes, limit: int) -> tuple[dict[str, bytes], list[str]]:
     """A .tex file and what it names, directly or not, in its own directory and below it; and what is left out."""
+    # Only what the file names is taken: it may lie among a hundred other papers.
     directory, name = os.path.split(path)
     main = name if name.lower().endswith(LATEX_FILES) else f"{name}.tex"
     main = main if _printable_name(main) == main else "main.tex"
@@ -216,7 +218,8 @@ def latex_papers(files: Mapping[str, bytes]) -> list[str]:
     """The subdirectories with a LaTeX document each, where there is none above them: if there are several, so many papers."""
     mains = [name for name, content in files.items() if _CLASS.search(content) and _BEGIN.search(content)]
     if any("/" not in name for name in mains):
-        return []  # one paper, with what belongs to it
+        # a document at the top is the one paper, and what lies below belongs to it
+        return []
     return sorted({name.partition("/")[0] for name in mains})
 
 

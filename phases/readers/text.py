@@ -26,6 +26,7 @@ def read_text(content: bytes, *, markdown: bool) -> Reading:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise Unreadable(BROKEN, f"it is not UTF-8 text, byte {error.start} is wrong") from error
+    # front matter is no text of the paper, but its title is kept
     front = _FRONT.match(text) if markdown else None
     body = text[front.end() :] if front else text if markdown else _with_headings(text)
     match = _TITLE.search(_FENCED.sub("", body)) or (front and _GIVEN_TITLE.search(front.group(1)))

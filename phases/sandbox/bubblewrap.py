@@ -26,6 +26,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
     argv = [find_bubblewrap() or "bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
     argv += ["--hostname", "sandbox", "--cap-drop", "ALL"]
     argv += ["--share-net"] if network else []
+    # A user namespace of its own would give a command the whole surface of the kernel that only root sees.
     argv += ["--disable-userns"] if "--disable-userns" in _known_options() else []
     for path in SYSTEM:
         if os.path.islink(path):
@@ -34,12 +35,14 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
             argv += ["--ro-bind", path, path]
     argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
     argv += _tmpfs_options(box.limits.scratch, TMP)
+    # decision 105: code_base is never among them; what `cat` prints, nobody could name in the report
     for path in (*python[1:], *box.readable):
         if not _is_in_system(path):
             argv += ["--ro-bind", path, path]
     for name in ("python", "python3"):
         argv += ["--symlink", python[0], f"{BIN}/{name}"]
     argv += ["--ro-bind", os.path.join(_HERE, "confine.py"), CONFINE]
+    # Last, because a later mount covers an earlier one: the workspace may lie in a directory that is readable.
     argv += ["--bind", box.workspace, box.workspace, "--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--", python[0], "-I", "-S", CONFINE, *command]
 

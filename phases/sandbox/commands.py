@@ -7,9 +7,13 @@ Not covered: a bug of the kernel; that a file exists, where Landlock alone holds
 
 from __future__ import annotations
 
+import time
+
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, OFF, Box, CommandResult
 from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_best
+from pipeline.base.logs import logger
+from pipeline.base.text_escaping import one_line
 
 SECONDS = 300
 
@@ -20,10 +24,14 @@ def kind_of_sandbox(setting: str) -> str:
 
 
 def run_command(box: Box, command: str, *, seconds: float = SECONDS) -> CommandResult:
-    """Runs a shell command with the workspace as its folder. Every process of it is gone when this returns."""
-    if box.kind in (BUBBLEWRAP, LANDLOCK, OFF):
-        return launch_command(box, command, seconds)
-    return CommandResult(
-        None,
-        f"not run: {probe_best().detail}; install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed",
-    )
+    """Runs a shell command with the workspace as its directory. Every process of it is gone when this returns."""
+    if box.kind not in (BUBBLEWRAP, LANDLOCK, OFF):
+        why = probe_best().detail
+        logger.debug("not run, because there is no sandbox ({}): {}", why, one_line(command))
+        advice = "install it (apt-get install bubblewrap), or allow your own rights with --unsandboxed"
+        return CommandResult(None, f"not run: {why}; {advice}")
+    began = time.monotonic()
+    result = launch_command(box, command, seconds)
+    how = f"stopped at {result.limit}" if result.limit else f"exit code {result.exit_code}"
+    logger.debug("ran in {}, {} after {:.2f} s: {}", box.kind, how, time.monotonic() - began, one_line(command))
+    return result

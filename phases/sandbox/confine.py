@@ -49,6 +49,7 @@ def main(words: list[str]) -> int:
 def confine_process(orders: list[_Order]) -> None:
     """Does what is ordered, in the one order in which it can be done. Raises OSError."""
     kernel = ctypes.CDLL(None, use_errno=True)
+    # A descriptor of the runner that is left open is a way out that no rule on paths sees.
     os.closerange(3, 65536)
     for folder in _values_of(orders, "cd"):
         os.chdir(folder)
@@ -61,13 +62,16 @@ def confine_process(orders: list[_Order]) -> None:
         resource.setrlimit(number, (most, most))
     if "drop" in dict(orders):
         _drop_capabilities(kernel)
+    # Without new privileges no setuid program gives back what is given up here; the kernel asks for it before a filter.
     if "fs" in dict(orders) or "seccomp" in dict(orders):
         _check_result(kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if "fs" in dict(orders):
         _apply_landlock(kernel, orders)
+    # The filter comes last: it refuses some of the calls above.
     for program in _values_of(orders, "seccomp"):
         _load_seccomp(kernel, bytes.fromhex(program))
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
+    # Python ignores them, and what is ignored stays so in the command.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -100,7 +104,8 @@ def _apply_landlock(kernel: ctypes.CDLL, orders: list[_Order]) -> None:
         try:
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
-            continue  # not on this machine: then nobody can be allowed to use it
+            # It is not on this machine, so nobody can be allowed to use it.
+            continue
         only = -1 if stat.S_ISDIR(os.fstat(folder).st_mode) else _FILE_RIGHTS
         beneath = _Beneath(int(rights) & only, folder)
         _check_result(kernel.syscall(_ADD_RULE, ruleset, 1, ctypes.byref(beneath), 0))

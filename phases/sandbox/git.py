@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from functools import cache
 
@@ -12,7 +13,10 @@ from phases.sandbox.box import BUBBLEWRAP, OFF, Box, CommandResult, Limits
 from phases.sandbox.installs import NETWORK_FILES
 from phases.sandbox.launch import launch_command
 from phases.sandbox.probe import probe_best
+from pipeline.base.logs import logger
+from pipeline.base.text_escaping import one_line
 
+# decision 101
 OLDEST_FOR_THE_NETWORK = (2, 37)
 """From here on git connects to the address that it is told, and not to what a name means by now."""
 _MEMORY = 3 * 2**30
@@ -44,7 +48,8 @@ _SETTINGS = (
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
     ("transfer.bundleURI", "false"),
-    ("transfer.fsckObjects", "false"),  # odd names are left out one by one, by who reads the list
+    # Odd names are left out one by one, by who reads the list: one of them must not cost the whole repository.
+    ("transfer.fsckObjects", "false"),
 )
 
 
@@ -66,7 +71,13 @@ def run_git(
     files = [path for path in NETWORK_FILES if os.path.exists(path)] if network and kind == BUBBLEWRAP else []
     limits = Limits(memory=_MEMORY, processes=32, disk=most_bytes, file=most_bytes)
     box = Box(folder, kind, readable=(*files, *readable), limits=limits)
-    return launch_command(box, script, seconds, variables=_git_variables(), network=network and kind == BUBBLEWRAP)
+    began = time.monotonic()
+    result = launch_command(box, script, seconds, variables=_git_variables(), network=network and kind == BUBBLEWRAP)
+    logger.debug(
+        "git in {}{}, exit code {} after {:.2f} s: {}",
+        kind, " with network" if network else "", result.exit_code, time.monotonic() - began, one_line(script),
+    )  # fmt: skip
+    return result
 
 
 @cache

@@ -16,6 +16,7 @@ from phases.sandbox.box import BUBBLEWRAP, OFF, Box, Limits
 from phases.sandbox.launch import launch_command
 from pipeline.base.errors import PipelineError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, write_durable
+from pipeline.base.logs import logger
 
 SECONDS = 1800
 MOST_PACKAGES = 100
@@ -68,11 +69,13 @@ def install_wheels(
     Nothing is built, so nothing of a package runs; pip may write nowhere else. `environment` is the user's: pip's own
     settings in it, those of proxies and where the home folder is are used, the rest is not. Raises PipelineError.
     """
+    # decision 115: whether packages may be installed at all is said under the seal of task.json, and asked before this.
     _refuse_what_is_unsafe(packages, kind)
     asked = sorted({" ".join(package.split()) for package in packages})
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
     record = os.path.join(folder, "installed.json")
     if (known := _read_record(record, digest)) is not None and os.path.exists(f"{environment_in(folder)}/bin/python"):
+        logger.debug("{} packages are there already: what is asked for did not change", len(known))
         return InstallResult(True, known, "")
     home = os.path.dirname(environment_in(folder))
     _remove_leftovers(folder, home, record)
@@ -80,6 +83,7 @@ def install_wheels(
     variables = {**_pip_variables(environment), "TMPDIR": os.path.join(home, "tmp")}
     finished = launch_command(box, _install_script(asked), seconds, variables=variables, network=kind == BUBBLEWRAP)
     shutil.rmtree(os.path.join(home, "tmp"), ignore_errors=True)
+    logger.debug("pip in {} for {} packages: exit code {}", kind, len(asked), finished.exit_code)
     if finished.exit_code != 0:
         return InstallResult(False, (), finished.output)
     found = _list_distributions(environment_in(folder))
@@ -102,9 +106,11 @@ def _refuse_what_is_unsafe(packages: Sequence[str], kind: str) -> None:
 
 
 def _install_script(asked: Sequence[str]) -> str:
+    # Wheels alone: to build a source distribution is to run its code, with network.
     pip = "venv/bin/python -I -m pip install --only-binary :all: --no-input --no-cache-dir --no-compile --no-color"
     line = f"{pip} --disable-pip-version-check --progress-bar off -- {' '.join(map(shlex.quote, asked))}"
-    python = shlex.quote(os.path.realpath(sys.executable))  # a name of the sandbox alone would lead nowhere outside it
+    # Not `python`: a name of the sandbox alone would lead nowhere outside it.
+    python = shlex.quote(os.path.realpath(sys.executable))
     return f"mkdir tmp && {python} -I -m venv venv{f' && {line}' if asked else ''}"
 
 
@@ -143,7 +149,7 @@ def _readable_paths(environment: Mapping[str, str]) -> list[str]:
     files.append(os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip", "pip.conf"))
     files += [environment["PIP_CONFIG_FILE"]] if environment.get("PIP_CONFIG_FILE") else []
     settings = [path for path in files if os.path.isfile(path)]
-    values = [value for path in settings for value in _configured_values(path)]
+    values = [value for path in settings for value in _list_configured_values(path)]
     values += _pip_variables(environment).values()
     words = [word for value in values for word in value.split()]
     indexes = [word.removeprefix("file://").rstrip("/") for word in words if word.startswith("file:///")]
@@ -158,7 +164,7 @@ def _can_be_shown(path: str, home: str) -> bool:
     return os.path.exists(path) and not f"{os.path.realpath(home)}/".startswith(f"{os.path.realpath(path)}/")
 
 
-def _configured_values(path: str) -> Iterable[str]:
+def _list_configured_values(path: str) -> Iterable[str]:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read(path, encoding="utf-8")

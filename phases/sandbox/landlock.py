@@ -62,7 +62,8 @@ def landlock_words(box: Box, scratch: str, python: Iterable[str]) -> list[str]:
         rules = [(rights & ~_MAKE_SOCKET, path) for rights, path in rules]
         rules += [(read, path) for path in (*SYSTEM, *box.readable)]
         rules += [(READ_FILE | READ_DIR, path) for path in _KERNEL_FACTS]
-    else:  # what is not to be read is not there at all
+    # In bubblewrap what is not to be read is not there at all, so Landlock holds back writing alone.
+    else:
         rules += [(read, "/"), (write, "/dev/shm")]  # noqa: S108 - the sandbox's own
         rules += [((READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEV) & everything, path) for path in _TERMINALS]
     return [*words, *(f"rule:{rights}:{path}" for rights, path in rules)]

@@ -40,6 +40,7 @@ def launch_command(
         return CommandResult(
             None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
         )
+    # Said here in one way, because each kind of sandbox would fail over it in words of its own.
     if "\0" in command:
         return CommandResult(None, "not run: there is a NUL character in the command\n")
     if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
@@ -94,6 +95,7 @@ def _run_supervised(
     python = find_interpreter(box)
     names = os.path.join(scratch, "bin")
     os.mkdir(names)
+    # Names of our own, before /usr/bin: a machine may have no `python`, or an older one.
     for name in ("python", "python3"):
         os.symlink(python[0], os.path.join(names, name))
     words = [*_limit_words(box), f"cd:{box.workspace}"]

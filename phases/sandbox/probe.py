@@ -90,6 +90,7 @@ def _find_hole(kind: str) -> str | None:
         with open(attempt, "w", encoding="utf-8") as file:
             file.write(_ATTEMPT)
         port = host.getsockname()[1]
+        # What a kernel says that it has is not asked: in containers it is often there and refused.
         finished = launch_command(
             Box(inside, kind), f"python -I -S attempt.py {word} '{canary}' '{outside}' {port}", _SECONDS
         )

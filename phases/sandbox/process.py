@@ -61,8 +61,10 @@ class SupervisedProcess:
         try:
             self._process = subprocess.Popen(
                 [os.path.realpath(sys.executable), "-I", "-S", "-c", supervisor.START, _PACKAGES, str(theirs.fileno())],
-                cwd="/",  # nothing that lies in the workspace is taken for a part of this program
-                env={},  # what the command is given could change how the supervisor runs
+                # Nothing that lies in the workspace is taken for a part of this program, and no variable that the command
+                # is given changes how its supervisor runs.
+                cwd="/",
+                env={},
                 stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if len(takers) > 1 else subprocess.STDOUT,
@@ -116,6 +118,7 @@ class SupervisedProcess:
             supervisor.kill_descendants(self.pid)
             self._process.kill()
             self._process.wait()
+        # The supervisor was killed before it had told what came of the command: its group is all that is known by name.
         if not self._decision() and (group := self._reports().get(supervisor.TELLS_PID)):
             self._notes.append(_LEFT)
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -201,7 +204,9 @@ class BubblewrapProcess:
 
     def end(self) -> None:
         """Ends the command and all that it started, waits until they are gone, and gives back every descriptor."""
-        if self._first is not None:  # with it the kernel ends all the others, and lets them make no more
+        # With the first process inside the kernel ends all the others, and lets them make no more. bubblewrap alone is not
+        # enough: it may be killed before it has told the first one to die with it.
+        if self._first is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
         self._process.kill()
@@ -233,7 +238,8 @@ def follow_process(
             return None
         if breach := find_breach():
             return breach
-        if process.is_decided():  # all that is left to wait for is the end of its children
+        # All that is left to wait for is the end of its children, which must not take the rest of its time.
+        if process.is_decided():
             deadline = min(deadline, time.monotonic() + PATIENCE)
     return None if process.is_decided() else TIME
 

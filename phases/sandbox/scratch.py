@@ -42,6 +42,7 @@ def _remove_stale() -> None:
         if not name.startswith(f"{_PREFIX}{_pid_namespace()}-") or len(words) < 3 or not words[1].isdigit():
             continue
         path = os.path.join(parent, name)
+        # A number of a process may be in use again, by another user too: then the directory waits for the next sweep.
         if not _is_alive(int(words[1])) and _is_ours(path):
             shutil.rmtree(path, ignore_errors=True)
 

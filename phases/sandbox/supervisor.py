@@ -66,10 +66,12 @@ def pack_order(
 def main(connection: int) -> int:
     """Runs what the runner orders, tells what came of it, and leaves no process behind."""
     os.set_inheritable(connection, False)
+    # decision 81: a child that calls setsid leaves its group, and then still becomes a child of this process
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    # The end of the connection is the one way to stop this: Ctrl-C reaches the runner, which closes it.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the end of the connection is the one way to stop this
+        signal.signal(number, signal.SIG_IGN)
     ended, wakes = os.pipe()
     for descriptor in (ended, wakes):
         os.set_blocking(descriptor, False)
@@ -82,6 +84,7 @@ def main(connection: int) -> int:
     child = os.fork()
     if not child:
         return _become_command(order, connection)
+    # Before anything is told: a pipe must end with the last process of the command, not with this one.
     _release_streams()
     _tell(connection, TELLS_PID, str(child))
     outcome = _wait_for_end(child, ended, connection, time.monotonic() + order.seconds)

@@ -6,9 +6,11 @@ import os
 import stat
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from phases.sandbox.box import Limits, format_bytes
 from phases.sandbox.process_tree import Process, descendants_of
+from pipeline.base.safe_tree import walk_tree
 
 _BLOCK = 512
 _NAME = 4096
@@ -17,7 +19,6 @@ _LEAST_FREE = 2**30
 _RESTS = 10
 """Looking takes at most one part in so many of the time."""
 _DISK_EVERY = 0.25
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDLESS = 2**62
 
 
@@ -86,44 +87,24 @@ class LimitWatch:
         return sum(found.values())
 
 
-def measure_disk_use(folder: str) -> int:
-    """The bytes that a folder takes up on the disk, at least 4 KiB a name. One that is nested for ever has no end."""
-    try:
-        descriptor = os.open(folder, _FOLDER)
-    except OSError:
-        return 0
-    return _measure_beneath(descriptor, 0, set())
-
-
-def _measure_beneath(folder: int, depth: int, seen: set[tuple[int, int]]) -> int:
-    """Closes the folder that it is given."""
-    if depth > _DEEPEST:
-        os.close(folder)
-        return _ENDLESS
-    used, inner = 0, []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except OSError:
-                    continue
-                if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
-                    used += max(_NAME, status.st_blocks * _BLOCK)
-                if stat.S_ISDIR(status.st_mode):
-                    inner.append(entry.name)
-                elif status.st_nlink > 1:
-                    seen.add((status.st_dev, status.st_ino))
-        for name in inner:
+def measure_disk_use(directory: str) -> int:
+    """The bytes that a directory takes up on the disk, at least 4 KiB a name. One that is nested for ever has no end."""
+    used = 0
+    seen: set[tuple[int, int]] = set()
+    with suppress(OSError):
+        for found in walk_tree(directory, deepest=_DEEPEST):
             try:
-                descriptor = os.open(name, _FOLDER, dir_fd=folder)
+                status = found.entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            used += _measure_beneath(descriptor, depth + 1, seen)
-    except OSError:
-        return used
-    finally:
-        os.close(folder)
+            if stat.S_ISDIR(status.st_mode):
+                if not found.is_entered and found.path.count("/") == _DEEPEST:
+                    return _ENDLESS
+            elif status.st_nlink > 1:
+                if (status.st_dev, status.st_ino) in seen:
+                    continue
+                seen.add((status.st_dev, status.st_ino))
+            used += max(_NAME, status.st_blocks * _BLOCK)
     return used
 
 

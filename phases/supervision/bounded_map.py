@@ -9,12 +9,12 @@ T = TypeVar("T")
 _MOST = 200
 
 
-def count_one_more(counts: Mapping[str, int], key: str) -> Mapping[str, int]:
+def count_one_more(counts: Mapping[str, int], key: str) -> dict[str, int]:
     """The counts with one more of the key, which is the latest now."""
     return put_bounded(counts, key, counts.get(key, 0) + 1)
 
 
-def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST) -> Mapping[str, T]:
+def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST) -> dict[str, T]:
     """The mapping with the key at its end; over the bound its oldest keys are left out."""
     rows = {**without_keys(mapping, {key}), key: value}
     while len(rows) > most:
@@ -22,7 +22,7 @@ def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST)
     return rows
 
 
-def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> Mapping[str, T]:
+def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> dict[str, T]:
     """The mapping without these keys."""
     return {name: kept for name, kept in mapping.items() if name not in keys}
 

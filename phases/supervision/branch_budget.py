@@ -83,9 +83,11 @@ def count_call(
     if action.verified:
         return settle_all(budget)
     if call.tool_class is ToolClass.READ and not result.failed and _is_worn(budget, call, config):
+        # decision 57: a refusal leaves a way.
         # else a file that is wrong could never be mended, once it was edited too often
         return grant_bypass(budget, _key_of(call))
     key = _spent_key(budget, call, config, turn) if enabled else ""
+    # A bypass is used up by the call that it was for, whatever came of it.
     budget = replace(budget, bypasses=tuple(one for one in budget.bypasses if one != key))
     if result.changed:
         budget = _settle_commands(budget, _key_of(call))
@@ -145,6 +147,7 @@ def grant_bypasses(budget: BranchBudget, config: BranchLimits) -> BranchBudget:
 def _spent_key(budget: BranchBudget, call: Call, config: BranchLimits, turn: int) -> str:
     """The key of a call whose limit is reached; empty where it is not."""
     key = _key_of(call)
+    # A file that is not there yet was edited by nobody: writing it is never held back.
     if call.tool_class is ToolClass.WRITE and call.path and not call.new_file:
         path = _path_key(call.path)
         begun = turn > 0 and budget.file_rounds.get(path) == turn
@@ -155,6 +158,7 @@ def _spent_key(budget: BranchBudget, call: Call, config: BranchLimits, turn: int
 
 def _settle_commands(budget: BranchBudget, by: str) -> BranchBudget:
     """After a change, to run a command again is no retry; but what a command itself leaves behind is no change for it."""
+    # decision 57: after a change a check may run again; what a command leaves behind is no change for itself.
     own = {by.partition(":")[2]} if by.startswith("command:") else set()
     return replace(
         budget,

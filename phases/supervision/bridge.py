@@ -73,7 +73,8 @@ class SupervisorBridge:
         nothing: tuple[KernelState, tuple[Signal, ...]] = self.state, ()
         self.state, signals = self._guarded(lambda: end_round(self.state, self.setting, turn, out, verdict), nothing)
         self._note(out)
-        if not out.stop and not (verdict and verdict.passed):  # nobody leads work that is done
+        # Nobody leads work that is done, or that stops here.
+        if not out.stop and not (verdict and verdict.passed):
             lead = Effects()
             if self._step(lambda: self._supervise(turn, signals, lead)):
                 _add_effects(out, lead)
@@ -89,7 +90,8 @@ class SupervisorBridge:
     def resumed(self) -> Effects:
         """The run was cut off, or stopped, and goes on: what was accumulated goes, and L1 looks closely."""
         out, state = Effects(), self.state
-        if state.stopped:  # a person looked at it: everything that counted against the work begins anew
+        # decision 54: a resume is a person's word, so what counted against the work begins anew.
+        if state.stopped:
             allowed = state.rollback_asked
             state = replace(self._anew(), rollback_allowed=allowed, mode=ModeState())
             out.unpinned += PINS
@@ -148,6 +150,7 @@ class SupervisorBridge:
     def _guarded(self, step: Callable[[], T], instead: T) -> T:
         try:
             return step()
+        # decision 63: supervision may err, the work under it must not; what is no mistake is not caught.
         except FAULTS as error:
             self._entry(failure_entry("kernel_error", error=f"{type(error).__name__}: {error}"[:200]))
             return instead

@@ -1,9 +1,9 @@
-"""The checkpoint of section 9: the whole state as JSON, and the state again."""
+"""What is kept of a run for people (section 9): the checkpoint, the state again, and kernel-report.json."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from phases.supervision.enums import GraphStatus, NodeStatus, SupervisorPhase
@@ -13,7 +13,7 @@ from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.work_ledger import PASSED
 
-VERSION = 1
+VERSION, GRAPH_VERSION = 1, 1
 _MOST_SIGNALS = 8
 
 
@@ -46,6 +46,7 @@ def build_checkpoint(
 
 def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> KernelState | None:
     """The state that a checkpoint and task-graph.json hold; None for another version. Raises ValueError for what does not fit."""
+    # decision 51: no run goes on from this; a replay holds it against the state that it computes.
     if data.get("runtimeVersion") != VERSION:
         return None
     state = from_json(KernelState, data.get("supervisorState", {}))
@@ -53,9 +54,6 @@ def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> K
         return state
     whole = apply_snapshot(from_json(TaskGraph, graph), from_json(GraphSnapshot, data["taskGraph"]))
     return replace(state, graph=replace(state.graph, graph=whole))
-
-
-GRAPH_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -97,60 +95,28 @@ def compact_graph(graph: TaskGraph) -> TaskGraph:
 
 def snapshot_graph(graph: TaskGraph) -> GraphSnapshot:
     """How a graph stands."""
-    graph = compact_graph(graph)
-    return GraphSnapshot(
-        version=GRAPH_VERSION,
-        graph_id=graph.graph_id,
-        status=graph.status,
-        progress=graph.progress,
-        nodes={step: _node_snapshot(node) for step, node in graph.nodes.items()},
-        cursor=graph.cursor,
-        created_at=graph.created_at,
-        updated_at=graph.updated_at,
-        fallback_branches=graph.fallback_branches,
-        node_history=graph.node_history,
-        branch_history=graph.branch_history,
-    )
+    # Titles and edges are left out: task-graph.json has them, and a checkpoint is written often.
+    nodes = {step: NodeSnapshot(**_values_of(NodeSnapshot, node)) for step, node in graph.nodes.items()}
+    values = _values_of(GraphSnapshot, compact_graph(graph))
+    return GraphSnapshot(**{**values, "version": GRAPH_VERSION, "nodes": nodes})
 
 
 def apply_snapshot(graph: TaskGraph, snapshot: GraphSnapshot) -> TaskGraph | None:
     """A graph of the same template, standing as the snapshot says; none where the two do not belong together."""
-    if (snapshot.version, snapshot.graph_id) != (
-        GRAPH_VERSION,
-        graph.graph_id,
-    ) or snapshot.nodes.keys() != graph.nodes.keys():
+    same = (snapshot.version, snapshot.graph_id) == (GRAPH_VERSION, graph.graph_id)
+    if not same or snapshot.nodes.keys() != graph.nodes.keys():
         return None
     ways = {branch.id: branch.node_ids for branch in (graph.main_branch, *snapshot.fallback_branches)}
     at, index = ways.get(snapshot.cursor.branch_id, ()), snapshot.cursor.node_index
     if at[index : index + 1] != (snapshot.cursor.node_id,):
         return None
-    return replace(
-        graph,
-        nodes={step: _apply_node(node, snapshot.nodes[step]) for step, node in graph.nodes.items()},
-        status=snapshot.status,
-        progress=snapshot.progress,
-        cursor=snapshot.cursor,
-        created_at=snapshot.created_at,
-        updated_at=snapshot.updated_at,
-        fallback_branches=snapshot.fallback_branches,
-        node_history=snapshot.node_history,
-        branch_history=snapshot.branch_history,
-    )
+    nodes = {step: Node(**{**vars(graph.nodes[step]), **vars(kept)}) for step, kept in snapshot.nodes.items()}
+    return TaskGraph(**{**vars(graph), **vars(snapshot), "nodes": nodes})
 
 
-def _node_snapshot(node: Node) -> NodeSnapshot:
-    return NodeSnapshot(node.status, node.retry_count, node.error, node.started_at, node.ended_at)
-
-
-def _apply_node(node: Node, kept: NodeSnapshot) -> Node:
-    return replace(
-        node,
-        status=kept.status,
-        retry_count=kept.retry_count,
-        error=kept.error,
-        started_at=kept.started_at,
-        ended_at=kept.ended_at,
-    )
+def _values_of(kind: type, source: object) -> dict[str, Any]:
+    """What a value holds of the fields of another kind."""
+    return {row.name: getattr(source, row.name) for row in fields(kind)}
 
 
 def kernel_report(

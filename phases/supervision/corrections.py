@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from phases.supervision.bounded_map import count_one_more
 from phases.supervision.config import CorrectionLimits
 from phases.supervision.effects import TimelineEntry, failure_entry, recovery_entry
 from phases.supervision.enums import CorrectionKind, CorrectionSource, ExecutionMode, SupervisorPhase
@@ -12,7 +13,6 @@ from phases.supervision.enums import CorrectionKind, CorrectionSource, Execution
 _COUNTED = (CorrectionKind.RECOVERY, CorrectionKind.GRAPH_HINT)
 _STRATEGIC = (CorrectionKind.TAKEOVER, CorrectionKind.RECOVERY)
 _AFTER = (SupervisorPhase.HANDOFF_PENDING, SupervisorPhase.COOLDOWN)
-_MOST_NODES = 200
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,7 @@ def compose_graph_hint(
 
 
 def _is_spent(state: CorrectionBudget, where: Speaker, config: CorrectionLimits) -> bool:
+    # decision 60: in strict mode each step has a hint of its own.
     if where.strict:
         return state.by_node.get(where.node_id, 0) >= config.strict_max_per_node
     return state.used >= config.free_segment_max_per_task
@@ -119,7 +120,4 @@ def _is_spent(state: CorrectionBudget, where: Speaker, config: CorrectionLimits)
 def _pay_budget(state: CorrectionBudget, where: Speaker) -> CorrectionBudget:
     if not where.strict:
         return replace(state, used=state.used + 1)
-    before = {node: count for node, count in state.by_node.items() if node != where.node_id}
-    while len(before) >= _MOST_NODES:
-        del before[next(iter(before))]
-    return replace(state, by_node={**before, where.node_id: state.by_node.get(where.node_id, 0) + 1})
+    return replace(state, by_node=count_one_more(state.by_node, where.node_id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+# decision 63: named one by one, as a broad except would also hide what is no mistake of the kernel.
 FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a mistake in the kernel would raise: supervision may fail, the work under it must not."""
 
@@ -34,6 +35,10 @@ class SupervisorPhase(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> SupervisorPhase | None:
         return cls.HANDOFF_PENDING if value == "handoff" else None  # as it was called once
+
+
+LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+"""The phases in which the supervisor leads."""
 
 
 class TaskIntent(StrEnum):

@@ -9,6 +9,7 @@ from phases.supervision.config import ModeLimits
 from phases.supervision.effects import TimelineEntry, failure_entry, switch_entry
 from phases.supervision.enums import (
     FAULTS,
+    LED,
     DegradedTier,
     ExecutionMode,
     ModeSignal,
@@ -19,7 +20,6 @@ from phases.supervision.enums import (
 )
 
 ENTER_FORCED, EXIT_FORCED, KEEP = "enter_forced", "exit_forced", "keep"
-_SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
 
 
@@ -99,6 +99,7 @@ def evaluate_mode(context: ModeContext, config: ModeLimits) -> ModeDecision:
     try:
         return _while_forced(context, config) if forced else _while_free(context, config)
     except FAULTS:
+        # Axiom I8: an engine that fails forces, as a free run would go on unwatched.
         reasons = () if forced else (ModeSignal.ENGINE_FAIL_SAFE,)
         return ModeDecision(KEEP if forced else ENTER_FORCED, reasons, fail_safe=True)
 
@@ -107,7 +108,7 @@ def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
     reasons = [*context.state.pending_signals, *_reasons_of_run(context, config)]
     if context.floor is ExecutionMode.FORCED:
         reasons.append(ModeSignal.EXPLICIT_IMPL)
-    if context.phase in _SUPERVISED:
+    if context.phase in LED:
         reasons.append(ModeSignal.TAKEOVER_FLOOR)
     ordered = _order_signals(reasons)
     return ModeDecision(ENTER_FORCED, ordered) if ordered else ModeDecision(KEEP)
@@ -117,6 +118,7 @@ def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSigna
     """Of the run itself; in adaptive a round that only looks gives no reason."""
     derived = signals_of_run(context.runtime, config)
     risk = context.risk or risk_level(context.runtime, config)
+    # decision 56: in adaptive mode a round that only looks gives no reason.
     return () if context.mode is SupervisorMode.ADAPTIVE and risk is RiskLevel.L0 else derived
 
 
@@ -135,7 +137,7 @@ def _why_denied(context: ModeContext, config: ModeLimits) -> str:
     state = context.state
     if context.floor is ExecutionMode.FORCED:
         return "strict_floor"
-    if context.phase in _SUPERVISED:
+    if context.phase in LED:
         return "takeover_floor"
     if state.lock_remaining > 0:
         return "mode_lock"

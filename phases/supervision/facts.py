@@ -64,6 +64,7 @@ class Call:
 
 def without_verdict(call: Call) -> Call:
     """A check of which nobody knows how it ended: a command that holds one, and no more."""
+    # decision 123: it verifies nothing, and is held against nobody.
     made = Call(call.id, call.tool, call.tool_class, call.signature, call.path, call.command, call.new_file)
     return replace(made, rollback=call.rollback, like_check=True)
 

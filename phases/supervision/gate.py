@@ -11,6 +11,7 @@ from phases.supervision.branch_budget import BranchBudget, why_refused
 from phases.supervision.config import FIRST, BranchLimits
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
+    LED,
     DegradedTier,
     ExecutionMode,
     GateAction,
@@ -30,7 +31,6 @@ from phases.supervision.step_contracts import BLOCK, WARN, ContractCheck, Terms,
 from phases.supervision.templates import step_queue
 from phases.supervision.work_ledger import PASSED, check_fails
 
-_SUPERVISED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
 
 
@@ -66,7 +66,8 @@ class GateDecision:
 
 def decide_call(call: Call, context: GateContext, config: BranchLimits) -> GateDecision:
     """The first rule that fits: rollback, free mode, branch budget, detectors, degraded tier, contract of the step."""
-    if call.rollback and context.phase in _SUPERVISED:
+    # decision 62: taking work back needs a person, and the run has no history but the copies beside it.
+    if call.rollback and context.phase in LED:
         return GateDecision(GateAction.CONFIRM, "This would take work back, and a person has to say yes first.")
     if context.execution_mode is ExecutionMode.FREE:
         return GateDecision(GateAction.EXECUTE)
@@ -106,6 +107,7 @@ def _why_repeated(call: Call, context: GateContext) -> str:
 
 def _below_graph(call: Call, context: GateContext) -> str:
     writes = call.tool_class is ToolClass.WRITE
+    # decision 57: the files that the plan asks for are written on every tier.
     if writes and is_planned(call, context.planned_files):
         return ""
     if context.tier is DegradedTier.STEP_QUEUE and context.queue_head is not None:
@@ -153,6 +155,7 @@ def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) ->
         return (send_hint(state, setting, decision.hint, "forced_step_warn", out) if decision.hint else state), decision
     about = {"path": call.path, "command": call.command[:200], "detail": decision.reason[:300]}
     if setting.policy.shadow:
+        # decision 64: in shadow it is logged, and let through.
         out.note(TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_keep_back", about))
         return state, GateDecision(GateAction.EXECUTE)
     state = replace(state, counts=replace(state.counts, blocks=state.counts.blocks + 1))
@@ -216,7 +219,7 @@ def _is_mending(state: KernelState) -> bool:
 
 def _goes_on(state: KernelState, setting: Setting, call: Call) -> bool:
     """Whether a takeover lets a planned file be written after its checks have passed: the plan is not done with one step."""
-    led = state.phase.phase in (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
+    led = state.phase.phase in LED
     checked = state.ledger.test_summary is not None and not check_fails(state.ledger)
     return setting.rules != FIRST and led and checked and is_planned(call, setting.task.planned_files)
 

@@ -121,6 +121,7 @@ class TaskGraph:
     version: int = 1
     status: GraphStatus = GraphStatus.READY
     progress: int = 0
+    # decision 52: times are rounds, because the kernel has no clock.
     created_at: int = 0
     updated_at: int = 0
     fallback_branches: tuple[Branch, ...] = ()
@@ -162,36 +163,6 @@ def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
     """How many of these steps are done or skipped, in percent, halves upwards."""
     closed = sum(nodes[step].status in CLOSED for step in main.node_ids)
     return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
-
-
-def find_breaches(graph: TaskGraph) -> list[str]:
-    """Which invariants of section 6.1 do not hold; empty for a sound graph."""
-    branches = (graph.main_branch, *graph.fallback_branches)
-    named = {step for branch in branches for step in branch.node_ids}
-    named |= {end for edge in graph.edges for end in (edge.source, edge.target)}
-    found = [f"no step {step!r}" for step in sorted(named - graph.nodes.keys())]
-    if graph.cursor.branch_id not in {branch.id for branch in branches}:
-        return [*found, f"no branch {graph.cursor.branch_id!r}"]
-    if found:
-        return found
-    if graph.branch.node_ids[graph.cursor.node_index : graph.cursor.node_index + 1] != (graph.cursor.node_id,):
-        found.append("the cursor's step is not where its index says")
-    running = [step for step, node in graph.nodes.items() if node.status is NodeStatus.RUNNING]
-    if running not in ([], [graph.cursor.node_id]):
-        found.append(f"running, and not the cursor's: {running}")
-    for status, kept in (
-        (NodeStatus.DONE, graph.cursor.completed_node_ids),
-        (NodeStatus.SKIPPED, graph.cursor.skipped_node_ids),
-    ):
-        if len(set(kept)) != len(kept):
-            found.append(f"{status} twice: {kept}")
-        if set(kept) != {step for step, node in graph.nodes.items() if node.status is status}:
-            found.append(f"the cursor's list of {status} steps differs from the steps")
-    if graph.progress != percent_done(graph):
-        found.append(f"progress {graph.progress} is not {percent_done(graph)}")
-    if (graph.status is GraphStatus.DONE) != (graph.closed == len(graph.main_branch.node_ids)):
-        found.append(f"{graph.status} with {graph.closed} of {len(graph.main_branch.node_ids)} steps closed")
-    return found
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ def rewind_to_edit(graph: TaskGraph, verify: str, at: int) -> TaskGraph:
     last = main.index(verify)
     edits = [index for index in range(last) if graph.nodes[main[index]].type is NodeType.EDIT]
     first = edits[-1] if edits else last
+    # Checks behind the edit are stale too: what they saw will be changed.
     stale = [
         step
         for index, step in enumerate(main[first:], first)

@@ -102,6 +102,7 @@ def _settle_round(run: GraphRun, seen: _RoundTerms) -> Evaluated:
     said = _STEP_DONE in seen.turn.text[:_LOOK_AT_TEXT].lower()
     if is_completed(graph.current, contract, run.use, run.open_files, said_done=said):
         return Evaluated(replace_graph(run, advance_cursor(graph, at)), moved=True)
+    # In free mode the graph follows the work and judges nothing.
     if not seen.forced:
         return Evaluated(run)
     run = replace(run, use=_count_round(run.use, contract))
@@ -122,7 +123,8 @@ def _count_round(use: StepUse, contract: Contract) -> StepUse:
     writes = contract.primary is ToolClass.WRITE and ToolClass.WRITE in use.round_calls and use.round_ok > 0
     return replace(
         use,
-        rounds=use.rounds + (not writes),  # else writing a file a round would be taken for a step that does not end
+        # decision 56: a round that writes what the step is for uses up none of its rounds.
+        rounds=use.rounds + (not writes),
         idle_rounds=0 if use.round_ok else use.idle_rounds + 1,
         failed_rounds=use.failed_rounds + 1 if use.round_calls and not use.round_ok else 0,
         away_rounds=use.away_rounds + 1 if away else 0,

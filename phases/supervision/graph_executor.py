@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from phases.supervision import graph_cursor, step_contracts
+from phases.supervision.bounded_map import put_bounded
 from phases.supervision.enums import (
     EvaluationMode,
     GraphStatus,
@@ -161,15 +162,13 @@ def count_use(use: StepUse, action: Action, step: CountedStep) -> StepUse:
     )
 
 
-def with_failure(before: Mapping[str, int], action: Action, step: CountedStep) -> dict[str, int]:
+def with_failure(before: Mapping[str, int], action: Action, step: CountedStep) -> Mapping[str, int]:
     """Counts of failures, with this call. A check that fails while code is still being written is none."""
     same = f"{action.call.signature} "
     counts = {key: count for key, count in before.items() if not (action.ok and key.startswith(same))}
     if action.result.failed and (step.kind in _CHECKING or not step.checks):
         key = failure_key(action)
-        counts[key] = counts.pop(key, 0) + 1
-        while len(counts) > _MOST_FAILURE_KEYS:
-            del counts[next(iter(counts))]
+        return put_bounded(counts, key, counts.get(key, 0) + 1, _MOST_FAILURE_KEYS)
     return counts
 
 

@@ -8,6 +8,7 @@ from phases.supervision import graph_executor
 from phases.supervision.effects import Effects, TimelineEntry, failure_entry, recovery_entry
 from phases.supervision.enums import (
     FAULTS,
+    LED,
     DegradedTier,
     EvaluationMode,
     GraphStatus,
@@ -15,7 +16,6 @@ from phases.supervision.enums import (
     NodeType,
     StopReason,
     SupervisorMode,
-    SupervisorPhase,
     TaskPhase,
     TimelineEvent,
     ToolClass,
@@ -29,7 +29,6 @@ from phases.supervision.graph_executor import sync_phase
 from phases.supervision.messages import send_hint
 from phases.supervision.state import KernelState, Setting
 
-_LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 _ROUNDS_KEPT_BACK = 2
 
 
@@ -38,6 +37,7 @@ def make_first_graph(state: KernelState, setting: Setting, out: Effects) -> Kern
     name = f"graph-{state.counts.graphs + 1}"
     try:
         graph = graph_executor.init_run(setting.task, graph_id=name, at=state.round)
+        # decision 59: where nothing stands there is nothing to inspect; the plan is before the model.
         if setting.task.from_nothing:
             graph = sync_phase(graph, TaskPhase.EDITING, state.round)
     except FAULTS as error:
@@ -63,7 +63,7 @@ def evaluate_graph(
     if evaluated.hint:
         state = send_hint(state, setting, evaluated.hint, evaluated.tag, out)
     if evaluated.graph_failed:
-        if state.graphs_failed and (state.phase.phase in _LED or setting.policy.mode is SupervisorMode.STRICT):
+        if state.graphs_failed and (state.phase.phase in LED or setting.policy.mode is SupervisorMode.STRICT):
             _no_way_left(setting, out)
         state = _graph_lost(replace(state, graphs_failed=state.graphs_failed + 1))
     return state, evaluated
@@ -97,7 +97,7 @@ def settle_recovery(state: KernelState, setting: Setting) -> KernelState:
     graph = state.graph.graph
     over = state.graph.evaluation is EvaluationMode.NONE or is_verified(state, setting)
     open_graph = graph is not None and graph.status is GraphStatus.FAILED and not over
-    if not state.mode.recovery_pending or state.budget.debt or open_graph or state.phase.phase in _LED:
+    if not state.mode.recovery_pending or state.budget.debt or open_graph or state.phase.phase in LED:
         return state
     return replace(state, mode=clear_recovery(state.mode))
 
@@ -111,5 +111,6 @@ def _no_way_left(setting: Setting, out: Effects) -> None:
 
 def _graph_lost(state: KernelState) -> KernelState:
     """A graph that fails never lowers forced to free (I7): only the tier moves, by one."""
+    # Axiom I7: a lost graph must not set free a model that was forced for a reason.
     mode, below = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING), next_tier(state.mode.forced_degraded_tier)
     return replace(state, mode=lower_tier(mode, below) if below else mode)

@@ -108,6 +108,7 @@ def _stay_in(state: PhaseState) -> PhaseDecision:
 
 def _in_free(state: PhaseState, context: PhaseContext, free: AdaptiveFree) -> PhaseDecision:
     asked_for = any(signal.kind is DeviationSignal.USER_FORCE_TAKEOVER for signal in context.live)
+    # A person who asks for a takeover gets one at any risk.
     risky = context.risk_score >= free.risk_threshold or asked_for
     if not (context.critical and risky and context.live):
         return _stay_in(state)
@@ -128,11 +129,13 @@ def _in_takeover(state: PhaseState, context: PhaseContext, recovery: RecoveryLim
         return PhaseDecision(DecisionKind.FAIL, reason=CHECKPOINT, next=state)
     if context.now or context.failed_round:
         return _stay_in(replace(state, stable_rounds=0, effective_rounds=0))
+    # The round that began it is not counted as stable: nobody was led in it.
     if context.round == state.takeover_start_round:
         return _stay_in(state)
     counted = replace(
         state, stable_rounds=state.stable_rounds + 1, effective_rounds=state.effective_rounds + context.meaningful
     )
+    # Quiet rounds without progress hand nothing back: a model that only talks is stable too.
     stable = counted.stable_rounds >= recovery.stability_window_rounds and counted.effective_rounds >= 1
     if stable and not context.check_failed:
         return PhaseDecision(DecisionKind.HANDOFF_PENDING, next=replace(counted, phase=SupervisorPhase.HANDOFF_PENDING))
@@ -194,6 +197,7 @@ def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) ->
         rounds=budget.rounds + 1,
         effective_rounds=budget.effective_rounds + effective,
         first_token_ratio=first,
+        # decision 61: the growth since it began, as a share of the whole would end many takeovers at once.
         peak_token_ratio=max(budget.peak_token_ratio, turn.token_ratio - first),
         retries=_count_retries(budget.retries, turn),
         last_progress_round=turn.number if effective else budget.last_progress_round,

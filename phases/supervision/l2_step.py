@@ -7,6 +7,7 @@ from dataclasses import replace
 from phases.supervision.corrections import Correction
 from phases.supervision.effects import LADDER_PIN, Effects, TimelineEntry, failure_entry, recovery_entry
 from phases.supervision.enums import (
+    LED,
     CorrectionKind,
     DecisionKind,
     ProgressClass,
@@ -31,7 +32,7 @@ from phases.supervision.policy import is_critical
 from phases.supervision.round import runtime_of
 from phases.supervision.signals import SIGNALS, Signal
 from phases.supervision.state import KernelState, Setting
-from phases.supervision.takeover import LED, Disk, give_up, hand_back, recover_work, step_shadow, take_over
+from phases.supervision.takeover import Disk, give_up, hand_back, recover_work, step_shadow, take_over
 from phases.supervision.wording import CIRCUIT_BREAKER, evidence_lines, ladder_rung
 from phases.supervision.work_ledger import check_fails
 
@@ -56,6 +57,7 @@ def step_l2(
 
 def _stop_hopeless(state: KernelState, setting: Setting, now: tuple[Signal, ...], out: Effects) -> KernelState:
     """Where nobody takes over, in strict mode or without that layer, what goes on for ever must end here."""
+    # decision 67: no limit on turns should be the only end where nobody takes over.
     worst = next((one for one in now if SIGNALS[one.kind].stops_unled and one.value >= _FOR_EVER), None)
     if worst and not setting.policy.shadow:
         out.note(failure_entry("checkpoint", why=worst.reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from phases.supervision.bounded_map import put_bounded, without_keys
 from phases.supervision.config import RULES, Triggers
 from phases.supervision.enums import DeviationSignal
 from phases.supervision.facts import Action, CallResult, GateVerdict, Round
@@ -119,6 +120,7 @@ def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle 
         return state, None
     signatures = tuple(sorted({mark.signature for mark in state.marks[-period:]}))
     known = next((cycle for cycle in state.cycles if cycle.signatures == signatures), None)
+    # At most one step up a period: the model has to read a hint before it can heed it.
     if known and state.calls - known.at < period:
         return state, None
     if known:
@@ -170,6 +172,7 @@ def _calls_to_block(state: LoopState) -> dict[str, str]:
     reasons = {
         signature: plateau_refusal(plateau.count)
         for plateau in state.plateaus.values()
+        # decision 57: a check runs again once a file changed, or a command ended well that may have changed something.
         if plateau.stage >= BLOCKED and not plateau.written and not plateau.lifted
         for signature in plateau.signatures
     }
@@ -253,9 +256,8 @@ def _after_run(
     plateaus: dict[str, Plateau], command: str, failures: tuple[str, ...], signature: str
 ) -> tuple[dict[str, Plateau], bool]:
     """Fewer failures, other failures and none are progress; the same ones count where a file changed in between."""
-    others = {name: plateau for name, plateau in plateaus.items() if name != command}
     if not failures:
-        return others, False
+        return without_keys(plateaus, {command}), False
     failures = tuple(sorted(set(failures)))[:_MOST_FAILURES]
     known = plateaus.get(command)
     before = known.signatures if known else ()
@@ -265,6 +267,4 @@ def _after_run(
     else:
         count = known.count + known.written
         plateau = replace(known, count=count, written=False, lifted=False, signatures=signatures)
-    while len(others) >= _MOST_COMMANDS:
-        del others[next(iter(others))]
-    return {**others, command: plateau}, known is not None and plateau.count > known.count
+    return put_bounded(plateaus, command, plateau, _MOST_COMMANDS), known is not None and plateau.count > known.count

@@ -53,6 +53,7 @@ def send_warning(
     state: KernelState, setting: Setting, block: Correction, out: Effects, *, pin: str = ""
 ) -> KernelState:
     """A word of the lifecycle where nobody leads, of the supervisor where it does."""
+    # decision 60: as the lifecycle where nobody leads, else one budget would leave a second loop without a word.
     free = state.phase.phase is SupervisorPhase.FREE
     where = replace(
         speaker_of(state, setting), source=CorrectionSource.LIFECYCLE if free else CorrectionSource.SUPERVISOR

@@ -88,6 +88,7 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     aligned = measure_alignment(
         seen.round, seen.task, seen.ledger, seen.budget_triggers, triggers.goal_drift.jaccard_min
     )
+    # decision 56: who learns what was not known yet does not drift.
     drifts = aligned.value < triggers.goal_drift.threshold and not seen.ledger.learning.learned
     edits = after_edits(state.edits, seen.round, seen.task, failing=check_fails(seen.ledger))
     after = replace(state, edits=edits, drift_rounds=state.drift_rounds + 1 if drifts else 0)
@@ -112,6 +113,7 @@ def without_signals(state: ObserverState) -> ObserverState:
 def _repeat_fail(look: _Look) -> Signal | None:
     """A call that fails in the same way again and again. Checks that do are a plateau, and have a detector of their own."""
     seen, turn = look.seen, look.seen.round
+    # decision 66: a check that fails again is a plateau, so that the model reads a hint before it is led.
     failures = [row for row in seen.ledger.recent_failures if not row.check]
     kept_back = tuple(f"{action.call.signature} " for action in turn.actions if not action.result.executed)
     now = [row for row in failures if row.round == turn.number]
@@ -127,7 +129,7 @@ def _repeat_fail(look: _Look) -> Signal | None:
 
 def _no_progress(look: _Look) -> Signal | None:
     ledger = look.seen.ledger
-    # What failed with something read in between gets a word; to lead for it, it must have failed in a row.
+    # decision 123: what failed with something read in between gets a word; to lead for it, it must have failed in a row.
     failed = ledger.failed_in_a_row if ledger.failed_since else ledger.consecutive_failed_rounds
     rounds = max(ledger.consecutive_reading_rounds, ledger.consecutive_no_tool_rounds, failed)
     if rounds < look.triggers.no_progress_rounds_min:
@@ -226,6 +228,7 @@ def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edit
     edited, ways = set[str](), list(edits.ways)
     for action in turn.actions:
         call, result = action.call, action.result
+        # decision 56: edits count once a round, and only while a check is known to fail; to create a file is none.
         for path in edits_of(action):
             if path not in edited and not (call.new_file and path == call.path):
                 counts[path] = counts.pop(path, 0) + 1
@@ -320,6 +323,7 @@ def _tool_factor(turn: Round, task: Task) -> float:
     writes = classes.count(ToolClass.WRITE) / len(classes)
     if task.intent in _READING_INTENTS:
         return 0.4 + 0.6 * reads
+    # Reading alone brings code no further, whatever is read.
     return 0.2 if not writes and reads > _MOSTLY else 0.4 + 0.6 * writes
 
 

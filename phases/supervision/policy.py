@@ -69,6 +69,7 @@ class GlobalModePolicy:
 
 def resolve_policy(setting: str, config: Config, intent: TaskIntent, shadow_variable: str = "") -> GlobalModePolicy:
     """The policy of a run: the setting goes before the file, the file before adaptive. An unknown mode is adaptive."""
+    # Resolved once: no other module sees the name of a mode, so none can decide on it again.
     mode = _mode_of(setting, config)
     on, layers = mode is not SupervisorMode.OFF, config.layers
     mode_engine = on and layers.mode_engine

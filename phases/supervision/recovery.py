@@ -321,6 +321,7 @@ def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot, ledger: WorkL
     """
     passed = snapshot.test_summary == PASSED == ledger.test_summary
     verified = passed and ledger.last_write_round <= ledger.last_verify_round
+    # An edit is never taken for done: that files are there does not make it complete.
     kinds = {*(_LOOKING if snapshot.changed else ()), *((NodeType.VERIFY,) if verified else ())}
     nodes = (graph.nodes[name] for name in graph.main_branch.node_ids)
     return tuple(node.id for node in nodes if node.status is NodeStatus.PENDING and node.type in kinds)

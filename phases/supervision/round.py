@@ -61,7 +61,8 @@ def start_round(state: KernelState, setting: Setting, out: Effects) -> KernelSta
         out.note(*entries)
     switched = after.execution_mode is not state.mode.execution_mode
     ledger = state.ledger
-    if decision.kind == EXIT_FORCED:  # the stable rounds vouch for these lines: else the same ones force the next round
+    # decision 58: the stable rounds vouch for these lines, else the same ones force the next round.
+    if decision.kind == EXIT_FORCED:
         ledger = replace(ledger, diff_lines=0)
         state = replace(state, kept_back=0, graphs_failed=0)
     counts = _count_modes(state.counts, after.execution_mode, state.phase.phase, switched=switched)
@@ -176,6 +177,7 @@ def _look_for_loops(
     state = replace(state, loops=seen.state)
     text = "\n\n".join(hint for hint in hints if hint)
     if setting.policy.shadow:
+        # decision 64: shadow says and keeps back nothing.
         out.note(*([TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, "would_say:loop")] if text else []))
         return state, signals
     if text:
@@ -187,6 +189,7 @@ def _look_for_loops(
 
 def _tool_signals(turn: Round) -> tuple[ModeSignal, ...]:
     """What the step gate submits. A check that fails is how work goes, and no failure of a tool."""
+    # decision 56: a check that fails is how work goes.
     failed = [action for action in turn.actions if action.result.executed and action.result.failed]
     return (ModeSignal.TOOL_FAILURE,) if any(not action.call.checks for action in failed) else ()
 

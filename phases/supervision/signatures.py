@@ -192,6 +192,7 @@ def failures_of_check(text: str) -> tuple[str, ...]:
 def has_passed(text: str) -> bool | None:
     """Whether a check passed, as its output says it; None where it does not: what a filter left over may be anything."""
     text = _COLOUR.sub("", text)
+    # decision 123: behind a filter only the output tells how a check ended, and it may tell nothing.
     if _count_in(text) or _NAMED.search(text):
         return False
     if _PASSED.search(text):

@@ -192,9 +192,11 @@ def _require_checks(contract: Contract, task: Task) -> Contract:
 
 def _belongs_anywhere(kind: NodeType, call: Call, terms: Terms) -> bool:
     """What no step keeps back: a check, a fix that is wanted, any command of a plan without checks once code is written."""
+    # decision 57: a check is never against a step.
     if call.checks:
         return True
     if call.tool_class is WRITE:
+        # decision 57: where a check failed, writing opens the edit again, else nothing could mend it.
         return kind in _AFTER_EDIT and (terms.mending or terms.unchecked)
     return call.tool_class is EXEC and terms.unchecked and kind in (NodeType.EDIT, NodeType.FALLBACK, *_AFTER_EDIT)
 
@@ -318,6 +320,7 @@ def escalate_deviation(
 ) -> tuple[Escalation, int]:
     """The next state, with what is to be done. A round without fault takes one level back."""
     least = REMEDIES[failure].least if failure else LEVEL_NONE
+    # A clean round takes a level back: counted as a soft fault, it would escalate against good work.
     if severity is Severity.NONE and least == LEVEL_NONE:
         level = max(0, state.level - 1)
         return replace(state, level=level, counter=0, blocking=state.blocking and level >= LEVEL_BLOCK), LEVEL_NONE

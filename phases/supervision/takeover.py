@@ -12,6 +12,7 @@ from phases.supervision.corrections import Correction
 from phases.supervision.effects import LADDER_PIN, PINS, RECOVERY_PIN, TAKEOVER_PIN, Effects, TimelineEntry
 from phases.supervision.effects import recovery_entry as entry_of_recovery
 from phases.supervision.enums import (
+    LED,
     CorrectionKind,
     DecisionKind,
     DegradedTier,
@@ -19,7 +20,6 @@ from phases.supervision.enums import (
     ModeSignal,
     RecoveryTier,
     StopReason,
-    SupervisorPhase,
     TaskPhase,
     TimelineEvent,
 )
@@ -44,8 +44,6 @@ from phases.supervision.state import KernelState, Setting
 from phases.supervision.wording import evidence_lines, handoff_text, takeover_text
 from phases.supervision.workspace_snapshot import DiskFacts
 
-LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
-"""Phases in which the supervisor leads."""
 Disk = Callable[[], DiskFacts]
 """What stands in the workspace now. Asked for when a takeover begins, and not else."""
 
@@ -67,6 +65,7 @@ def take_over(state: KernelState, setting: Setting, decision: PhaseDecision, dis
         recovery=RecoveryBudget(),
         recovery_failed=False,
         graph=graph_executor.enter_takeover(state.graph),
+        # A recovery may need the very edit that the budget has just refused.
         budget=grant_bypasses(state.budget, setting.config.branch_budget),
     )
     state = send_correction(state, setting, Correction(CorrectionKind.TAKEOVER, text), out, pin=TAKEOVER_PIN)
@@ -84,6 +83,7 @@ def recover_work(state: KernelState, setting: Setting, reason: str, disk: Disk, 
     if made.tier is RecoveryTier.MANUAL_CHECKPOINT:
         out.end(StopReason.USER_CHECKPOINT, f"a second recovery found no way either ({made.why})")
         return state
+    # What cannot be rebuilt is not guessed: a hint, and a queue of steps below the graph.
     if made.graph is None:
         state = send_correction(state, setting, Correction(CorrectionKind.RECOVERY, made.text), out, pin=RECOVERY_PIN)
         return replace(state, recovery_failed=True, mode=lower_tier(state.mode, DegradedTier.STEP_QUEUE))

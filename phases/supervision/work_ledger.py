@@ -138,7 +138,9 @@ def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool, rules: int 
     done = [action for action in turn.actions if action.result.executed]
     failed = any(action.result.failed for action in done)
     stable = ledger.stable_rounds + 1 if done and not failed and not disturbed else 0
+    # A round that only talks proves nothing, and disproves nothing.
     stable = ledger.stable_rounds if progress is ProgressClass.NO_TOOL else stable
+    # Notes are no rounds of work: counted, they would end every spell of failures.
     if turn.actions and all(is_note(action) for action in turn.actions):
         return replace(ledger, stable_rounds=stable)
     learning = after_reading(ledger.learning, turn, progress)
@@ -220,6 +222,7 @@ def _count_write(ledger: WorkLedger, result: CallResult, turn: int) -> WorkLedge
         unverified=(*ledger.unverified, *new)[-_MOST_UNVERIFIED:],
         diff_lines=ledger.diff_lines + result.lines,
         last_write_round=turn,
+        # Only where a check has run before: in a plan without checks none is wanting.
         test_summary=REQUIRED if ledger.test_summary else None,
         passed_since_write=(),
         manifest_touched=ledger.manifest_touched
@@ -273,5 +276,6 @@ def after_reading(before: Learning, turn: Round, progress: ProgressClass) -> Lea
     if progress is ProgressClass.MEANINGFUL_PROGRESS:
         return Learning(known)
     news = progress is ProgressClass.NON_PROGRESS_SUCCESS and not told.keys() <= set(before.known)
+    # decision 56: to read what was not read before is progress, but not for ever.
     learned = news and before.rounds < _MOST_ROUNDS
     return Learning(known, before.rounds + learned, learned)

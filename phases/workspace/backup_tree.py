@@ -8,6 +8,7 @@ import stat
 
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, sync_directory, sync_tree
+from pipeline.base.safe_tree import walk_tree
 
 _DEEPEST = 64
 
@@ -23,7 +24,8 @@ def back_up_tree(workspace: str, target: str) -> bool:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         shutil.copytree(workspace, unfinished, symlinks=True, ignore=_names_to_skip, copy_function=_copy_file)
-        sync_tree(unfinished)  # what it is a copy of may be changed next
+        # Durable before it gets its name: what it is a copy of may be changed next.
+        sync_tree(unfinished)
         shutil.rmtree(target, ignore_errors=True)
         os.rename(unfinished, target)
         sync_directory(os.path.dirname(workspace))
@@ -67,18 +69,11 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def _is_too_deep(root: str) -> bool:
-    """Whether folders are nested beyond what can be copied; a command can make them without end."""
-    folders = [(root, 0)]
-    while folders:
-        folder, depth = folders.pop()
-        if depth > _DEEPEST:
-            return True
-        try:
-            with os.scandir(folder) as entries:
-                folders += [(entry.path, depth + 1) for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except OSError:
-            return True
-    return False
+    """Whether directories are nested beyond what can be copied; a command can make them without end."""
+    try:
+        return any(found.is_directory() and not found.is_entered for found in walk_tree(root, deepest=_DEEPEST))
+    except OSError:
+        return True
 
 
 def _names_to_skip(folder: str, names: list[str]) -> list[str]:

@@ -11,9 +11,11 @@ from phases.sandbox.box import Box, CommandResult
 from phases.sandbox.commands import run_command
 from phases.workspace.backup_tree import back_up_tree
 from phases.workspace.snapshots import Snapshot
-from phases.workspace.sync_changed import start_of_changes, sync_changed
+from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.files import make_directory, next_aside
+from pipeline.base.logs import logger
 
+# decision 17
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
 """How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
 
@@ -40,6 +42,7 @@ class CommandRunner:
 
         An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
         """
+        # decision 118: PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it
         with contextlib.suppress(OSError):
             for _, _, names, folder in os.fwalk(self.box.workspace):
                 for name in names:
@@ -72,11 +75,12 @@ class CommandRunner:
         """Sees to it that this step, where it is cut off, can be done again on just this tree."""
         if self.begun == self.step:
             return
+        # decision 46: nobody knows whether a shell command may be repeated, so the tree is put back instead
         self._since = start_of_changes()
         if self._snapshot.pending() == self.step:
             self._go_back()
-        else:
-            self._snapshot.take(self.step)
+        elif not self._snapshot.take(self.step):
+            logger.debug("no copy of the workspace before {}: it is too large, or cannot be read", self.step)
         self.begun = self.step
 
     def _go_back(self) -> None:

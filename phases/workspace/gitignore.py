@@ -31,6 +31,7 @@ _FOLDERS = None
 """The part of a pattern that stands for any number of folders."""
 
 
+# decisions 74 and 95
 class GitignoreRules:
     """The rules of .gitignore files. `texts`: theirs, by path, as they stood when nobody who is judged had touched them."""
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
 from phases.workspace.path_rules import is_workspace_path
-from phases.workspace.walk import FOLDER, LINK, OPEN_DIRECTORY, REGULAR, WorkspaceEntry, walk_workspace
-from phases.workspace.workspace import Workspace
+from phases.workspace.workspace import DIRECTORY, LINK, REGULAR, Workspace, kind_of, walk_workspace
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256, storage_error
+from pipeline.base.safe_tree import WalkedEntry, open_regular
 
 ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
 MOST_FILES = 200_000
@@ -26,7 +24,6 @@ MOST_LISTED = 500
 MOST_BYTES = 8 * 2**30
 """What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
 _PIECE = 2**20
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _UNSETTLED_NS = 100_000_000
 """The clock of a file system may stand still for so long: what changed less before it was looked at could change once
 more without a sign of it."""
@@ -61,6 +58,7 @@ class Changes(NamedTuple):
     """How many more changed."""
 
 
+# decision 73: git is never asked, because it runs what the configuration of a hostile repository says
 class ManifestReader:
     """The files that this process has read: one that certainly did not change since is not read again."""
 
@@ -159,32 +157,32 @@ class _TreeScan:
 
     def all_of(self, workspace: Workspace) -> None:
         """Takes in every file. Raises OSError, StorageError."""
-        root = os.open(workspace.root, OPEN_DIRECTORY)
-        try:
-            for entry in walk_workspace(root):
-                if len(self.rows) == self._most:
-                    self.truncated = True
-                    return
-                self._take(entry)
-        finally:
-            os.close(root)
+        for found in walk_workspace(workspace.root):
+            if len(self.rows) == self._most:
+                self.truncated = True
+                return
+            self._take(found)
 
-    def _take(self, entry: WorkspaceEntry) -> None:
-        path = entry.path if is_workspace_path(entry.path) else ascii(entry.path)
-        if entry.kind == FOLDER:
+    def _take(self, found: WalkedEntry) -> None:
+        path, kind = found.path if is_workspace_path(found.path) else ascii(found.path), kind_of(found)
+        if kind == DIRECTORY:
             self.truncated = True  # nobody sees into it
-        elif entry.kind == REGULAR:
-            self._read(path, entry)
+        elif kind == REGULAR:
+            self._take_file(path, found)
         else:
-            leads = os.readlink(entry.name, dir_fd=entry.folder) if entry.kind == LINK else ""
-            self.rows.append(_FileRow(path, 0, sha256(f"{entry.kind} {leads}".encode("utf-8", "surrogateescape"))))
+            leads = os.readlink(found.name, dir_fd=found.directory) if kind == LINK else ""
+            self.rows.append(_FileRow(path, 0, sha256(f"{kind} {leads}".encode("utf-8", "surrogateescape"))))
 
-    def _read(self, path: str, entry: WorkspaceEntry) -> None:
+    def _take_file(self, path: str, found: WalkedEntry) -> None:
+        known = self._before.get(path)
+        signs: _Signs | None
         try:
-            with _open_entry(entry) as descriptor:
-                row, signs = self._of_open(path, descriptor)
-                if entry.name == ".gitignore" and row.bytes <= LONGEST_GITIGNORE:
-                    self._keep_text(path, descriptor)
+            status = found.status()
+            signs = _stat_signs(status)
+            if known is not None and known[0] == signs and found.name != ".gitignore":
+                row = _FileRow(path, status.st_size, known[1])
+            else:
+                row, signs = self._read(path, found, known)
         except FileNotFoundError:
             return  # it went since it was listed
         except OSError:
@@ -194,21 +192,28 @@ class _TreeScan:
         if signs is not None:
             self.known[path] = signs, row.sha256
 
-    def _of_open(self, path: str, descriptor: int) -> tuple[_FileRow, _Signs | None]:
+    def _read(self, path: str, found: WalkedEntry, known: tuple[_Signs, str] | None) -> tuple[_FileRow, _Signs | None]:
         """What it holds, and the signs by which a change of that would be seen for certain, if there are such."""
-        looked_at, status = time.time_ns(), os.fstat(descriptor)
-        signs, known = _stat_signs(status), self._before.get(path)
-        if known is not None and known[0] == signs:
-            return _FileRow(path, status.st_size, known[1]), signs
-        if not stat.S_ISREG(status.st_mode) or status.st_size > self._left:
-            return _FileRow(path, status.st_size, _UNREAD), None
-        digest, size = hashlib.sha256(), 0
-        while size <= self._left and (piece := os.read(descriptor, _PIECE)):
-            digest.update(piece)
-            size += len(piece)
-        self._left -= size
-        settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _stat_signs(os.fstat(descriptor))
-        return _FileRow(path, size, digest.hexdigest()), signs if settled else None
+        descriptor = open_regular(found.name, found.directory)
+        try:
+            # In this order: a file that changes after the look has another ctime than the one that is remembered.
+            looked_at, status = time.time_ns(), os.fstat(descriptor)
+            signs = _stat_signs(status)
+            if status.st_size > self._left:
+                return _FileRow(path, status.st_size, _UNREAD), None
+            if found.name == ".gitignore" and status.st_size <= LONGEST_GITIGNORE:
+                self._keep_text(path, descriptor)
+            if known is not None and known[0] == signs:
+                return _FileRow(path, status.st_size, known[1]), signs
+            digest, size = hashlib.sha256(), 0
+            while size <= self._left and (piece := os.read(descriptor, _PIECE)):
+                digest.update(piece)
+                size += len(piece)
+            self._left -= size
+            settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _stat_signs(os.fstat(descriptor))
+            return _FileRow(path, size, digest.hexdigest()), signs if settled else None
+        finally:
+            os.close(descriptor)
 
     def _keep_text(self, path: str, descriptor: int) -> None:
         data = os.pread(descriptor, LONGEST_GITIGNORE, 0)
@@ -219,12 +224,3 @@ class _TreeScan:
 
 def _stat_signs(status: os.stat_result) -> _Signs:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@contextmanager
-def _open_entry(entry: WorkspaceEntry) -> Iterator[int]:
-    descriptor = os.open(entry.name, _READ, dir_fd=entry.folder)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

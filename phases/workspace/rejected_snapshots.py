@@ -19,6 +19,7 @@ from phases.workspace.workspace import Workspace
 from pipeline.base.errors import FormatError, PhaseError, StorageError
 from pipeline.base.files import make_directory, read_bytes, sync_directory
 from pipeline.base.formats import parse_json
+from pipeline.base.logs import logger
 
 MOST_KEPT = 20
 _DIGITS = 12
@@ -56,6 +57,7 @@ def keep_rejected(places: TaskPaths, number: int, tree: str) -> bool:
     try:
         if not (os.path.isdir(target) and digest_of_tree(target) == tree):
             if _is_too_large(places.workspace) or digest_of_tree(places.workspace) != tree:
+                logger.debug("refused attempt {} is not kept: too large, or changed since it was judged", number)
                 return False
             make_directory(places.endings)
             if not back_up_tree(places.workspace, target):

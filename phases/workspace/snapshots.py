@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from phases.workspace.sync_changed import start_of_changes, sync_changed
 from phases.workspace.tree import (
     FILE,
     FOLDER,
@@ -21,6 +20,8 @@ from phases.workspace.tree import (
     remove_tree,
     restore_entry,
     restore_mode,
+    start_of_changes,
+    sync_changed,
 )
 from pipeline.base.errors import StorageError
 from pipeline.base.files import make_directory, read_bytes, replace_file, sha256, storage_error, write_durable
@@ -56,6 +57,7 @@ class Snapshot:
                 found = {entry.path: self._copied(root, entry, known.get(entry.path)) for entry in entries}
         except SnapshotError:
             return False
+        # The index before the mark: a mark counts only with the digest of the index that it was set on.
         if found != known or not self._digest:
             self._write_index(found)
         self._write_mark({"version": _VERSION, "name": name, "index_sha256": self._digest})
@@ -85,6 +87,7 @@ class Snapshot:
             for path in sorted(wanted):
                 if path not in now or not wanted[path].unchanged(now[path]):
                     restore_entry(root, wanted[path], contents.get(wanted[path].copy, b""))
+            # Last and from the inside out: a directory may be closed to us once it has its rights.
             for path in sorted(folders, reverse=True):
                 restore_mode(root, wanted[path])
         sync_changed(self._root, began)

@@ -67,7 +67,7 @@ def _json_fault(text: str) -> str | None:
 
 
 def _toml_fault(text: str) -> str | None:
-    import tomllib
+    import tomllib  # late: few workspaces have TOML, and every turn of the agent imports this module
 
     # The library needs time and memory beyond measure for a key of many parts.
     if len(text) > LARGEST_PYTHON or any(line.count(".") > _MOST_DOTS for line in text.split("\n")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -11,7 +12,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from pipeline.base.errors import StorageError
-from pipeline.base.files import replace_file, storage_error, write_all
+from pipeline.base.files import replace_file, storage_error, sync_tree
+from pipeline.base.safe_tree import open_directory, open_one, open_regular, read_at_most, walk_tree, write_new
 
 FILE, FOLDER, LINK, PIPE, OTHER = "file", "folder", "link", "pipe", "other"
 LARGEST_FILE = 2 * 2**20
@@ -22,9 +24,12 @@ _SIGNS = 7
 _UNSETTLED_NS = 100_000_000
 """The clock of a file system may stand still for so long: what changed less before it was looked at could change once
 more without a sign of it."""
-OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_KINDS = ((stat.S_ISREG, FILE), (stat.S_ISDIR, FOLDER), (stat.S_ISLNK, LINK), (stat.S_ISFIFO, PIPE))
+_COARSE_NS = 20_000_000
+"""Two steps of the coarsest clock that a kernel stamps files by."""
+# decision 127
+_MOST_SYNCED = 64
+"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that others use."""
+_KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
 
 
 class SnapshotError(Exception):
@@ -54,25 +59,22 @@ class TreeEntry(NamedTuple):
 
 @contextmanager
 def open_root(path: str) -> Iterator[int]:
-    """The folder, held open. Raises StorageError, also for what goes wrong beneath it."""
+    """The directory, held open. Raises StorageError, also for what goes wrong beneath it."""
     try:
-        root = _open_directory(path, None)
-        try:
+        with open_directory(path, opener=_open_up) as root:
             yield root
-        finally:
-            os.close(root)
     except OSError as error:
         raise storage_error("copy or restore", path, error) from error
 
 
 def list_entries(root: int) -> list[TreeEntry]:
-    """All of a tree. Raises Unkept when it is larger than what is copied."""
+    """All of a tree. Raises SnapshotError when it is larger than what is copied."""
     found: list[TreeEntry] = []
     left = LARGEST_TREE
     try:
-        for entry in _walk_tree(root, "", lambda path: True):
+        for entry in _walk_entries(root, lambda path: True):
             left -= entry.size
-            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES or entry.path.count("/") > DEEPEST:
+            if entry.size > LARGEST_FILE or left < 0 or len(found) >= MOST_ENTRIES:
                 raise SnapshotError(entry.path)
             if entry.kind != OTHER:
                 found.append(entry)
@@ -81,24 +83,23 @@ def list_entries(root: int) -> list[TreeEntry]:
     return found
 
 
-def list_names(root: int, is_known_folder: Callable[[str], bool]) -> dict[str, TreeEntry]:
-    """What is in a tree now; folders that are not known are named, and not looked into."""
-    return {entry.path: entry for entry in _walk_tree(root, "", is_known_folder)}
+def list_names(root: int, is_known_directory: Callable[[str], bool]) -> dict[str, TreeEntry]:
+    """What is in a tree now; directories that are not known are named, and not looked into."""
+    return {entry.path: entry for entry in _walk_entries(root, is_known_directory)}
 
 
 def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
-    """The content of a file, and the signs that it had. Raises Unkept."""
-    with _open_parent(root, path) as (folder, name):
+    """The content of a file, and the signs that it had. Raises SnapshotError."""
+    with _open_parent(root, path) as (directory, name):
         try:
-            descriptor = os.open(name, OPEN_FILE, dir_fd=folder)
+            descriptor = open_regular(name, directory)
+            status = os.fstat(descriptor)
+            data = read_at_most(descriptor, LARGEST_FILE)
         except OSError as error:
             raise SnapshotError(path) from error
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            data = file.read(LARGEST_FILE + 1) if stat.S_ISREG(status.st_mode) else None
-    if data is None or len(data) > LARGEST_FILE:
+    if data is None:
         raise SnapshotError(path)
-    return data, _entry_of(path, status, folder=-1)
+    return data, _entry_of(path, status, directory=-1)
 
 
 def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
@@ -121,7 +122,7 @@ def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
 def restore_mode(root: int, entry: TreeEntry) -> None:
     """Gives a folder its rights, when all in it is done."""
     with _open_parent(root, entry.path) as (folder, name):
-        descriptor = _open_directory(name, folder)
+        descriptor = _open_up(name, folder)
         try:
             os.fchmod(descriptor, entry.mode)
         finally:
@@ -131,20 +132,21 @@ def restore_mode(root: int, entry: TreeEntry) -> None:
 def remove_tree(root: int, path: str) -> None:
     """Removes a name with all beneath it, however deep: inner folders are moved up before they are emptied."""
     with _open_parent(root, path) as (folder, name):
-        if not _is_folder(name, folder):
+        if not _is_directory(name, folder):
             os.unlink(name, dir_fd=folder)
             return
         pending, number = [(name, folder)], 0
         while pending:
             current, holder = pending.pop()
-            inner = _open_directory(current, holder)
+            inner = _open_up(current, holder)
             try:
                 for child in os.listdir(inner):
-                    if not _is_folder(child, inner):
+                    if not _is_directory(child, inner):
                         os.unlink(child, dir_fd=inner)
                         continue
                     moved, number = f".removed-{os.getpid()}-{number}", number + 1
-                    os.close(_open_directory(child, inner))  # a folder is moved only by who may write in it
+                    # Opened up first, because a directory is moved only by who may write in it.
+                    os.close(_open_up(child, inner))
                     os.rename(child, moved, src_dir_fd=inner, dst_dir_fd=root)
                     pending.append((moved, root))
             finally:
@@ -152,30 +154,63 @@ def remove_tree(root: int, path: str) -> None:
             os.rmdir(current, dir_fd=holder)
 
 
-def _walk_tree(folder: int, prefix: str, enters: Callable[[str], bool]) -> Iterator[TreeEntry]:
-    inner = []
-    with os.scandir(folder) as found:
-        for each in found:
-            path = prefix + each.name
-            entry = _entry_of(path, each.stat(follow_symlinks=False), folder=folder)
-            if entry.kind == FOLDER and enters(path):
-                inner.append(each.name)
-            yield entry
-    for name in inner:
-        if prefix.count("/") > DEEPEST:
-            raise SnapshotError(prefix)
-        descriptor = _open_directory(name, folder)
-        try:
-            yield from _walk_tree(descriptor, f"{prefix}{name}/", enters)
-        finally:
-            os.close(descriptor)
+def start_of_changes() -> int:
+    """What `sync_changed` is given later: the time now, or a little earlier, because files are stamped by a coarser clock."""
+    return time.time_ns() - _COARSE_NS
 
 
-def _entry_of(path: str, status: os.stat_result, *, folder: int) -> TreeEntry:
-    kind = next((name for is_one, name in _KINDS if is_one(status.st_mode)), OTHER)
+def sync_changed(path: str, since: int) -> None:
+    """Makes durable what changed in a tree since then: the files, then the names in each directory. Raises StorageError."""
+    try:
+        with open_directory(path) as root:
+            descriptors = _open_changed(root, since)
+            for number, descriptor in enumerate(descriptors):
+                if number == _MOST_SYNCED:
+                    raise SnapshotError("more than is synced one by one")
+                os.fsync(descriptor)
+    except (SnapshotError, FileNotFoundError, PermissionError):  # too many, too deep, gone meanwhile, or closed to us
+        sync_tree(path)
+    except OSError as error:
+        raise storage_error("sync", path, error) from error
+
+
+def _open_changed(root: int, since: int) -> Iterator[int]:
+    """Open files that changed, then open directories, the inner ones first. No content is looked at."""
+    directories = [""] if os.fstat(root).st_ctime_ns >= since else []
+    for found in walk_tree(root, deepest=DEEPEST):
+        status = found.entry.stat(follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            if not found.is_entered:
+                raise SnapshotError(found.path)
+            if status.st_ctime_ns >= since:
+                directories.append(found.path)
+        elif status.st_ctime_ns >= since and stat.S_ISREG(status.st_mode):
+            try:
+                descriptor = open_regular(found.name, found.directory)
+            except OSError as error:
+                raise SnapshotError(found.path) from error
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+    for path in reversed(directories):
+        with open_directory(root, path.split("/") if path else ()) as directory:
+            yield directory
+
+
+def _walk_entries(root: int, enters: Callable[[str], bool]) -> Iterator[TreeEntry]:
+    for found in walk_tree(root, deepest=DEEPEST, enters=enters, opener=_open_up):
+        entry = _entry_of(found.path, found.entry.stat(follow_symlinks=False), directory=found.directory)
+        if entry.kind == FOLDER and not found.is_entered and enters(found.path):
+            raise PermissionError(errno.EACCES, "it lies too deep, or cannot be opened", found.path)
+        yield entry
+
+
+def _entry_of(path: str, status: os.stat_result, *, directory: int) -> TreeEntry:
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode), OTHER)
     mode = stat.S_IMODE(status.st_mode)
     if kind == LINK:
-        return TreeEntry(path, kind, mode, copy=os.readlink(path.rpartition("/")[2], dir_fd=folder))
+        return TreeEntry(path, kind, mode, copy=os.readlink(path.rpartition("/")[2], dir_fd=directory))
     if kind != FILE:
         return TreeEntry(path, kind, mode)
     settled = status.st_ctime_ns + _UNSETTLED_NS < time.time_ns()
@@ -183,50 +218,38 @@ def _entry_of(path: str, status: os.stat_result, *, folder: int) -> TreeEntry:
     return TreeEntry(path, kind, mode, *signs, settled=settled)
 
 
-def _open_directory(name: str, folder: int | None) -> int:
-    """A folder; one that its owner shut out everybody from, himself among them, is opened up first."""
+def _open_up(name: str, directory: int | None) -> int:
+    """A directory; one that its owner shut out everybody from, himself among them, is opened up first."""
     try:
-        return os.open(name, OPEN_FOLDER, dir_fd=folder)
+        return open_one(name, directory)
     except PermissionError:
-        held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
         try:
             os.chmod(f"/proc/self/fd/{held}", 0o700)
         finally:
             os.close(held)
-        return os.open(name, OPEN_FOLDER, dir_fd=folder)
+        return open_one(name, directory)
 
 
 @contextmanager
 def _open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
-    """The open folder that a path is in, and its name there."""
-    *folders, name = path.split("/")
-    if name in ("", ".", "..") or any(part in ("", ".", "..") for part in folders):
+    """The open directory that a path is in, and its name there."""
+    *parts, name = path.split("/")
+    if any(part in ("", ".", "..") for part in (*parts, name)):
         raise StorageError(f"the copy of the workspace is damaged: {path!r} is no path in it")
-    folder = os.dup(root)
-    try:
-        for part in folders:
-            inner = _open_directory(part, folder)
-            os.close(folder)
-            folder = inner
-        yield folder, name
-    finally:
-        os.close(folder)
+    with open_directory(root, parts, opener=_open_up) as directory:
+        yield directory, name
 
 
-def _is_folder(name: str, folder: int) -> bool:
-    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+def _is_directory(name: str, directory: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
 
 
-def _replace_content(folder: int, name: str, entry: TreeEntry, content: bytes) -> None:
+def _replace_content(directory: int, name: str, entry: TreeEntry, content: bytes) -> None:
     temporary = f".{entry.inode}.restored"
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary, dir_fd=folder)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
-    try:
-        write_all(descriptor, content)
-        os.fchmod(descriptor, entry.mode & ~(stat.S_ISUID | stat.S_ISGID))
-        os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
-    finally:
-        os.close(descriptor)
-    replace_file(temporary, name, folder=folder)
+        os.unlink(temporary, dir_fd=directory)
+    # A copy is nobody's to be run as somebody else.
+    mode = entry.mode & ~(stat.S_ISUID | stat.S_ISGID)
+    write_new(temporary, content, directory, mode=mode, mtime_ns=entry.mtime_ns)
+    replace_file(temporary, name, folder=directory)

@@ -6,21 +6,34 @@ import errno
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import NamedTuple
 
-from phases.workspace.atomic_replace import mode_to_keep, remove_quietly, write_new_file
-from phases.workspace.path_rules import is_workspace_path, twin_of
-from phases.workspace.walk import OPEN_DIRECTORY, REGULAR, WorkspaceEntry, walk_workspace
+from phases.workspace.path_rules import MOST_PARTS, is_workspace_path, twin_of
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, sha256, storage_error
+from pipeline.base.safe_tree import (
+    NotRegularError,
+    WalkedEntry,
+    open_directory,
+    open_one,
+    open_regular,
+    walk_tree,
+    write_new,
+)
 
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
 CONTROL = ".pipeline"
 """The folder of the user's hooks in a workspace."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+REGULAR, LINK = "a regular file", "a link"
+DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a socket or a device"
+"""What something is by the list of its directory. These words stand in digests of trees on the disk."""
+_TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+"""Nothing in them is work."""
+_KEPT_BITS, _OWN_BITS = 0o755, 0o600
+# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path.
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EACCES,
@@ -65,8 +78,8 @@ class Workspace:
     def read_bytes(self, path: str) -> bytes:
         """The content of a regular file of bounded size. Raises WorkspaceError."""
         parts = _split_path(path)
-        with self._folder(parts[:-1]) as folder:
-            descriptor = self._opened(path, parts[-1], folder, most=LARGEST_FILE)
+        with self._directory(parts[:-1]) as directory:
+            descriptor = self._open(path, parts[-1], directory, most=LARGEST_FILE)
             with os.fdopen(descriptor, "rb") as file:
                 return file.read(LARGEST_FILE)
 
@@ -77,26 +90,27 @@ class Workspace:
         data = text.encode("utf-8", "replace")
         if len(data) > LARGEST_FILE:
             raise WorkspaceError(f"cannot write {path}: {len(data):,} bytes, over the limit of {LARGEST_FILE:,}")
-        with self._folder(parts[:-1], make=True) as folder:
+        with self._directory(parts[:-1], make=True) as directory:
             temporary = f".{parts[-1]}.tmp"
             try:
-                _refuse_twin(parts[-1], folder)
-                remove_quietly(temporary, folder)
-                write_new_file(temporary, data, folder, mode=mode_to_keep(parts[-1], folder))
-                replace_file(temporary, parts[-1], folder=folder)
-                os.fsync(folder)
+                # What an interrupted write left; O_EXCL would refuse the new one for ever.
+                _refuse_twin(parts[-1], directory)
+                _remove_quietly(temporary, directory)
+                write_new(temporary, data, directory, mode=_mode_to_keep(parts[-1], directory), sync=True)
+                replace_file(temporary, parts[-1], folder=directory)
+                os.fsync(directory)
             except OSError as error:
-                remove_quietly(temporary, folder)
+                _remove_quietly(temporary, directory)
                 raise self._refusal("write", path, error) from error
 
     def remove(self, path: str) -> None:
         """Removes a file, or a link itself, durably. Raises WorkspaceError."""
         parts = _split_path(path)
         self._refuse_theirs(path)
-        with self._folder(parts[:-1]) as folder:
+        with self._directory(parts[:-1]) as directory:
             try:
-                os.unlink(parts[-1], dir_fd=folder)
-                os.fsync(folder)
+                os.unlink(parts[-1], dir_fd=directory)
+                os.fsync(directory)
             except OSError as error:
                 raise self._refusal("remove", path, error) from error
 
@@ -104,8 +118,8 @@ class Workspace:
         """Whether there is a readable file at this path."""
         try:
             parts = _split_path(path)
-            with self._folder(parts[:-1]) as folder:
-                os.close(self._opened(path, parts[-1], folder, most=LARGEST_FILE))
+            with self._directory(parts[:-1]) as directory:
+                os.close(self._open(path, parts[-1], directory, most=LARGEST_FILE))
         except WorkspaceError:
             return False
         return True
@@ -135,51 +149,53 @@ class Workspace:
                 f"{path} is the user's: it decides whether the work is accepted, and is not to be written"
             )
 
-    def _fault(self, entry: WorkspaceEntry) -> str:
+    def _fault(self, found: WalkedEntry) -> str:
         """Why an entry cannot be taken in. Its content is not looked at."""
+        kind = kind_of(found)
         try:
-            if entry.kind == REGULAR:
-                os.close(self._opened(entry.path, entry.name, entry.folder))
-            _split_path(entry.path)
+            if kind == REGULAR:
+                os.close(self._open(found.path, found.name, found.directory))
+            _split_path(found.path)
         except WorkspaceError as error:
             return str(error)
-        return "" if entry.kind == REGULAR else f"it is {entry.kind}"
+        return "" if kind == REGULAR else f"it is {kind}"
 
     def _contents(self) -> Iterator[tuple[str, int, bytes | None]]:
         """Path, size and content of each regular file that can be taken in; no content of one over the limit."""
-        for path, name, folder, _ in self._regular():
+        for found in self._regular():
             try:
-                yield path, *self._measured(path, name, folder)
+                yield found.path, *self._measure(found)
             except WorkspaceError:
                 continue  # it cannot be read, or it went since it was listed
 
-    def _measured(self, path: str, name: str, folder: int) -> tuple[int, bytes | None]:
-        with os.fdopen(self._opened(path, name, folder), "rb") as file:
+    def _measure(self, found: WalkedEntry) -> tuple[int, bytes | None]:
+        with os.fdopen(self._open(found.path, found.name, found.directory), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             try:
                 data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
             except OSError as error:
-                raise self._refusal("read", path, error) from error
+                raise self._refusal("read", found.path, error) from error
         size = max(size, len(data))  # it may have grown since
         return (size, None) if size > LARGEST_FILE else (len(data), data)
 
-    def _regular(self) -> Iterator[WorkspaceEntry]:
-        return (entry for entry in self._walk() if entry.kind == REGULAR and is_workspace_path(entry.path))
+    def _regular(self) -> Iterator[WalkedEntry]:
+        return (found for found in self._walk() if found.is_regular() and is_workspace_path(found.path))
 
-    def _walk(self) -> Iterator[WorkspaceEntry]:
-        with self._folder([]) as root:
+    def _walk(self) -> Iterator[WalkedEntry]:
+        with self._directory([]) as root:
             yield from walk_workspace(root)
 
-    def _opened(self, path: str, name: str, folder: int, *, most: int | None = None) -> int:
+    def _open(self, path: str, name: str, directory: int, *, most: int | None = None) -> int:
+        limit = f" of at most {most:,} bytes" if most is not None else ""
         try:
-            descriptor = os.open(name, _READ, dir_fd=folder)
+            descriptor = open_regular(name, directory)
+            if most is not None and os.fstat(descriptor).st_size > most:
+                os.close(descriptor)
+                raise NotRegularError(path)
+        except NotRegularError as error:
+            raise WorkspaceError(f"cannot read {path}: not a regular file{limit}") from error
         except OSError as error:
             raise self._refusal("read", path, error) from error
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or (most is not None and status.st_size > most):
-            os.close(descriptor)
-            limit = f" of at most {most:,} bytes" if most is not None else ""
-            raise WorkspaceError(f"cannot read {path}: not a regular file{limit}")
         return descriptor
 
     def _refusal(self, verb: str, path: str, error: OSError) -> PipelineError:
@@ -189,23 +205,36 @@ class Workspace:
         return storage_error(verb, os.path.join(self.root, path), error)
 
     @contextmanager
-    def _folder(self, parts: list[str], *, make: bool = False) -> Iterator[int]:
+    def _directory(self, parts: list[str], *, make: bool = False) -> Iterator[int]:
         try:
-            folder = os.open(self.root, OPEN_DIRECTORY)
+            root = open_one(self.root, None)
         except OSError as error:
             raise storage_error("open", self.root, error) from error
         try:
-            for part in parts:
-                if make:
-                    _make_directory(part, folder)
-                inner = os.open(part, OPEN_DIRECTORY, dir_fd=folder)
-                os.close(folder)
-                folder = inner
-            yield folder
+            with open_directory(root, parts, make=_make_directory if make else None) as directory:
+                yield directory
         except OSError as error:
             raise self._refusal("open the folder", "/".join(parts), error) from error
         finally:
-            os.close(folder)
+            os.close(root)
+
+
+def walk_workspace(root: str | int) -> Iterator[WalkedEntry]:
+    """Everything of a workspace that is no directory to look into; the directories of tools are left out. Raises OSError."""
+    for found in walk_tree(
+        root, deepest=MOST_PARTS - 1, enters=lambda path: path.rpartition("/")[2] not in _TOOL_DIRECTORIES
+    ):
+        if not found.is_entered and not (found.name in _TOOL_DIRECTORIES and found.is_directory()):
+            yield found
+
+
+def kind_of(found: WalkedEntry) -> str:
+    """REGULAR, LINK, DIRECTORY or OTHER; what it is by now may be something else."""
+    if found.entry.is_symlink():
+        return LINK
+    if found.is_directory():
+        return DIRECTORY
+    return REGULAR if found.is_regular() else OTHER
 
 
 def _split_path(path: str) -> list[str]:
@@ -216,16 +245,28 @@ def _split_path(path: str) -> list[str]:
     return path.split("/")
 
 
-def _make_directory(name: str, folder: int) -> None:
-    _refuse_twin(name, folder)
-    try:
-        os.mkdir(name, dir_fd=folder)
-        os.fsync(folder)
-    except FileExistsError:
-        return
+def _make_directory(name: str, directory: int) -> None:
+    _refuse_twin(name, directory)
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=directory)
+        os.fsync(directory)
 
 
-def _refuse_twin(name: str, folder: int) -> None:
-    twin = twin_of(name, folder)
+def _refuse_twin(name: str, directory: int) -> None:
+    twin = twin_of(name, directory)
     if twin is not None:
         raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone")
+
+
+def _mode_to_keep(name: str, directory: int) -> int | None:
+    """The permissions that a file keeps when it is replaced; never setuid, and its owner can always read and write it."""
+    try:
+        mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    return mode & _KEPT_BITS | _OWN_BITS if stat.S_ISREG(mode) else None
+
+
+def _remove_quietly(name: str, directory: int) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=directory)

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_SIGNALS = {1: "SIGHUP", 2: "Ctrl-C", 15: "SIGTERM"}
+
 
 class PipelineError(Exception):
     """An expected failure. Its text is one line that a user can act on."""
@@ -63,11 +65,15 @@ class TaskBusy(PipelineError):
 
 
 class PhaseError(PipelineError):
-    """What a phase raises to give up. `report` holds what the final report should know all the same."""
+    """What a phase raises to give up. `report` holds what the final report should know all the same.
 
-    def __init__(self, message: str, *, report: Mapping[str, object] | None = None) -> None:
+    `flag` is what a resume needs to get further, like `--max-output-tokens 8000`.
+    """
+
+    def __init__(self, message: str, *, report: Mapping[str, object] | None = None, flag: str = "") -> None:
         super().__init__(message)
         self.report = dict(report or {})
+        self.flag = flag
 
 
 class PhaseBug(PhaseError):
@@ -89,13 +95,14 @@ class Rejected(PipelineError):
 
 
 class Paused(PipelineError):
-    """`stop_reason`, in one word, is for files; the text is for a person."""
+    """`stop_reason`, in one word, is for files; the text is for a person; `flag` raises the limit that was reached."""
 
     exit_code = 5
 
-    def __init__(self, message: str, *, stop_reason: str = "paused") -> None:
+    def __init__(self, message: str, *, stop_reason: str = "paused", flag: str = "") -> None:
         super().__init__(message)
         self.stop_reason = stop_reason
+        self.flag = flag
 
 
 class InputsChanged(Paused):
@@ -106,5 +113,5 @@ class Interrupted(BaseException):
     """A signal asked the run to end."""
 
     def __init__(self, signal_number: int) -> None:
-        super().__init__(f"signal {signal_number}")
+        super().__init__(_SIGNALS.get(signal_number, f"signal {signal_number}"))
         self.exit_code = 128 + signal_number

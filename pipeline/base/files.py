@@ -25,7 +25,7 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         # O_NONBLOCK: opening a FIFO without a writer would hang for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError as error:
-        raise StorageError(f"cannot read {path!r}: that is no name for a file ({error})") from error
+        raise StorageError(f"cannot read {path!r}: it is not a valid file name ({error})") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(
@@ -142,7 +142,7 @@ def make_directory(path: str) -> None:
         sync_directory(os.path.dirname(path))
     except FileExistsError:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
-            raise StorageError(f"{path} is not a folder, and one is needed there; move it away") from None
+            raise StorageError(f"{path} is not a directory, and one is needed there; move it away") from None
     except OSError as error:
         raise storage_error("make", path, error) from error
 
@@ -252,7 +252,7 @@ def _remove_quietly(path: str) -> None:
 
 def _kind_of(mode: int) -> str:
     for test, name in (
-        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISDIR, "a directory"),
         (stat.S_ISFIFO, "a pipe"),
         (stat.S_ISSOCK, "a socket"),
     ):

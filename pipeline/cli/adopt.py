@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.base.errors import UsageError
-from pipeline.cli.assembly import command_name, open_task, settings_from
+from pipeline.cli.assembly import command_name, config_directory, open_task, settings_from
 from pipeline.cli.output import in_terminal, notify, print_table, print_text
-from pipeline.cli.seal import is_sealed, seal_task
 from pipeline.cli.trust import leads_out
+from pipeline.engine.seal import is_sealed, seal_task
 
 if TYPE_CHECKING:
     from pipeline.engine.settings import Settings
@@ -34,17 +34,17 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
     store = open_task(settings, task)
     with store.writing():
         document = store.load("task.json")
-        if is_sealed(document):
+        if is_sealed(document, config_directory()):
             print_text(f"{store.id}: what its task.json says is yours already")
             return 0
         _show_settings(store, document, settings)
         if not yes and not _is_allowed(store):
-            notify("nothing is allowed")
+            notify("nothing was allowed")
             return 1
-        adopted = seal_task(document)
+        adopted = seal_task(document, config_directory())
         if "seal" not in adopted:
             raise UsageError(
-                "no key can be kept in your settings folder, so nothing can be allowed; make it writable first"
+                "no key can be kept in your settings directory, so nothing can be allowed; make that writable first"
             )
         store.write({"task.json": adopted})
     notify(f"allowed; go on with: pipeline resume {command_name(store)}")
@@ -72,5 +72,5 @@ def _format_value(value: object) -> str:
 
 def _is_allowed(store: TaskStore) -> bool:
     if not in_terminal():
-        raise UsageError(f"nobody is here to ask; to allow this: pipeline adopt {command_name(store)} --yes")
+        raise UsageError(f"nobody is at the terminal to ask; to allow this: pipeline adopt {command_name(store)} --yes")
     return click.confirm(f"Allow task {store.id} to go by this?", err=True)

@@ -8,12 +8,11 @@ from importlib import import_module
 from typing import Any
 
 from pipeline.base.errors import ContractError, UsageError
-from pipeline.cli.user_config import read_user_prices, settings_file
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import GIVEN, Graph
 from pipeline.engine.phase import Phase
-from pipeline.engine.settings import STORED, Settings, load_settings
+from pipeline.engine.settings import STORED, Settings, load_settings, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
 
 _MODULE = "phase"
@@ -27,13 +26,42 @@ def settings_from(flags: dict[str, Any]) -> Settings:
     try:
         os.getcwd()
     except OSError as error:
-        raise UsageError("the folder that you are in is gone; go to another one first") from error
+        raise UsageError("the current directory no longer exists; change to another one first") from error
     settings = load_settings(settings_file(), os.environ, flags)
     return settings._replace(
         model=_with_absolute_recording(settings.model),
         plan_model=_with_absolute_recording(settings.plan_model),
         code_model=_with_absolute_recording(settings.code_model),
     )
+
+
+def config_directory() -> str:
+    """Where the user's settings lie: no task can write there."""
+    given = os.environ.get("XDG_CONFIG_HOME", "")  # a relative one is no one, says its standard
+    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(home, "pipeline")
+
+
+def settings_file() -> str:
+    """The user's settings; it need not be there."""
+    return os.path.join(config_directory(), "config.yaml")
+
+
+def read_user_hooks() -> dict[str, Any]:
+    """The user's own hooks, `{"hooks": …}`; empty where there are none. Raises UsageError for a file that is not right."""
+    where = settings_file()
+    runtime = user_hooks(where)
+    if not runtime:
+        return {}
+    # late: only a user with hooks of their own needs it
+    from phases.acceptance.hook_registry import why_invalid
+
+    contracts = Contracts()
+    if wrong := contracts.breach(contracts.schema("hooks.yaml"), runtime):
+        raise UsageError(f"{where}, {wrong.replace('at $', 'at $.runtime', 1)}")
+    if wrong := why_invalid(runtime, where):
+        raise UsageError(wrong)
+    return runtime
 
 
 def discover_phases(folder: str) -> Graph:
@@ -43,7 +71,7 @@ def discover_phases(folder: str) -> Graph:
 
         return Graph(_phase_in(f"phases.{name}") for name in _module_names(os.path.dirname(phases.__file__)))
     if not os.path.isdir(folder):
-        raise UsageError(f"the setting 'phases' names {folder}, and there is no such folder")
+        raise UsageError(f"the setting 'phases' names {folder}, and there is no such directory")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     return Graph(_phase_in(name) for name in _module_names(folder))
@@ -67,7 +95,7 @@ def task_directory(settings: Settings, task: str) -> str:
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
         where = relative_path(os.path.join(settings.tasks_dir, task))
-        raise UsageError(f"task '{task}' is gone: {where} is not there; take it off the list: pipeline rm {task}")
+        raise UsageError(f"task '{task}' is gone: {where} is missing; remove it from the list: pipeline rm {task}")
     if not found:
         raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
     return found
@@ -157,7 +185,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
         str(values["api_key"]),
         with_settings(os.environ, values),
         int(values["context_tokens"]),
-        read_user_prices(),
+        read_prices(config_directory()),
         keys_in(values),
         int(values["max_output_tokens"]),
     )

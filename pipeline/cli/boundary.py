@@ -23,12 +23,12 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         print_error(str(error))
         return error.exit_code
     except Interrupted as error:
-        print_error("stopped; go on with: pipeline resume")
+        print_error("interrupted; go on with: pipeline resume")
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        print_error("stopped")
+        print_error("interrupted")
         return 130
     except click.UsageError as error:
         print_error(error.format_message() + (f" (see: {error.ctx.command_path} --help)" if error.ctx else ""))

@@ -79,7 +79,7 @@ def _show_costs(costs: dict[str, Any]) -> None:
     limits = [f"{name} = {limit}" for name, limit in costs["limits"].items() if limit]
     print_text(f"  limits: {', '.join(limits) or 'none (set one with --max-usd N)'}")
     if costs["of_no_use"]["calls"]:
-        print_text(f"  of that for replies that were of no use: {_describe_cost(costs['of_no_use'])}")
+        print_text(f"  of that for unusable replies: {_describe_cost(costs['of_no_use'])}")
     for title in ("by_phase", "by_file", "by_sub_agent", "by_model"):
         if costs[title]:
             print_text(f"\n{title.replace('_', ' ').capitalize()}")

@@ -50,7 +50,7 @@ def _check_libraries() -> list[dict[str, str]]:
     from importlib.metadata import PackageNotFoundError, version
 
     rows = []
-    for name in ("click", "jsonschema", "jsonschema-rs", "liteparse", "loguru", "pypdfium2", "PyYAML"):
+    for name in ("click", "jsonschema", "jsonschema-rs", "liteparse", "loguru", "pypdfium2", "PyYAML", "tenacity"):
         try:
             rows.append(_build_row("ok", name, version(name)))
         except PackageNotFoundError:
@@ -109,8 +109,8 @@ def _check_tasks_dir(settings: Settings) -> dict[str, str]:
         nearest = os.path.dirname(nearest)
     free = shutil.disk_usage(nearest).free // 2**20
     if not os.access(nearest, os.W_OK):
-        return _build_row("missing", "tasks folder", f"{folder} cannot be written; choose another with --tasks-dir")
-    return _build_row("ok", "tasks folder", f"{folder}, {free:,} MB free")
+        return _build_row("missing", "task directory", f"{folder} cannot be written; choose another with --tasks-dir")
+    return _build_row("ok", "task directory", f"{folder}, {free:,} MB free")
 
 
 def _check_phases(settings: Settings) -> dict[str, str]:

@@ -114,8 +114,8 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     """
     from phases.acceptance.administration.trust import REPO_FILE, build_offer, offer_json, offer_lines, write_offer
     from pipeline.base.logs import utc_timestamp
+    from pipeline.cli.assembly import read_user_hooks
     from pipeline.cli.plan_review import user_name
-    from pipeline.cli.user_config import read_user_hooks
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
@@ -168,8 +168,8 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     from phases.acceptance.administration.discovery import find_hook
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
     from phases.agent.earlier_code import order_files, untouched_files
+    from pipeline.cli.assembly import read_user_hooks
     from pipeline.cli.trust import settings_in_force
-    from pipeline.cli.user_config import read_user_hooks
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -212,7 +212,7 @@ def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
     """
     from phases.acceptance.administration.translate import translate_file
     from phases.acceptance.administration.trust import REPO_FILE
-    from pipeline.cli.user_config import settings_file
+    from pipeline.cli.assembly import settings_file
 
     done = translate_file(kind, file, scope, to_printable)
     if as_json:
@@ -244,7 +244,7 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
 def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
     """What acceptance is told of the user's hooks; `own` are those of the settings file."""
     from phases.acceptance.hook_registry import STORE, HookSetting
-    from pipeline.cli.user_config import config_directory
+    from pipeline.cli.assembly import config_directory
 
     return HookSetting(
         own,
@@ -258,7 +258,7 @@ def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
 def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
     """All hooks. A settings file that is not right is listed as a problem."""
     from phases.acceptance.administration.discovery import list_hooks
-    from pipeline.cli.user_config import settings_file
+    from pipeline.cli.assembly import settings_file
     from pipeline.engine.contract import explain_breaches
     from pipeline.engine.settings import user_hooks
 

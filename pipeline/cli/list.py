@@ -18,7 +18,7 @@ from pipeline.engine.lock import holder_of
 
 @click.command("list")
 @tasks_dir_option
-@click.option("--rebuild", is_flag=True, help="Write tasks.jsonl anew from the task directories; the old one is kept.")
+@click.option("--rebuild", is_flag=True, help="Rebuild tasks.jsonl from the task directories; the old one is kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_command(tasks_dir: str | None, rebuild: bool, as_json: bool) -> None:
     """List the tasks, the newest last.
@@ -55,7 +55,7 @@ def _current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
     for listed in listing.entries.values():
         entry = listed
         if not is_task(os.path.join(folder, entry.id)):
-            why = f"its directory is not there; take it off the list: pipeline rm {entry.id}"
+            why = f"its directory is missing; remove it from the list: pipeline rm {entry.id}"
             entry = entry._replace(status="gone", reason=why)
         elif entry.status == "running" and not holder_of(os.path.join(folder, entry.id)):
             entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")

@@ -20,7 +20,7 @@ _POLL = 0.2
 
 @click.command("logs")
 @task_or_newest
-@click.option("-f", "--follow", is_flag=True, help="Go on printing while the task is worked on.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing while the task runs.")
 @click.option("-v", "--verbose", is_flag=True, help="Print DEBUG lines too: why each decision was made.")
 @tasks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are, one JSON object each.")

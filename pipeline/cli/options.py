@@ -24,20 +24,20 @@ _MODES = {"default": None, "help": "Leave out the reference phases 06-08, or run
 _REVIEW = {"type": click.Choice(["auto", "ask", "file"]), "help": "Who approves the plan."}
 _OFF = {"flag_value": "off", "default": None, "help": "Let the agent's commands run with your own rights."}
 _INSTALL = {
-    "flag_value": "allowed",
+    "flag_value": "true",
     "default": None,
     "help": "Install the packages that the plan names, for the sandbox only.",
 }
 _OWN_CODE = {"default": None, "help": "Fetch the paper's own repository too."}
 _WATCH = {
     "type": click.Choice(["off", "adaptive", "strict"]),
-    "help": "Who watches the agent: nobody, one who steps in when it goes astray (the default), one who leads it.",
+    "help": "How closely the agent is supervised: not at all, when it goes astray (the default), or at every step.",
 }
 _SHADOW = {"default": None, "help": "Let supervision note what it would do, and do nothing."}
 _TRUST = {
-    "flag_value": "yes",
+    "flag_value": "true",
     "default": None,
-    "help": "Run the hooks that stand in the workspace before the agent first works, though nobody trusted them.",
+    "help": "Run the hooks that are in the workspace before the agent starts, even though they are not trusted.",
 }
 _PASSWORD = {
     "metavar": "WORD",
@@ -87,12 +87,15 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--max-tokens",), _line_option("N", "Make no call once N tokens are used up.")),
     (("--max-turns",), _line_option("N", "Pause after N turns of the agent (400).")),
     (("--max-minutes",), _line_option("N", "Make no call after N minutes of work.")),
-    (("--batch-usd",), _line_option("N", "Make no call once N dollars are spent on all tasks of the folder together.")),
+    (
+        ("--batch-usd",),
+        _line_option("N", "Make no call once N dollars are spent on all tasks of the directory together."),
+    ),
     (("--review",), _REVIEW),
     (("--stop-at",), _phase_option("Stop before this phase (number or name).")),
     (("--until",), _phase_option("Stop after this phase.")),
     (("--redo",), _phase_option("Run this phase and what follows again; the old code is kept beside.")),
-    (("--references",), _directory_option("Use the code in the folders of DIR instead of what the paper links.")),
+    (("--references",), _directory_option("Use the code in the directories of DIR instead of what the paper links.")),
     (("--mirror",), _directory_option("Take repositories from DIR/host/owner/name instead of the network.")),
     (
         ("--lookup",),
@@ -104,7 +107,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--supervisor",), _WATCH),
     (("--supervisor-shadow/--no-supervisor-shadow", "supervisor_shadow"), _SHADOW),
     (("--trust-hooks", "trust_hooks"), _TRUST),
-    (("--max-acceptance-continues",), _line_option("N", "Let the agent mend what a check refused N times (3).")),
+    (("--max-acceptance-continues",), _line_option("N", "Let the agent fix what a check refused up to N times (3).")),
     (("--password",), _PASSWORD),
     (("-v", "--verbose"), {"is_flag": True, "help": "Show the log while it is written, DEBUG lines too."}),
     (("--json", "as_json"), _JSON),
@@ -122,7 +125,4 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are settings, under their settings' names."""
     if options["password"] == _ASK:
         options = {**options, "password": click.prompt("Password of the PDF", hide_input=True, err=True)}
-    shadow = {True: "true", False: "false", None: None}[options["supervisor_shadow"]]
-    own_code = {True: "yes", False: "no", None: None}[options["allow_own_code"]]
-    given = {name: options[name] for name in _SETTINGS}
-    return {"mode": mode_of(options["fast"]), **given, "supervisor_shadow": shadow, "allow_own_code": own_code}
+    return {"mode": mode_of(options["fast"]), **{name: options[name] for name in _SETTINGS}}

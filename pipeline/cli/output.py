@@ -204,7 +204,7 @@ def _quote_short(path: str) -> str:
 def refuse_other_file(out: str, start: str) -> None:
     """Raises UsageError where there is something else than a page that begins so."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
-        raise UsageError(f"--html {out} is there already, and is no such page; choose another name")
+        raise UsageError(f"--html {out} already exists, and is not such a page; choose another name")
 
 
 def write_page(out: str, page: str) -> None:

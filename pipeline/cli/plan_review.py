@@ -44,7 +44,7 @@ def user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        return "somebody"
+        return "unknown"
 
 
 def _approve_automatically(store: TaskStore, digest: str) -> Decision:

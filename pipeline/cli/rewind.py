@@ -9,7 +9,7 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, open_task, relative_path, settings_from
+from pipeline.cli.assembly import command_name, config_directory, open_task, relative_path, settings_from
 from pipeline.cli.output import print_advice, print_json, print_table, print_text, print_warning
 
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ def _refuse_other_work(store: TaskStore, journal: str) -> None:
         )
     if header.get("plan_sha256") != store.digest(_PLAN):
         raise UsageError(
-            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be gone on with; "
+            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be continued; "
             f"go on with the plan that is there: pipeline resume {name}"
         )
     if header.get("version") != phase.version:
         raise UsageError(
             f"the code of task {store.id} was written by another version of phase {phase.label} ({header.get('version')}, "
-            f"and this is {phase.version}), and cannot be gone on with; begin anew with: pipeline resume {name}"
+            f"and this is {phase.version}), and cannot be continued; start again with: pipeline resume {name}"
         )
 
 
@@ -159,13 +159,13 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
 
 def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
-    from pipeline.cli.seal import make_key
     from pipeline.cli.trust import settings_in_force
     from pipeline.engine.catalog import Catalog
     from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
+    from pipeline.engine.seal import make_key
 
     task = store.load("task.json")
-    make_key()
+    make_key(config_directory())
     values = settings_in_force(store, settings, {}).values
     reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
     spent = store.load("report.json")["usage"] if store.exists("report.json") else None
@@ -190,7 +190,7 @@ def _show_rewind(store: TaskStore, done: Rewind, *, as_json: bool) -> None:
     print_advice(f"go on with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
         print_text(
-            "that ending ended the run: it is judged anew; let the agent try more often with --max-acceptance-continues N"
+            "that ending ended the run: it is judged again; let the agent try more often with --max-acceptance-continues N"
         )
     print_text("to take this back:")
     print_text(f"  {undo}")

@@ -19,7 +19,7 @@ from pipeline.engine.lock import holder_of, lock_task
 
 @click.command("rm")
 @click.argument("tasks", metavar="ID...", nargs=-1, required=True, shell_complete=complete_tasks)
-@click.option("--yes", is_flag=True, help="Ask nobody.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 def rm_command(tasks: tuple[str, ...], yes: bool, tasks_dir: str | None) -> int:
     """Remove tasks with all that is in their directories. A task that is at work is left alone.
@@ -46,21 +46,21 @@ def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
     name = os.path.basename(root)
     if os.path.realpath(os.path.dirname(root)) != os.path.realpath(folder) or task in ("", os.curdir, os.pardir):
         raise UsageError(
-            f"{task} is no task in {relative_path(folder)}, and nothing else is removed; `pipeline list` shows the tasks"
+            f"{task} is not a task in {relative_path(folder)}, and nothing else is removed; `pipeline list` shows the tasks"
         )
     if os.path.islink(root):
         raise UsageError(f"{relative_path(root)} is a link, and links are not followed here; remove it by hand")
     if not is_task(root) and (os.path.lexists(root) or name not in listed):
         raise UsageError(f"there is no task '{task}' in {relative_path(folder)}; `pipeline list` shows what there is")
     if at_work := holder_of(root):
-        raise TaskBusy(f"{relative_path(root)} is worked on by {at_work}; wait for it, or stop it first")
+        raise TaskBusy(f"{relative_path(root)} is in use by {at_work}; wait for it to end, or stop it first")
     return name
 
 
 def _ask_to_confirm(folder: str, names: list[str]) -> bool:
     if not in_terminal():
         raise UsageError(
-            f"nobody is at the terminal to confirm it; to remove without a question: pipeline rm {' '.join(names)} --yes"
+            f"nobody is at the terminal to confirm this; to remove without asking: pipeline rm {' '.join(names)} --yes"
         )
     for name in names:
         notify(f"  {relative_path(os.path.join(folder, name))}")

@@ -15,20 +15,21 @@ from typing import Any
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.cli.assembly import (
     command_name,
+    config_directory,
     discover_phases,
     open_model,
+    read_user_hooks,
     settings_from,
     settings_to_store,
 )
 from pipeline.cli.output import can_draw, notify, paint_text, print_warning, to_printable, width_of_terminal, wrap_text
 from pipeline.cli.plan_review import choose_reviewer
-from pipeline.cli.seal import make_key, seal_task
 from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
-from pipeline.cli.user_config import config_directory, read_user_hooks
 from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
+from pipeline.engine.seal import make_key, seal_task
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -57,7 +58,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
-        make_key()
+        make_key(config_directory())
         allowed = settings_in_force(store, settings, flags)
         if allowed.told:
             notify(allowed.told)
@@ -70,7 +71,11 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
             if left:
                 print_warning(left)
                 log_event(left, level="WARNING")
-            begun = seal_task({**task, "settings": settings_to_store(values)}) if allowed.trusted else task
+            begun = (
+                seal_task({**task, "settings": settings_to_store(values)}, config_directory())
+                if allowed.trusted
+                else task
+            )
             if begun != task:
                 store.write({"task.json": begun})
             if options["redo"]:

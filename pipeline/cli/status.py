@@ -41,7 +41,7 @@ def status_command(task: str | None, tasks_dir: str | None, as_json: bool) -> No
         [_phase_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW")
     )
     if state["holder"]:
-        print_text(f"at work now: {state['holder']}")
+        print_text(f"running now: {state['holder']}")
 
 
 def describe_task(store: TaskStore, values: dict[str, Any]) -> dict[str, Any]:

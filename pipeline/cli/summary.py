@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from shlex import quote
 from typing import Any
 
@@ -137,7 +136,7 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
         if row["status"] == "degraded":
             again = f"pipeline resume {command_name(store)} --redo {row['number']}"
             lines += [
-                wrap_text(f"  left out: {row['number']} {row['name']} ({row['error']}); when that is mended:"),
+                wrap_text(f"  left out: {row['number']} {row['name']} ({row['error']}); once that is fixed:"),
                 f"    {again}",
             ]
     lines += _unfetched_lines(store)
@@ -161,7 +160,7 @@ def _unfetched_lines(store: TaskStore) -> list[str]:
         "",
         f"Repositories: {count_fetched(code_base)}",
         f"  why not: pipeline show {name} repositories",
-        f"  when that is mended: pipeline resume {name} --redo 07",
+        f"  once that is fixed: pipeline resume {name} --redo 07",
     ]
 
 
@@ -174,11 +173,6 @@ def _to_sentence(text: str) -> str:
 
 
 Steps = list[tuple[str, str]]
-_RESUME = re.compile(
-    r"pipeline resume(?: (?!-)\S+)*? (--(?:add-usd|batch-usd|max-usd|max-tokens|max-output-tokens"
-    r"|max-turns|max-minutes) (?:N|[0-9]+(?:\.[0-9]+)?))"
-)
-"""These flags alone: a reason may hold words of a stranger, and what stands under Next is typed without a second look."""
 _REJECTED = 4
 _OCR = ("no_text", "garbled_text")
 
@@ -218,14 +212,20 @@ def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
         path = relative_path(store.path(document))
         return [
             (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and what follows"),
-            (f"pipeline resume {name}", f"or go on, when you have mended {path}"),
+            (f"pipeline resume {name}", f"or go on, once you have fixed {path}"),
         ]
     if verdict == "encrypted":
         return [(f"pipeline resume {name} --password", "go on; the password is asked for")]
     if report["status"] == "error" and verdict not in (None, "ok"):
         return _with_another_file(store, report)
-    limit = _higher_limit(report["reason"])
-    return [(f"pipeline resume {name}{limit}", "go on, with a higher limit" if limit else "go on")]
+    return [_go_on(name, report)]
+
+
+def _go_on(name: str, report: dict[str, Any]) -> tuple[str, str]:
+    """The command that goes on, with the flag that raises the limit which the run reached."""
+    if flag := report.get("resume_with"):
+        return f"pipeline resume {name} {flag}", "go on, with a higher limit"
+    return f"pipeline resume {name}", "go on"
 
 
 def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
@@ -238,7 +238,7 @@ def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
             (f"ocrmypdf --force-ocr {quote(source)} {copy}", "recognize its text"),
             (f"{begin} {copy}", "then run the copy"),
         ]
-    return [(f"{begin} {quote(source)}", "when the source is mended")]
+    return [(f"{begin} {quote(source)}", "once the source is fixed")]
 
 
 def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:
@@ -261,16 +261,15 @@ def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
             (f"pipeline review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
             (f"pipeline resume {name}", "then go on"),
         ]
-    limit = _higher_limit(report["reason"])
     return [
-        (f"pipeline resume {name}{limit}", "go on, with a higher limit" if limit else "go on"),
+        _go_on(name, report),
         (f"pipeline why {name}", "what would run, and why"),
     ]
 
 
 def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     name = command_name(store)
-    steps = _of_acceptance(name, report) if report["status"] == "incomplete" else []
+    steps = _of_acceptance(store, report) if report["status"] == "incomplete" else []
     if report["requirements"]["missing"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
         steps += [
             ("pipeline models", "the models, and what each needs"),
@@ -284,21 +283,27 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     return [*steps, (f"pipeline resume {name}", "after you edited a document")]
 
 
-def _of_acceptance(name: str, report: dict[str, Any]) -> Steps:
+def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
     """What helps where the work was not accepted, or where it waits for its user."""
+    name = command_name(store)
     story = (f"pipeline show {name} acceptance", "what was refused, and why")
     if any(row["status"] == "stopped" for row in report["phases"]):
-        return [story, (f"pipeline resume {name}", "go on, when that is mended")]
-    if "not accepted (" not in report["reason"]:
+        return [story, (f"pipeline resume {name}", "go on, when that is fixed")]
+    if not _was_refused(store, report):
         return []
     return [
         story,
-        (f"pipeline rewind {name}", "go back to a refusal; the last one: to judge it anew, with a hook mended, say"),
+        (f"pipeline rewind {name}", "go back to a refusal; to the last one to judge it again, with a fixed hook, say"),
         (f"pipeline resume {name} --code-model NAME", "let another model go on with the code"),
     ]
 
 
-def _higher_limit(reason: str) -> str:
-    """The flag, with its value, that a run which a limit paused needs to go on; empty where it needs none."""
-    found = _RESUME.findall(reason)
-    return f" {found[-1]}" if found else ""
+def _was_refused(store: TaskStore, report: dict[str, Any]) -> bool:
+    """Whether a check refused the work. A scaffold of the offline model always is, for what it leaves open."""
+    try:
+        reason = store.load("acceptance.json")["stop_reason"] if store.exists("acceptance.json") else "accepted"
+    except PipelineError:
+        return False
+    left_open = report["requirements"]["missing"] or report["files"]["missing"]
+    offline = model_for(store.load("task.json")["settings"], "implement") == "offline"
+    return reason != "accepted" and not (offline and left_open and reason == "accept_continue_exhausted")

@@ -14,15 +14,16 @@ from pipeline.base.files import make_directory, read_bytes, sha256, storage_erro
 from pipeline.base.logs import utc_timestamp
 from pipeline.cli.assembly import (
     command_name,
+    config_directory,
     enclosing_task,
     is_task,
     open_task_directory,
     relative_path,
     settings_to_store,
 )
-from pipeline.cli.seal import seal_task
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import TYPED
+from pipeline.engine.seal import seal_task
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -34,7 +35,7 @@ _RESERVED = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com",
 def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None, new: bool) -> TaskStore:
     """The task directory that SOURCE is or lies in; else the task that was made from it before; else a new one."""
     if wanted_id is not None and safe_name(wanted_id) != wanted_id:
-        raise UsageError(f"--id {wanted_id!r} is not a safe folder name; try --id {safe_name(wanted_id)}")
+        raise UsageError(f"--id {wanted_id!r} is not a safe directory name; try --id {safe_name(wanted_id)}")
     root = enclosing_task(source)
     if root:
         return open_task_directory(settings, root)
@@ -56,11 +57,11 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
             if wanted_id:
                 why = "its source has changed since" if changed else f"it was made from {made_from}"
                 raise UsageError(
-                    f"the task '{wanted_id}' is there already, and {why}; choose another --id, "
+                    f"the task '{wanted_id}' already exists, and {why}; choose another --id, "
                     f"or go on with it: pipeline resume {command_name(store)}"
                 )
         elif wanted_id and os.path.lexists(root):
-            raise UsageError(f"{root} is there already, and is not a task; choose another --id")
+            raise UsageError(f"{root} already exists, and is not a task; choose another --id")
         number += 1
 
 
@@ -119,7 +120,7 @@ def _first_documents(task: str, source: str, settings: Settings) -> dict[str, An
         "source": source,
         "settings": settings_to_store(settings._asdict()),
     }
-    return {"task.json": seal_task(first), "plan_requests.json": {"version": 1, "requests": []}}
+    return {"task.json": seal_task(first, config_directory()), "plan_requests.json": {"version": 1, "requests": []}}
 
 
 def _sweep_unfinished(tasks_dir: str) -> None:
@@ -140,7 +141,7 @@ def _make_tasks_dir(path: str) -> None:
     folder = os.path.abspath(path)
     while not os.path.isdir(folder):
         if os.path.lexists(folder):
-            raise UsageError(f"--tasks-dir {path}: {folder} is not a folder")
+            raise UsageError(f"--tasks-dir {path}: {folder} is not a directory")
         missing.append(folder)
         folder = os.path.dirname(folder)
     for folder in reversed(missing):
@@ -190,7 +191,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
     """Raises UsageError for a path, in full, with nothing there, and for a folder of which nobody says which paper is meant."""
     if not os.path.lexists(source):
         raise UsageError(
-            f"{relative_path(source)} is not there{_similar_names(source)}{_mention_task(source, settings)}"
+            f"{relative_path(source)} does not exist{_similar_names(source)}{_mention_task(source, settings)}"
         )
     if os.path.isdir(source):
         from phases.readers.reading import SeveralPapers
@@ -213,7 +214,7 @@ def _similar_names(source: str) -> str:
     try:
         names = {entry.casefold(): entry for entry in sorted(os.listdir(folder))}
     except OSError:
-        return f", and there is no folder {relative_path(folder)}" if not os.path.isdir(folder) else ""
+        return f", and there is no directory {relative_path(folder)}" if not os.path.isdir(folder) else ""
     found = [names[match] for match in get_close_matches(name.casefold(), list(names), n=_MOST, cutoff=0.7)]
     places = [quote(relative_path(os.path.join(folder, match))) for match in found]
     return f"; did you mean {' or '.join(places)}?" if places else "; check the name"

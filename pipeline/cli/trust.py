@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.logs import utc_timestamp
-from pipeline.cli.assembly import command_name, effective_settings
-from pipeline.cli.seal import SEAL, day_of_key, is_sealed
-from pipeline.cli.user_config import config_directory
+from pipeline.cli.assembly import command_name, config_directory, effective_settings
 from pipeline.engine.catalog import NAME as CATALOG
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import TYPED
+from pipeline.engine.seal import SEAL, day_of_key, is_sealed
 from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
@@ -44,13 +43,13 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
     task = store.load("task.json")
     said = effective_settings(settings, task, dict(flags))
-    if is_sealed(task):
+    if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
     if _is_begun_here(store, settings, task):
         kept = (
             f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
         )
-        return SettingsInForce(said, True, kept if day_of_key() else "")
+        return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
         values["source"] = _own_copy(store)
@@ -150,7 +149,7 @@ def _is_begun_here(store: TaskStore, settings: Settings, task: Mapping[str, Any]
     entry = Catalog(folder).read().entries.get(store.id)
     if entry is None or entry.source != task["source"]:
         return False
-    day = day_of_key()
+    day = day_of_key(config_directory())
     return day is None or (entry.at <= utc_timestamp(day) and os.stat(paths[-1]).st_ctime <= day)
 
 
@@ -172,7 +171,7 @@ def _is_own(path: str) -> bool:
 def _check_directory(name: str, path: str) -> str:
     if path and not os.path.isdir(path):
         is_file = os.path.lexists(path)
-        why = "that is no folder; name the folder that it lies in" if is_file else "there is no such folder"
+        why = "that is not a directory; name the one that it is in" if is_file else "there is no such directory"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
         from phases.references.fetch.user_directories import refuse_empty

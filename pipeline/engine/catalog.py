@@ -43,9 +43,7 @@ class TaskList(NamedTuple):
     def must_be_whole(self) -> None:
         """Raises CatalogError where a decision cannot be taken because a line is damaged."""
         if self.damages:
-            raise CatalogError(
-                f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` writes the list anew"
-            )
+            raise CatalogError(f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` rebuilds the list")
 
 
 class Catalog:

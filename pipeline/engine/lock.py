@@ -72,7 +72,7 @@ def _take_lock(descriptor: int, folder: str) -> None:
             # Held and nobody at work: it is a glance of holder(), or a run that has not written its name yet.
             if time.monotonic() > deadline or _is_at_work(content):
                 raise TaskBusy(
-                    f"{folder} is worked on by {_describe_record(content)}; wait for it, or stop it first"
+                    f"{folder} is in use by {_describe_record(content)}; wait for it to end, or stop it first"
                 ) from error
             time.sleep(_PATIENCE / 200)
         except OSError as error:
@@ -102,10 +102,10 @@ def _describe_dead_holder(descriptor: int, path: str) -> str | None:
         return None
     if content.get("boot") != _boot_id() and content.get("host") not in (None, socket.gethostname()):
         raise TaskBusy(
-            f"{path} was left by {_describe_record(content)}; it cannot be seen from here whether that is still at work: "
+            f"{path} was left by {_describe_record(content)}; on another machine it may still be running: "
             f"if it is not, delete {path}"
         )
-    return f"took over from {_describe_record(content)}, which ended without letting go"
+    return f"took over from {_describe_record(content)}, which ended without releasing its lock"
 
 
 def _release_lock(descriptor: int) -> None:

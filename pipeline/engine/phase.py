@@ -96,6 +96,8 @@ class Context(NamedTuple):
     """Tells the user something that stays on the screen."""
     config_directory: str = ""
     """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
+    permissions: Mapping[str, str] = MappingProxyType({})
+    """What the user permitted for this run alone, by a flag; nothing becomes stale by it."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
 

@@ -51,20 +51,22 @@ class Outcome(NamedTuple):
     exit_code: int
     report: Mapping[str, Any] = {}
     """What the failure itself has to say for the report."""
+    flag: str = ""
+    """What a resume needs to get further, like `--add-usd 0.50`."""
 
 
 def outcome_of(error: BaseException) -> Outcome:
     """The outcome of a run that an exception ended."""
     if isinstance(error, Interrupted):
-        return Outcome(CANCELLED, f"stopped by {error}; nothing is lost", error.exit_code)
+        return Outcome(CANCELLED, f"interrupted ({error}); nothing is lost", error.exit_code)
     if isinstance(error, Paused):
-        return Outcome(PAUSED, str(error), error.exit_code)
+        return Outcome(PAUSED, str(error), error.exit_code, flag=error.flag)
     if isinstance(error, Rejected):
         return Outcome(CANCELLED, str(error), error.exit_code)
     if isinstance(error, Incomplete):
         return Outcome(INCOMPLETE, str(error), error.exit_code, error.report)
     if isinstance(error, PipelineError):
-        return Outcome(ERROR, str(error), error.exit_code, getattr(error, "report", {}))
+        return Outcome(ERROR, str(error), error.exit_code, getattr(error, "report", {}), getattr(error, "flag", ""))
     return Outcome(ERROR, f"a bug in the pipeline: {type(error).__name__}: {error}", 70)
 
 
@@ -115,6 +117,7 @@ def _build_document(
         "status": outcome.status,
         "reason": outcome.reason,
         "exit_code": outcome.exit_code,
+        "resume_with": outcome.flag,
         "finished": utc_timestamp(),
         **{name: settings[name] for name in ("mode", "model")},
         **{name: facts[name] for name in _EMPTY},

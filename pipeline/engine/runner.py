@@ -24,7 +24,7 @@ from pipeline.engine.attempt import Result, attempt_phase, failure_result
 from pipeline.engine.phase import Context, Phase, WorkflowContext
 from pipeline.engine.report import ERROR, PAUSED, Outcome, build_report, outcome_of, outcome_of_phases
 from pipeline.engine.run_request import RunEvent, RunRequest, stale_phases, stops_before
-from pipeline.engine.settings import LIMITS, SECRET
+from pipeline.engine.settings import LIMITS, PERMISSIONS, SECRET
 from pipeline.engine.stamps import DONE, RUNNING
 from pipeline.engine.store import TaskStore
 
@@ -78,9 +78,7 @@ class _Runner:
                 self._settle(*self._results.get())
         self._note_and_tell()
         if self._waiting:
-            first, *others = self._waiting.values()
-            reasons = dict.fromkeys([str(first), *map(str, others)])
-            raise Paused("; ".join(reasons), stop_reason=first.stop_reason) if others else first
+            raise _join_pauses(list(self._waiting.values()))
 
     def _ready(self) -> list[tuple[Phase, str]]:
         """The phases that can start now, and why each must. What is up to date is settled on the way."""
@@ -195,6 +193,7 @@ class _Runner:
             settings=run.settings_of(phase),
             secrets={name: str(run.settings.get(name, "")) for name in SECRET},
             limits={name: run.settings.get(name, 0) for name in LIMITS},
+            permissions={name: str(run.settings.get(name, "")) for name in PERMISSIONS},
             environment=run.environment,
             config_directory=run.config_directory,
             hooks=run.hooks,
@@ -207,6 +206,15 @@ class _Runner:
             progress=lambda done, total, text: run.watch(RunEvent("progress", phase, text, done=done, total=total)),
             deadline=time.monotonic() + limit if limit else None,
         )
+
+
+def _join_pauses(pauses: list[Paused]) -> Paused:
+    """Several phases that wait as one reason. The next command can raise one limit: that of the phase that came last."""
+    if len(pauses) == 1:
+        return pauses[0]
+    reasons = dict.fromkeys(map(str, pauses))
+    flag = next((pause.flag for pause in reversed(pauses) if pause.flag), "")
+    return Paused("; ".join(reasons), stop_reason=pauses[0].stop_reason, flag=flag)
 
 
 def _why_stopped_short(store: TaskStore, run: RunRequest) -> Outcome | None:
@@ -226,7 +234,7 @@ def _conclude_run(store: TaskStore, run: RunRequest, outcome: Outcome) -> dict[s
     for phase in store.graph.phases:
         stamp = store.stamps.get(phase.number)
         if stamp and stamp.status == RUNNING:
-            store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was at work")
+            store.finish(phase, "stopped", seconds=stamp.seconds, error="the run ended while it was running")
     report, outcome = build_report(store, run.settings, outcome, run.spent())
     log_event(f"ended {outcome.status}: {outcome.reason}")
     steps = (

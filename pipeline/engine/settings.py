@@ -15,8 +15,11 @@ _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues",)
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
-LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS, "trust_hooks")
+LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
+PERMISSIONS = ("trust_hooks",)
+"""What the user permits for one run by a flag. They make nothing stale, and no file or variable holds them: what is said
+there would be said of every workspace to come."""
 STORED = (
     "mode",
     "model",
@@ -35,18 +38,21 @@ STORED = (
 SECRET = ("password", "api_key", "openai_api_key", "openrouter_api_key", "anthropic_api_key")
 """The settings that are written down nowhere."""
 _CHOICES = {
-    "allow_own_code": ("no", "yes"),
-    "install": ("refused", "allowed"),
     "mode": ("fast", "full"),
-    "private_addresses": ("refused", "allowed"),
     "review": ("", "auto", "ask", "file"),
     "sandbox": ("required", "off"),
     "supervisor": ("", "off", "adaptive", "strict"),
-    "supervisor_shadow": ("", "1", "true", "0", "false"),
+}
+_SWITCHES = {
+    "allow_own_code": ("no", "yes"),
+    "install": ("refused", "allowed"),
+    "private_addresses": ("refused", "allowed"),
+    "supervisor_shadow": ("false", "true"),
     "trust_hooks": ("no", "yes"),
 }
-_BY_FLAG_ALONE = ("trust_hooks",)
-"""Said for one run by somebody who looks at it; a file or variable would say it of every workspace to come."""
+"""Settings that are true or false, and how task.json and the stamps spell false and true for each: tasks of earlier versions
+hold these words, and another spelling would make their phases stale."""
+_FALSE, _TRUE = ("false", "no", "0", "refused"), ("true", "yes", "1", "allowed")
 _MOST = {"max_acceptance_continues": 20}
 HOOKS = "runtime"
 """What the user's file may hold beside settings: `runtime: hooks:`, the user's own hooks. No variable and no flag says it."""
@@ -105,11 +111,11 @@ class Settings(NamedTuple):
     download_seconds: int = 300
     """A download that takes longer is given up."""
     private_addresses: str = "refused"
-    """allowed: papers may be downloaded from addresses inside a private network, and from any port."""
+    """true: papers may be downloaded from addresses inside a private network, and from any port."""
     max_acceptance_continues: int = 3
     """So often the agent may mend what a check refused, over the whole run; the next refusal ends it."""
     trust_hooks: str = "no"
-    """yes: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
+    """true: hooks of the workspace run as they are when the agent first begins, though not trusted. Said by the flag alone."""
     phase_seconds: int = 0
     """After so many seconds the agent begins no further turn; 0 means no limit."""
     sandbox: str = "required"
@@ -129,7 +135,7 @@ class Settings(NamedTuple):
     """Services that are asked which repository belongs to a reference: github, semanticscholar, openalex,
     paperswithcode:FILE, with commas between them. Empty: none is."""
     allow_own_code: str = "no"
-    """yes: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
+    """true: the paper's own repository is fetched too. A reproduction that may look at it shows little."""
     max_repositories: int = 8
     """So many repositories are fetched, the most helpful ones."""
     max_repository_mb: int = 200
@@ -137,7 +143,7 @@ class Settings(NamedTuple):
     max_repository_files: int = 20_000
     """One with more files is refused."""
     install: str = "refused"
-    """allowed: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
+    """true: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 
 
 def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
@@ -160,6 +166,12 @@ def user_hooks(user_file: str) -> dict[str, Any]:
     return runtime
 
 
+def read_prices(directory: str) -> dict[str, Any]:
+    """The user's own price table, prices.yaml; empty where there is none. Raises UsageError."""
+    path = os.path.join(directory, "prices.yaml")
+    return _read_user_file(path, "prices are 'MODEL: {in: …, out: …}' lines, in dollars for a million tokens")
+
+
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
     from difflib import get_close_matches
@@ -170,17 +182,17 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 
 def _from_file(path: str) -> dict[str, Any]:
     content = {name: value for name, value in _read_user_file(path).items() if name != HOOKS}
-    for name in _BY_FLAG_ALONE:
+    for name in PERMISSIONS:
         _refuse_but_flag(name, name in content, path)
     return {name: _check_value(str(name), value, path) for name, value in content.items()}
 
 
 def _refuse_but_flag(name: str, given: bool, where: str) -> None:
     if given:
-        raise UsageError(f"{where}: {name} is said by the flag --{name.replace('_', '-')} alone, for one run")
+        raise UsageError(f"{where}: {name} can only be given by the flag --{name.replace('_', '-')}, for one run")
 
 
-def _read_user_file(path: str) -> dict[str, Any]:
+def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
     from pipeline.base.plain_yaml import parse_yaml
@@ -192,7 +204,7 @@ def _read_user_file(path: str) -> dict[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise UsageError(f"{path}: settings are 'name: value' lines")
+        raise UsageError(f"{path}: {form}")
     return content
 
 
@@ -202,7 +214,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         name = "stop_at" if variable == "STOP_AT_PHASE" else variable.removeprefix(PREFIX).lower()
         if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
             continue
-        _refuse_but_flag(name, name in _BY_FLAG_ALONE, variable)
+        _refuse_but_flag(name, name in PERMISSIONS, variable)
         if name in _known_settings():
             from_environment[name] = _check_value(name, value, variable)
         elif "did you mean" in (
@@ -217,6 +229,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _check_value(name: str, value: Any, where: str) -> Any:
     if name not in _known_settings():
         raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known_settings())}")
+    if name in _SWITCHES:
+        return _check_switch(name, value, where)
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
         raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
@@ -231,8 +245,18 @@ def _check_value(name: str, value: Any, where: str) -> Any:
             raise UsageError(f"{where}: {name} is {value}, and it must be {_MOST[name]} at most")
         return int(value)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise UsageError(f"{where}: {name} is {value!r}, and it must be a text")
+        raise UsageError(f"{where}: {name} is {value!r}, and it must be text")
     return str(value)
+
+
+def _check_switch(name: str, value: Any, where: str) -> str:
+    """The stored spelling of true or false; empty where that is the default and so means: not decided."""
+    text = str(value).lower()
+    if text in (*_FALSE, *_TRUE):
+        return _SWITCHES[name][text in _TRUE]
+    if value == "" == Settings._field_defaults[name]:
+        return ""
+    raise UsageError(f"{where}: {name} is {value!r}, and it must be true or false")
 
 
 def _known_settings() -> list[str]:

@@ -77,7 +77,7 @@ class TaskStore:
         """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
         if _identity_of(self.root) != self._identity:
             raise StorageError(
-                f"{self.root} was deleted, moved or replaced while it was worked on; nothing more is written there"
+                f"{self.root} was deleted, moved or replaced while it was in use; nothing more is written there"
             )
 
     def digest(self, name: str) -> str | None:
@@ -217,8 +217,8 @@ class TaskStore:
             from shlex import quote
 
             raise ContractError(
-                f"{error}; it was changed after it was written: mend it in {self.root}, "
-                f"or make it again: pipeline run {quote(self.root)} --redo {phase.number}"
+                f"{error}; it was changed after it was written: fix it in {self.root}, "
+                f"or regenerate it: pipeline run {quote(self.root)} --redo {phase.number}"
             ) from error
 
     def _keep_edits(self, phase: Phase, digests: dict[str, str]) -> None:

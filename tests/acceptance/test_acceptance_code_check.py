@@ -566,7 +566,7 @@ UNSOUND = [
     ),
     pytest.param(
         {"p/b.py": "", "a.py": "import p.b\nfrom p import c\n"},
-        "a.py, line 2: imports 'c' from the folder p, which has no such module",
+        "a.py, line 2: imports 'c' from the directory p, which has no such module",
         id="a module of a folder that is a package for certain",
     ),
     pytest.param(

@@ -26,8 +26,7 @@ from phases.workspace.manifest import (
     manifest_to_json,
     tree_digest,
 )
-from phases.workspace.walk import _NOT_OURS
-from phases.workspace.workspace import LARGEST_FILE, Workspace
+from phases.workspace.workspace import _TOOL_DIRECTORIES, LARGEST_FILE, Workspace
 from pipeline.base.errors import StorageError
 from tests.papers import HANGS
 from tests.strategies import FEW
@@ -100,7 +99,7 @@ def test_caches_are_no_change(root: Path) -> None:
     base = taken(root)
     assert bash(root, "python3 -B -c pass; python3 -m py_compile a.py net/model.py") == 0
     assert list(root.rglob("*.pyc"))
-    for name in _NOT_OURS:
+    for name in _TOOL_DIRECTORIES:
         (root / "net" / name).mkdir(exist_ok=True)
         (root / "net" / name / "x.py").write_text("x")
     shutil.copy(next(root.rglob("*.pyc")), root / "loose.pyc")

@@ -21,9 +21,9 @@ from phases.acceptance.todo_list.todo import (
     STATUSES,
     Todo,
     TodoError,
+    find_protected,
     is_superseded,
 )
-from phases.acceptance.todo_list.todo_rules import find_protected
 from phases.acceptance.todo_list.todos import (
     ACTIONS,
     apply_change,

@@ -41,7 +41,7 @@ def test_one_block_is_told_as_facts_with_its_output_and_log() -> None:
         "--- output (tail, untrusted text) ---\n"
         "F\n1 failed\n"
         "--- end ---\n"
-        "Full output: hooks/1-repo-tests.log in the folder of the task.\n"
+        "Full output: hooks/1-repo-tests.log in the directory of the task.\n"
         "Fix the cause and finish again. 2 attempts are left.\n"
         "</acceptance-feedback>"
     )

@@ -22,7 +22,6 @@ from phases.acceptance.hook import FAILED, HTTP, PASS, USER, Hook, HookResult
 from phases.acceptance.http_hooks import send_observation
 from phases.acceptance.payload import (
     EndingFacts,
-    LastBlock,
     RunFacts,
     ToolFacts,
     ToolResponse,
@@ -85,7 +84,7 @@ def test_the_server_is_told_which_hook_when_and_where() -> None:
 
 
 def test_with_metadata_it_is_told_what_happened_and_nothing_that_was_said_or_printed() -> None:
-    ending = EndingFacts("7", "SECRET", True, "b", "h", last_block=LastBlock("tests", "SECRET"))
+    ending = EndingFacts("7", "SECRET", True, "b", "h", last_block=("tests", "SECRET"))
     told = told_of(question_of(given=stop_input(hook(""), RUN, ending), include_metadata=True))
     assert told["metadata"]["workspace"]["changed"] is True
     assert (told["metadata"]["turn_id"], told["metadata"]["stop_hook_active"]) == ("7", False)

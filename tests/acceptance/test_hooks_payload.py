@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.payload import (
     EndingFacts,
-    FileChange,
-    LastBlock,
-    RecentTool,
     RunFacts,
     SessionFacts,
     SubagentFacts,
@@ -38,9 +35,9 @@ ENDING = EndingFacts(
     changed=True,
     base="b",
     head="h",
-    files=[FileChange("a.py", "modified")],
+    files=[("a.py", "modified")],
     todo_summary={"total": 3, "required_total": 2, "required_completed": 1, "required_failed": 0, "required_open": 1},
-    recent_tools=[RecentTool("Bash", is_error=False)],
+    recent_tools=[("Bash", False)],
 )
 CALL = ToolFacts("7", "Write", {"file_path": "a.py", "content": "x = 1\n"}, "call-1")
 
@@ -78,7 +75,7 @@ def test_every_input_is_compact_and_names_its_transcript(point: str) -> None:
 
 
 def test_the_input_of_a_stop_hook_is_exactly_the_one_that_is_promised() -> None:
-    asked = ENDING._replace(continue_count=1, last_block=LastBlock("tests", "2 failed"), attempt=2)
+    asked = ENDING._replace(continue_count=1, last_block=("tests", "2 failed"), attempt=2)
     assert json.dumps(stop_input(hook_at("accept_gate"), RUN, asked)) == json.dumps(
         {
             "schema_version": 1,
@@ -143,7 +140,7 @@ def test_every_input_says_where_and_what_for(point: str) -> None:
 
 
 def test_the_changed_files_are_at_most_500_and_it_says_so() -> None:
-    files = [FileChange(f"{number}.py", "added") for number in range(501)]
+    files = [(f"{number}.py", "added") for number in range(501)]
     told = stop_input(hook_at("accept_gate"), RUN, ENDING._replace(files=files))["workspace"]
     assert (len(told["changed_files"]), told["truncated"]) == (500, True)
     told = stop_input(hook_at("accept_gate"), RUN, ENDING._replace(files=files[:500]))["workspace"]
@@ -153,7 +150,7 @@ def test_the_changed_files_are_at_most_500_and_it_says_so() -> None:
 
 
 def test_of_many_tools_the_latest_twenty_are_told() -> None:
-    tools = [RecentTool(f"tool {number}", is_error=number % 2 == 0) for number in range(30)]
+    tools = [(f"tool {number}", number % 2 == 0) for number in range(30)]
     told = stop_input(hook_at("accept_gate"), RUN, ENDING._replace(recent_tools=tools))["recent_tools"]
     assert [tool["name"] for tool in told] == [f"tool {number}" for number in range(10, 30)]
     assert told[-1] == {"name": "tool 29", "is_error": False}

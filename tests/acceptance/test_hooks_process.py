@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.acceptance.commands.hook_environment import dropped_names, environment_of
+from phases.acceptance.commands.command_hooks import dropped_names, environment_of
 from phases.acceptance.commands.hook_process import MOST_KEPT, MOST_LOGGED, CommandLaunch, ProcessOutcome, run_process
 from phases.acceptance.commands.sanitize import mask_tag, strip_control
 from phases.acceptance.hook import ACCEPT_GATE, COMMAND, USER, Hook

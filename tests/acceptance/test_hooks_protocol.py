@@ -35,7 +35,7 @@ from phases.acceptance.hook import (
     Hook,
     HookResult,
 )
-from phases.acceptance.payload import EndingFacts, FileChange, RunFacts, payload_bytes, stop_input, variables_for
+from phases.acceptance.payload import EndingFacts, RunFacts, payload_bytes, stop_input, variables_for
 from tests.papers import HANGS
 from tests.strategies import NASTY, QUICK
 
@@ -73,7 +73,7 @@ def answer(
 
 
 def ending_of(folder: Path, *, continues: int = 0) -> bytes:
-    facts = EndingFacts("t1", "done", True, "a", "b", (FileChange("a.py", "modified"),), continue_count=continues)
+    facts = EndingFacts("t1", "done", True, "a", "b", (("a.py", "modified"),), continue_count=continues)
     run = RunFacts("s", "r", str(folder), "m")
     return payload_bytes(stop_input(hook_of(), run, facts._replace(todo_summary={"total": 1}, attempt=continues + 1)))
 

@@ -75,7 +75,7 @@ def test_a_failing_test_goes_back_to_the_model_and_its_repair_is_verified(tmp_pa
     [told] = feedback_in(list(model.requests[3].messages))
     assert "The command `pytest -q` exited with code 1." in told
     assert "FAILED test_mean.py::MeanTest::test_the_mean_of_two" in told
-    assert "Full output: hooks/1-user-tests.log in the folder of the task." in told
+    assert "Full output: hooks/1-user-tests.log in the directory of the task." in told
     log = (tmp_path / "task" / "hooks" / "1-user-tests.log").read_text()
     assert "def mean" in log or "test_the_mean_of_two" in log
     assert sorted(path for path in tree(tmp_path / "task") if "cache" not in path) == ["mean.py", "test_mean.py"]

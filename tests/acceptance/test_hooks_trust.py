@@ -97,7 +97,7 @@ def test_a_workspace_without_a_hooks_file_has_none(place: Place) -> None:
 
 def test_hooks_that_nobody_trusted_are_skipped_and_told_of(place: Place) -> None:
     found = place.discover()
-    assert (found.state, ids(found), dict(found.pins), found.store_fault) == (UNTRUSTED, [], {}, "")
+    assert (found.state, ids(found), dict(found.checksums), found.store_fault) == (UNTRUSTED, [], {}, "")
     assert found.skipped == (("tests", "it is not trusted"), ("lint", "it is not trusted"))
     assert found.reason == f"no workspace is trusted yet ({place.store} is not there){LOOK}"
 
@@ -107,14 +107,14 @@ def test_what_the_user_trusts_runs_and_is_pinned(place: Place) -> None:
     found = place.discover()
     assert (found.state, ids(found), found.reason, found.was_trusted) == (TRUSTED, ["tests", "lint"], "", True)
     assert {hook.source for hook in found.hooks} == {REPO}
-    assert found.pins == {HOOKS_FILE: sha256(place.file.read_bytes()), "ci/check.sh": sha256(b"true\n")}
-    assert find_changed(found.pins, str(place.root)) == ()
+    assert found.checksums == {HOOKS_FILE: sha256(place.file.read_bytes()), "ci/check.sh": sha256(b"true\n")}
+    assert find_changed(found.checksums, str(place.root)) == ()
 
 
 def test_trust_for_one_run_writes_nothing(place: Place) -> None:
     found = place.discover(trust_now=True)
     assert (found.state, ids(found), found.was_trusted) == (TRUSTED, ["tests", "lint"], True)
-    assert set(found.pins) == {HOOKS_FILE, "ci/check.sh"}
+    assert set(found.checksums) == {HOOKS_FILE, "ci/check.sh"}
     assert not place.store.exists()
     assert place.discover().state == UNTRUSTED
 
@@ -174,7 +174,7 @@ def test_a_hook_that_changed_is_skipped_and_the_others_run(
     assert (found.state, ids(found), found.skipped) == (MODIFIED, ["lint"], (("tests", why),))
     assert f"tests: {why}" in found.reason
     assert found.reason.endswith(LOOK)
-    assert set(found.pins) == {HOOKS_FILE}
+    assert set(found.checksums) == {HOOKS_FILE}
 
 
 def test_a_hook_that_is_new_is_not_trusted_by_its_neighbours(place: Place) -> None:
@@ -389,12 +389,12 @@ SPOILED: list[Any] = [
     pytest.param(give_it_to_another_user, "it belongs to another user (65534)", id="of another user"),
     pytest.param(
         lambda path: path.parent.chmod(0o777),
-        "everybody may write to the folder ",
+        "everybody may write to the directory ",
         id="in a folder that everybody may write",
     ),
     pytest.param(
         lambda path: path.parent.parent.chmod(0o777),
-        "everybody may write to the folder ",
+        "everybody may write to the directory ",
         id="below a folder that everybody may write",
     ),
 ]
@@ -439,12 +439,12 @@ def test_a_linked_folder_of_settings_is_looked_at_where_it_leads(place: Place, t
     real.symlink_to(shared / "pipeline")
     assert place.discover().state == TRUSTED
     shared.chmod(0o777)
-    assert f"everybody may write to the folder {shared}" in place.discover().store_fault
+    assert f"everybody may write to the directory {shared}" in place.discover().store_fault
 
 
 def test_without_a_folder_of_settings_nothing_is_trusted(place: Place) -> None:
     found = discover_repo_hooks(str(place.root), "", parse, check)
-    assert found.reason == f"no folder of settings is known, so no workspace is trusted{LOOK}"
+    assert found.reason == f"no directory of settings is known, so no workspace is trusted{LOOK}"
 
 
 def test_the_store_is_private_and_keeps_what_others_are_trusted_for(place: Place, tmp_path: Path) -> None:
@@ -748,7 +748,7 @@ def test_a_script_of_the_user_s_own_hook_that_is_a_link_is_not_vouched_for(place
 
 def test_an_edit_of_a_pinned_file_is_seen_and_its_restoration_too(place: Place) -> None:
     place.trust()
-    pins, before = place.discover().pins, place.file.read_bytes()
+    pins, before = place.discover().checksums, place.file.read_bytes()
     edit_the_script(place)
     edit_the_command(place)
     assert find_changed(pins, str(place.root)) == (HOOKS_FILE, "ci/check.sh")

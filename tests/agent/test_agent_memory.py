@@ -197,3 +197,13 @@ def test_a_file_that_breaks_again_is_open_again() -> None:
     assert shown.target == ""
     written(shown, "a.py", sound=False)
     assert shown.target == "a.py"
+
+
+def test_a_file_that_breaks_comes_before_those_that_are_not_begun() -> None:
+    shown = memory(paths=["a.py", "b.py", "c.py"])
+    written(shown, "a.py")
+    assert shown.target == "b.py"
+    written(shown, "a.py", sound=False)
+    assert shown.target == "a.py"
+    written(shown, "a.py")
+    assert shown.target == "b.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -103,7 +104,7 @@ def say_otherwise(what: str, number: int, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(prompt, "SYSTEM", f"{prompt.SYSTEM}\n{word}")
         monkeypatch.setattr(explore, "_SYSTEM", f"{explore._SYSTEM}\n{word}")
     elif what == "what a file is introduced by":
-        monkeypatch.setattr(memory, "needs_of", lambda *given, **more: word + needs_of(*given, **more))
+        monkeypatch.setattr(memory, "describe_next_file", lambda *given, **more: word + needs_of(*given, **more))
     elif what == "a tool's description":
         monkeypatch.setattr(Toolbox, "schemas", lambda box: [{**row, "description": word} for row in schemas(box)])
     else:
@@ -240,16 +241,25 @@ def test_a_file_that_the_new_plan_drops_and_that_was_never_written_is_in_nobodys
     assert sorted(tree(tmp_path / "task")) == ["a.py", "b.py", "d.py"]
 
 
-@pytest.mark.parametrize("died", ["back_up_tree", "Journal", "_carry_out", "set_aside", "replace_file", "sync_folder"])
+@pytest.mark.parametrize(
+    "died",
+    [
+        "earlier_code.back_up_tree",
+        "session.Journal",
+        "session.carry_out_decision",
+        "earlier_code.set_aside",
+        "session.replace_file",
+        "session.sync_directory",
+    ],
+)
 @pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
 def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run(
     died: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from phases.agent import session
-
     folder = tmp_path / "task"
     begun_on(folder, write("a.py", "A = 1\n"), write("b.py", "B = 1\n"), write("c.py", "C = 1\n"))
-    real = getattr(session, died)
+    module, _, name = f"phases.agent.{died}".rpartition(".")
+    real = getattr(importlib.import_module(module), name)
 
     def dies(*arguments: Any, **named: Any) -> Any:
         if after:
@@ -258,7 +268,7 @@ def test_a_change_of_the_plan_that_a_kill_cut_off_is_carried_out_by_the_next_run
 
     model = says(write("b.py", "B = 2\n"), write("d.py", "D = 1\n"))
     with monkeypatch.context() as patch:
-        patch.setattr(session, died, dies)
+        patch.setattr(f"{module}.{name}", dies)
         with pytest.raises(Interrupted):
             carry_out(folder, model, changed()[1], "2" * 64)
     carry_out(folder, model, changed()[1], "2" * 64)

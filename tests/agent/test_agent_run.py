@@ -403,3 +403,19 @@ def test_work_that_ended_is_begun_anew_by_another_model_and_work_that_did_not_is
 
 def test_the_assignment_of_a_test_is_the_real_one(tmp_path: Path) -> None:
     assert assignment_in(tmp_path / "task", small_plan("a.py")).places.journal.endswith("journal.jsonl")
+
+
+@needs_a_sandbox
+def test_a_planned_file_that_a_command_wrote_or_changed_is_noticed_and_one_that_did_not_change_is_not(
+    tmp_path: Path,
+) -> None:
+    plan = small_plan("a.py", "b.py")
+    bash = call("Bash", command="printf 'B = 1\\n' > b.py; printf 'A = 2\\n' > a.py")
+    model = says(write("a.py", "A = 1\n"), bash, call("Bash", {"command": "true"}, "c2"))
+    carry_out(tmp_path / "task", model, plan)
+    rows = [json.loads(line) for line in (tmp_path / "task" / "journal.jsonl").read_text().splitlines()]
+    files = [row["result"]["files"] for row in rows if row["kind"] == "result"]
+    assert [sorted(state) for state in files] == [["a.py"], ["a.py", "b.py"], []]
+    assert files[1]["b.py"]["sound"]
+    assert "A = 2" in files[1]["a.py"]["interface"]
+    assert "Every planned file is written" in "".join(message.text for message in model.requests[3].messages)

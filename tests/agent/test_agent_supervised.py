@@ -454,7 +454,7 @@ def test_a_mistake_in_the_kernel_stops_no_run(tmp_path: Path, monkeypatch: pytes
     def broken(*anything: Any, **more: Any) -> Any:
         raise LookupError("a mistake")
 
-    for name in ("begun", "gated", "recorded", "closed", "led"):
+    for name in ("start_round", "gate_call", "record_result", "end_round", "step_l2"):
         with monkeypatch.context() as patch:
             patch.setattr(f"phases.supervision.bridge.{name}", broken)
             made = supervised(tmp_path / name, says(*healthy()))

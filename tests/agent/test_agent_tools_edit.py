@@ -139,3 +139,9 @@ def test_a_write_that_may_have_been_made_is_made_again(tmp_path: Path) -> None:
     call = ToolCall("c1", "Write", {"file_path": "a.py", "content": "x = 1\n"})
     first = box_on(workspace, {}).answer(call)
     assert box_on(workspace, {}).answer(call, again=True) == first
+
+
+@pytest.mark.parametrize(("text", "old"), [("aaa", "aa"), ("x\nx\nx\n", "x\nx\n"), ("ababa", "aba")])
+def test_places_that_overlap_are_two_and_neither_is_the_one(text: str, old: str) -> None:
+    with pytest.raises(EditError, match="occurs 2 times"):
+        apply_replacement(text, Replacement(old, "new"))

@@ -310,7 +310,7 @@ def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         read_bytes(str(tmp_path))
-    assert str(caught.value) == f"{tmp_path} is a folder, and only regular files are read"
+    assert str(caught.value) == f"{tmp_path} is a directory, and only regular files are read"
 
 
 @pytest.mark.parametrize("target", ["there", "not there", "itself"])
@@ -421,7 +421,7 @@ def test_what_is_not_a_folder_is_not_taken_for_one(tmp_path: Path, kind: str) ->
         path.symlink_to(tmp_path if kind == "a link to a folder" else tmp_path / "nothing")
     with pytest.raises(StorageError) as caught:
         make_directory(str(path))
-    assert str(caught.value) == f"{path} is not a folder, and one is needed there; move it away"
+    assert str(caught.value) == f"{path} is not a directory, and one is needed there; move it away"
 
 
 def test_a_folder_without_a_parent_is_an_error(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.seal import is_sealed
 from pipeline.cli.trust import settings_in_force
+from pipeline.engine.seal import is_sealed
 from pipeline.engine.settings import Settings
 from tests.papers import PAPER, ROOT, Command, paper
 
@@ -214,18 +214,12 @@ def test_of_a_stranger_s_settings_and_the_user_s_the_stricter_holds(
 def test_every_setting_that_a_task_keeps_is_sealed(victim: Command) -> None:
     path = victim.task("mine") / "task.json"
     whole = json.loads(path.read_text())
-    os.environ["XDG_CONFIG_HOME"], before = str(victim.home / ".config"), os.environ.get("XDG_CONFIG_HOME")
-    try:
-        assert is_sealed(whole)
-        for name in whole["settings"]:
-            assert not is_sealed({**whole, "settings": {**whole["settings"], name: "other"}}), name
-        for name in ("id", "created", "source"):
-            assert not is_sealed({**whole, name: "other"}), name
-    finally:
-        if before is None:
-            del os.environ["XDG_CONFIG_HOME"]
-        else:
-            os.environ["XDG_CONFIG_HOME"] = before
+    directory = str(victim.home / ".config" / "pipeline")
+    assert is_sealed(whole, directory)
+    for name in whole["settings"]:
+        assert not is_sealed({**whole, "settings": {**whole["settings"], name: "other"}}, directory), name
+    for name in ("id", "created", "source"):
+        assert not is_sealed({**whole, name: "other"}, directory), name
 
 
 # Adopting
@@ -235,7 +229,7 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     task = stranger_task(tmp_path, "--max-usd", "7", "--review", "auto")
     asked = victim("adopt", "paper")
     assert asked.code == 2
-    assert asked.complaints == ["pipeline: nobody is here to ask; to allow this: pipeline adopt paper --yes"]
+    assert asked.complaints == ["pipeline: nobody is at the terminal to ask; to allow this: pipeline adopt paper --yes"]
     rows = {line.split()[0]: line.split()[1:] for line in asked.out.splitlines()}
     assert rows["max_usd"] == ["7.0", "0.0"]
     assert rows["review"] == ["auto", '""']

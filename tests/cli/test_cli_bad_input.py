@@ -208,7 +208,7 @@ def test_a_folder_with_one_paper_is_that_paper(beside: dict[str, bytes], kind: s
         pytest.param("paperr.pdf", "did you mean paper.pdf?", id="a letter too many"),
         pytest.param("Paper.PDF", "did you mean paper.pdf?", id="other capitals"),
         pytest.param("other/papr.pdf", "did you mean other/paper.pdf?", id="in another folder"),
-        pytest.param("othr/paper.pdf", "there is no folder othr", id="a folder that is not there"),
+        pytest.param("othr/paper.pdf", "there is no directory othr", id="a folder that is not there"),
         pytest.param("zzz", "check the name", id="nothing like it"),
         pytest.param("done", "pipeline resume done", id="the name of a task"),
     ],
@@ -221,7 +221,7 @@ def test_a_mistyped_name_makes_no_task_and_says_what_is_there(typed: str, told: 
     for verb in (["run", "--fast"], ["read"]):
         refused = command(*verb, typed)
         assert (refused.code, len(refused.complaints)) == (2, 1), refused.err
-        assert "is not there" in refused.err
+        assert "does not exist" in refused.err
         assert told in refused.err
     assert os.listdir(command.folder / "tasks") == ["done"] or set(os.listdir(command.folder / "tasks")) == {
         "done", "tasks.jsonl", ".tasks.jsonl.lock"

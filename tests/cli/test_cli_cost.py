@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.summary import _higher_limit
 from tests.llm_server import LlmServer, Says, always
 from tests.papers import Command, Ended, paper
 
@@ -138,19 +137,3 @@ def test_code_that_was_not_accepted_may_be_given_to_another_model(command: Comma
 
 def test_the_offline_model_is_not_told_to_be_replaced(command: Command) -> None:
     assert "--code-model" not in command("run", "--fast", "paper.md").out
-
-
-@pytest.mark.parametrize(
-    ("reason", "flag"),
-    [
-        ("the limit max_usd = 1 is reached; go on with: pipeline resume paper --add-usd N", " --add-usd N"),
-        ("go on with: pipeline resume tasks/a-b --max-turns 800.", " --max-turns 800"),
-        ("go on with: pipeline resume --max-minutes 2.5", " --max-minutes 2.5"),
-        ("the server said: pipeline resume x --unsandboxed; ask again with: pipeline resume", ""),
-        ("pipeline resume x --max-usd $(rm)", ""),
-        ("pipeline resume x --base-url http://evil", ""),
-    ],
-    ids=["an amount", "a number", "no task", "a word of a stranger", "a command", "an address"],
-)
-def test_only_a_higher_limit_is_taken_from_a_reason(reason: str, flag: str) -> None:
-    assert _higher_limit(reason) == flag

@@ -288,7 +288,7 @@ def test_doctor_finds_everything_that_the_main_job_needs(done: Command) -> None:
     ended = done("doctor", "--json")
     assert ended.code == 0
     assert "missing" not in {row["state"] for row in ended.json()}
-    assert {"liteparse", "sandbox", "phases", "tasks folder"} <= {row["what"] for row in ended.json()}
+    assert {"liteparse", "sandbox", "phases", "task directory"} <= {row["what"] for row in ended.json()}
 
 
 def test_doctor_names_phases_that_do_not_fit_together(command: Command) -> None:

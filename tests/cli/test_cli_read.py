@@ -259,7 +259,7 @@ def test_what_cannot_be_read_is_said_in_one_line_with_what_to_do(name: str, comm
 
 Maker = Callable[[Path], Any]
 NO_FILES: dict[str, tuple[Maker, str]] = {
-    "what is not there": (lambda path: None, "is not there"),
+    "what is not there": (lambda path: None, "does not exist"),
     "an empty folder": (lambda path: path.mkdir(), "holds no LaTeX source"),
     "a link in a circle": (lambda path: path.symlink_to(path.name), "paper.pdf"),
     "a link to nowhere": (lambda path: path.symlink_to("nowhere"), "No such file"),
@@ -272,7 +272,7 @@ NO_FILES: dict[str, tuple[Maker, str]] = {
 def test_what_is_no_file_is_said_so_at_once(name: str, command: Command) -> None:
     make, words = NO_FILES[name]
     make(command.folder / "paper.pdf")
-    assert_refused(command("read", "paper.pdf"), words, code=2 if words == "is not there" else 1)
+    assert_refused(command("read", "paper.pdf"), words, code=2 if words == "does not exist" else 1)
 
 
 ODD_ARCHIVES: dict[str, dict[str, bytes]] = {

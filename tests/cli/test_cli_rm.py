@@ -73,11 +73,11 @@ def _outside(command: Command) -> str:
 REFUSED = [
     pytest.param(_link, "is a link", id="a link to a task"),
     pytest.param(_strange, "there is no task", id="a directory that is no task"),
-    pytest.param(_outside, "is no task in tasks", id="a task outside of the tasks directory"),
-    pytest.param(lambda command: "tasks/one/generate_code", "is no task in tasks", id="a part of a task"),
-    pytest.param(lambda command: ".", "is no task in tasks", id="all of them"),
-    pytest.param(lambda command: "..", "is no task in tasks", id="what holds them"),
-    pytest.param(lambda command: "/", "is no task in tasks", id="the whole disk"),
+    pytest.param(_outside, "is not a task in tasks", id="a task outside of the tasks directory"),
+    pytest.param(lambda command: "tasks/one/generate_code", "is not a task in tasks", id="a part of a task"),
+    pytest.param(lambda command: ".", "is not a task in tasks", id="all of them"),
+    pytest.param(lambda command: "..", "is not a task in tasks", id="what holds them"),
+    pytest.param(lambda command: "/", "is not a task in tasks", id="the whole disk"),
     pytest.param(lambda command: "four", "there is no task 'four'", id="what is not there"),
     pytest.param(lambda command: "tasks.jsonl", "there is no task", id="the list itself"),
 ]
@@ -107,7 +107,7 @@ def test_a_task_that_is_at_work_is_left_alone(command: Command) -> None:
         refused = command("rm", "one", "busy", "--yes")
         process.kill()
     assert refused.code == 1
-    assert f"worked on by process {process.pid}" in refused.complaints[0]
+    assert f"in use by process {process.pid}" in refused.complaints[0]
     assert {"one", "busy"} <= there(command)
     assert command("rm", "busy", "--yes").code == 0
 
@@ -150,7 +150,7 @@ def test_list_and_status_agree_that_a_task_is_gone_and_rm_takes_it_off_the_list(
     for name in ("status", "show", "resume"):
         told = command(name, "one")
         assert told.code == 2
-        assert "task 'one' is gone: tasks/one is not there; take it off the list: pipeline rm one" in told.err
+        assert "task 'one' is gone: tasks/one is missing; remove it from the list: pipeline rm one" in told.err
     assert command("rm", "one", "--yes").code == 0
     assert listed(command) == ["two", "three"]
     assert "there is no task 'one'" in command("status", "one").err

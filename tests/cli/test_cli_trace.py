@@ -126,7 +126,7 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, command: Command) -
         )
     ended = command("trace", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html is there already, and is no such page; choose another name"]
+    assert ended.complaints == ["pipeline: --html out.html already exists, and is not such a page; choose another name"]
     assert os.path.lexists(out)
 
 

@@ -285,7 +285,7 @@ def test_a_paper_without_code_is_done_and_says_that_there_is_none(tmp_path: Path
 def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     command = Command(tmp_path)
     told = command("run", "--full", paper(tmp_path, PAPER), "--references", "nowhere")
-    assert (told.code, told.err) == (2, "pipeline: --references names nowhere, and there is no such folder\n")
+    assert (told.code, told.err) == (2, "pipeline: --references names nowhere, and there is no such directory\n")
     assert not command.task("paper").exists()
 
 

@@ -200,7 +200,7 @@ def test_a_task_that_is_worked_on_is_left_alone_and_can_be_looked_at(command: Co
         assert "4 endings were not accepted" in command("rewind", "paper").out
         ended = command("rewind", "paper", "1")
     assert ended.code == 1
-    assert "is worked on by" in ended.complaints[0]
+    assert "is in use by" in ended.complaints[0]
     assert code_of(command) == ["one.py", "two.py"]
 
 

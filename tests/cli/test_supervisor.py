@@ -154,7 +154,7 @@ def test_what_is_no_such_page_is_not_written_over(kind: str, supervised: Command
     before = out.read_text() if out.is_file() else ""
     ended = supervised("supervisor", "paper", "--html", "out.html")
     assert ended.code == 2
-    assert ended.complaints == ["pipeline: --html out.html is there already, and is no such page; choose another name"]
+    assert ended.complaints == ["pipeline: --html out.html already exists, and is not such a page; choose another name"]
     assert (out.read_text() if out.is_file() else "") == before
 
 
@@ -283,7 +283,7 @@ def test_no_request_is_written_through_what_was_planted(kind: str, command: Comm
         kernel.symlink_to(elsewhere)
     ended = command("supervisor", "paper", "--take-over")
     assert ended.code == 1
-    assert "is not a folder, and one is needed there" in ended.err
+    assert "is not a directory, and one is needed there" in ended.err
     assert list(elsewhere.iterdir()) == []
 
 

@@ -116,7 +116,7 @@ def test_a_run_whose_reader_goes_away_still_ends_in_order(tmp_path: Path) -> Non
         until(lambda: process.poll() is not None, "the run ends")
         process.stdout = process.stderr = None
     assert json.loads((ground.task / "report.json").read_bytes())["status"] in ("completed", "error")
-    assert "at work now" not in ground.call("status", "paper").out
+    assert "running now" not in ground.call("status", "paper").out
     _assert_goes_on(ground)
 
 

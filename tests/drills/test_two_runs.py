@@ -115,7 +115,7 @@ def test_a_lock_that_is_held_counts_whatever_is_written_in_it(ground: Ground, co
     _leave_lock(ground, content)
     with (ground.task / ".lock").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        ground.call("resume", "paper").assert_failed("paper is worked on by")
+        ground.call("resume", "paper").assert_failed("paper is in use by")
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link"])

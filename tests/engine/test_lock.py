@@ -75,8 +75,8 @@ def test_the_second_taker_is_told_who_the_first_is(tmp_path: Path) -> None:
         with pytest.raises(TaskBusy) as caught, lock_task(str(tmp_path)):
             pass
         assert f"process {process.pid} on {socket.gethostname()} since 2" in str(caught.value)
-        assert str(caught.value).startswith(f"{tmp_path} is worked on by ")
-        assert str(caught.value).endswith("; wait for it, or stop it first")
+        assert str(caught.value).startswith(f"{tmp_path} is in use by ")
+        assert str(caught.value).endswith("; wait for it to end, or stop it first")
         assert str(process.pid) in str(holder_of(str(tmp_path)))
 
 
@@ -103,7 +103,7 @@ def test_a_lock_of_a_killed_process_is_taken_over_and_the_words_say_from_whom(tm
         with lock_task(str(tmp_path)) as left:
             assert left is not None
             assert left.startswith(f"took over from process {process.pid} on {socket.gethostname()} since 2")
-            assert left.endswith(", which ended without letting go")
+            assert left.endswith(", which ended without releasing its lock")
     with lock_task(str(tmp_path)) as left:
         assert left is None
 
@@ -183,7 +183,7 @@ def test_garbage_in_a_lock_that_somebody_holds_is_still_busy(tmp_path: Path, gar
     with held_by_another(tmp_path):
         (tmp_path / ".lock").write_bytes(garbage)
         with (
-            pytest.raises(TaskBusy, match="is worked on by process unknown on this machine since"),
+            pytest.raises(TaskBusy, match="is in use by process unknown on this machine since"),
             lock_task(str(tmp_path)),
         ):
             pass

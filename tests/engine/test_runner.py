@@ -137,6 +137,14 @@ def raises(error: BaseException) -> Work:
     return run
 
 
+def raises_after(told: threading.Event, error: BaseException) -> Work:
+    def run(inputs: Documents, ctx: Context) -> Documents:
+        assert told.wait(HANGS)
+        raise error
+
+    return run
+
+
 def step(number: str, name: str, *reads: str, **more: Any) -> Phase:
     return toy(number, name, tuple(f"{other}.json" for other in reads), **{"run": joins(name), **more})
 
@@ -626,7 +634,7 @@ def test_a_failure_beside_a_running_phase_ends_the_run_and_keeps_what_is_done(tm
         release.set()
     assert (report["status"], report["reason"]) == ("error", "no more disk")
     assert machine.statuses() == {"alpha": "done", "beta": "stopped", "gamma": "failed"}
-    assert machine.stale()["beta"] == "never finished: the run ended while it was at work"
+    assert machine.stale()["beta"] == "never finished: the run ended while it was running"
     machine.change("02", run=joins("beta"))
     machine.change("03", run=joins("gamma"))
     assert machine.run()["status"] == "completed"
@@ -734,7 +742,7 @@ def test_an_interruption_while_phases_run_side_by_side_ends_cancelled(diamond: M
     finally:
         release.set()
     assert (report["status"], report["exit_code"]) == ("cancelled", 143)
-    assert report["reason"] == "stopped by signal 15; nothing is lost"
+    assert report["reason"] == "interrupted (SIGTERM); nothing is lost"
     assert diamond.statuses() == {"alpha": "done", "beta": "stopped", "gamma": "stopped", "delta": "pending"}
 
 
@@ -887,7 +895,7 @@ def test_a_task_that_is_deleted_during_a_run_is_told_and_not_made_again(chain: M
             reason = str(run_pipeline(store, chain.asked(store))["reason"])
     except PipelineError as error:
         reason = str(error)
-    assert "was deleted, moved or replaced while it was worked on" in reason
+    assert "was deleted, moved or replaced while it was in use" in reason
     assert not os.path.exists(chain.root)
     assert chain.recorded[-1][0] == "error"
 
@@ -947,3 +955,35 @@ def test_after_any_failures_a_resume_ends_where_an_undisturbed_run_ends(
     assert smooth.stale() == rough.stale() == {}
     rough.run()
     assert rough.ran == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "named"),
+    [
+        pytest.param("--max-turns 4", "--add-usd 0.5", "--add-usd 0.5", id="the limit of the later phase"),
+        pytest.param("--max-turns 4", "", "--max-turns 4", id="the only limit"),
+        pytest.param("", "", "", id="no limit"),
+    ],
+)
+def test_of_several_limits_the_next_command_raises_the_one_that_was_reached_last(
+    tmp_path: Path, first: str, second: str, named: str
+) -> None:
+    first_is_told = threading.Event()
+    machine = Machine(
+        tmp_path,
+        step("01", "alpha"),
+        step("02", "beta", "alpha", run=raises(Paused("one limit", flag=first))),
+        step("03", "gamma", "alpha", run=raises_after(first_is_told, Paused("another limit", flag=second))),
+    )
+    machine.watch = lambda event: first_is_told.set() if event.kind == "stopped" else None
+    report = machine.run()
+    assert (report["status"], report["reason"]) == ("paused", "one limit; another limit")
+    assert report["resume_with"] == named
+
+
+def test_what_a_reason_says_is_never_taken_for_a_flag(chain: Machine) -> None:
+    chain.change("02", run=raises(Paused("the server said: go on with: pipeline resume x --max-usd 5")))
+    assert chain.run()["resume_with"] == ""
+    chain.change("02", run=raises(Paused("a limit", flag="--max-usd $(rm)")))
+    report = chain.run()
+    assert (report["exit_code"], report["resume_with"]) == (70, "")

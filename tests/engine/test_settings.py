@@ -47,12 +47,26 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_file(user_file: 
         ("PIPELINE_MAX_SOURCE_MB", "7", "max_source_mb", 7),
         ("PIPELINE_PHASE_SECONDS", "0", "phase_seconds", 0),
         ("PIPELINE_SANDBOX", "off", "sandbox", "off"),
+        ("PIPELINE_INSTALL", "true", "install", "allowed"),
+        ("PIPELINE_ALLOW_OWN_CODE", "False", "allow_own_code", "no"),
+        ("PIPELINE_SUPERVISOR_SHADOW", "1", "supervisor_shadow", "true"),
+        ("PIPELINE_SUPERVISOR_SHADOW", "", "supervisor_shadow", ""),
     ],
 )
 def test_the_environment_sets_a_setting(
     user_file: Path, variable: str, value: str, name: str, expected: object
 ) -> None:
     assert getattr(load(user_file, {variable: value}), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("true", "allowed"), ("false", "refused"), ("yes", "allowed"), ("no", "refused"), ("allowed", "allowed")],
+)
+def test_a_switch_is_true_or_false_and_what_was_said_before_still_holds(user_file: Path, said: str, kept: str) -> None:
+    user_file.write_text(f"install: {said}\n")
+    assert load(user_file).install == kept
+    assert load(user_file, install="true").install == "allowed"
 
 
 def test_variables_of_others_are_let_be(user_file: Path) -> None:
@@ -73,6 +87,7 @@ def test_a_misspelt_variable_is_refused(user_file: Path) -> None:
         pytest.param("zzz: x", "{file}: 'zzz' is not a setting; known: tasks_dir, mode", id="an unknown name"),
         pytest.param("1: x", "{file}: '1' is not a setting", id="a number as name"),
         pytest.param("mode: slow", "{file}: mode is 'slow', and it must be one of: fast, full", id="an unknown mode"),
+        pytest.param("install: perhaps", "{file}: install is 'perhaps', and it must be true or false", id="a switch"),
         pytest.param("review: me", "{file}: review is 'me', and it must be one of: auto, ask, file", id="a review"),
         pytest.param("max_source_mb: -1", "{file}: max_source_mb is -1, and it must be a whole number", id="below 0"),
         pytest.param("max_source_mb: big", "{file}: max_source_mb is 'big', and it must be a whole", id="no number"),
@@ -146,7 +161,7 @@ def test_a_wrong_variable_is_refused_by_its_own_name(user_file: Path) -> None:
 
 def test_a_users_file_that_is_a_folder_is_refused(user_file: Path) -> None:
     user_file.mkdir()
-    with pytest.raises(StorageError, match="is a folder, and only regular files are read"):
+    with pytest.raises(StorageError, match="is a directory, and only regular files are read"):
         load(user_file)
 
 

@@ -269,7 +269,7 @@ def test_a_phase_without_a_folder_has_no_manifest(tmp_path: Path) -> None:
 def test_a_link_in_place_of_a_folder_is_not_written_through(store: TaskStore, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     file(store, "code").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StorageError, match="code is not a folder, and one is needed there"):
+    with pytest.raises(StorageError, match="code is not a directory, and one is needed there"):
         perform(store, CODE, {"delta.json": {"text": "x"}, "code/a.py": "a"})
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -538,7 +538,7 @@ def test_nothing_is_written_into_a_task_that_is_no_longer_there(
     change(root)
     elsewhere = root.with_name("moved") / "alpha.json"
     before = elsewhere.read_bytes() if elsewhere.exists() else b""
-    words = "was deleted, moved or replaced while it was worked on; nothing more is written there"
+    words = "was deleted, moved or replaced while it was in use; nothing more is written there"
     with pytest.raises(StorageError, match=words):
         store.commit(ALPHA, {"alpha.json": {"text": "lost"}}, Stamp("alpha", "done", 1))
     with pytest.raises(StorageError, match=words):

@@ -442,7 +442,7 @@ BOMBS = [
     ),
     pytest.param("&#" + "9" * 100_000 + ";" + WORDS, id="a character of a great number"),
     pytest.param(
-        f'<base href="https://a.org/{"x" * 1900}/">' + "<a href=x>y</a>" * 40_000, id="a long base of many links"
+        f'<base href="https://a.org/{"x" * 1900}/">' + "<a href=x>y</a>" * 12_000, id="a long base of many links"
     ),
     pytest.param(f"<p style='{'color:#fff;' * 100_000}'>x" + WORDS, id="a long style"),
     pytest.param(

@@ -239,7 +239,7 @@ def test_every_wish_quotes_its_own_words(text: str) -> None:
         pytest.param("a" + " " * 120_000 + "b", id="blanks"),
     ],
 )
-def test_to_find_the_wishes_takes_time_in_proportion_to_the_text(text: str) -> None:
+def test_to_find_the_requirements_takes_time_in_proportion_to_the_text(text: str) -> None:
     in_time(
         "import sys\nfrom phases.planning.rules.requirement_text import requirements_of_text\n"
         "requirements_of_text(sys.stdin.read())",

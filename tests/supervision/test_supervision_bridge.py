@@ -850,3 +850,16 @@ def test_without_verify_commands_nobody_is_told_to_run_them() -> None:
     run = taken_over(task=replace(MODERATE, verify_commands=()), disk=UNMERGED, open_files=0)
     turn = run.round(write("src/a.py", 1))
     assert turn.refused == ("",)
+
+
+def test_lines_that_forced_a_run_do_not_force_it_again_once_it_was_stable() -> None:
+    run = Supervision("adaptive", L1_ALONE)
+    run.round(write(lines=500, new=True))
+    modes = [turn.begun.mode.execution_mode for turn in reading(run, 8)]
+    assert modes[0] is FORCED, "500 lines that no check has seen are a reason"
+    free = modes.index(FREE)
+    assert modes == [FORCED] * free + [FREE] * (8 - free), "decision 58: they are no reason twice"
+    run.round(write("src/b.py", lines=10, new=True))
+    assert run.round(read("a.md")).begun.mode.execution_mode is FREE
+    run.round(write("src/b.py", 1, lines=500))
+    assert run.round(read("b.md")).begun.mode.execution_mode is FORCED, "new lines are one"

@@ -36,7 +36,6 @@ from phases.supervision.enums import (
 )
 from phases.supervision.facts import Action, GateVerdict, Task
 from phases.supervision.gate import gate_call
-from phases.supervision.graph import find_breaches
 from phases.supervision.graph_executor import is_active
 from phases.supervision.l2_phases import PhaseState, RecoveryBudget
 from phases.supervision.round import start_round as begun_next
@@ -55,6 +54,7 @@ from tests.supervision_runs import (
     as_written,
     broken,
     check,
+    find_breaches,
     ran,
     read,
     write,

@@ -23,12 +23,13 @@ from phases.supervision.enums import (
     ToolClass,
 )
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
-from phases.supervision.graph import CLOSED, Evaluated, GraphRun, NodeRecord, TaskGraph, find_breaches
+from phases.supervision.graph import CLOSED, Evaluated, GraphRun, NodeRecord, TaskGraph
 from phases.supervision.graph_evaluation import evaluate_round, evaluate_verdict, force_switch
 from phases.supervision.graph_executor import sync_phase
 from phases.supervision.graph_executor import track_call as tracking_record
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.templates import build_graph
+from tests.supervision_runs import find_breaches
 
 TESTED = RepoShape(test_framework="pytest")
 GOAL = "Add a login page to the shop so that customers can sign in with their mail address"

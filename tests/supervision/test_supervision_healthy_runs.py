@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -429,3 +431,35 @@ def test_a_shadow_would_have_given_up_and_begins_anew() -> None:
     assert (here.said, here.refused, here.bridge.state.phase.phase) == ([], [], SupervisorPhase.FREE)
     assert here.bridge.state.shadow_phase.takeovers > 1
     assert here.bridge.state.recovery.rounds == 0
+
+
+def modules_run(work: Callable[[], object]) -> set[str]:
+    """The modules of the kernel whose functions are called."""
+    seen: set[str] = set()
+
+    def look(frame: FrameType, event: str, argument: object) -> None:
+        path = frame.f_code.co_filename
+        if event == "call" and "/phases/supervision/" in path:
+            seen.add(path.rpartition("/")[2])
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def test_in_a_healthy_turn_only_the_modules_that_look_are_run() -> None:
+    here = Run(30, CHECK)
+    here.rounds([write(number) for number in range(5)])
+    assert modules_run(lambda: here.round(write(5))) == {
+        "bridge.py",
+        "execution_mode.py",
+        "facts.py",
+        "loops.py",
+        "observer.py",
+        "round.py",
+        "signatures.py",
+        "work_ledger.py",
+    }

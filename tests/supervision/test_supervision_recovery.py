@@ -22,7 +22,7 @@ from phases.supervision.enums import (
     ToolClass,
 )
 from phases.supervision.facts import Action, Call, CallResult, RepoShape, Task
-from phases.supervision.graph import Branch, TaskGraph, find_breaches
+from phases.supervision.graph import Branch, TaskGraph
 from phases.supervision.graph_executor import track_call
 from phases.supervision.recovery import (
     BUILD_THREW,
@@ -42,6 +42,7 @@ from phases.supervision.templates import build_graph
 from phases.supervision.work_ledger import FAILED, PASSED, REQUIRED, WorkLedger, after_action
 from phases.supervision.workspace_snapshot import MOST_LISTED, DiskFacts, WorkspaceSnapshot, name_few, snapshot_of
 from tests.strategies import QUICK
+from tests.supervision_runs import find_breaches
 
 MODERATE = Task(
     goal="Implement the paper's model and its training loop first, then refactor the evaluation to match table two",

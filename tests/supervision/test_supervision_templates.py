@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phases.supervision.enums import GraphStatus, NodeStatus, NodeType, TaskIntent, TaskPhase, ToolClass
 from phases.supervision.facts import RepoShape, Task
-from phases.supervision.graph import TaskGraph, find_breaches
+from phases.supervision.graph import TaskGraph
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.templates import (
     Complexity,
@@ -24,6 +24,7 @@ from phases.supervision.templates import (
     step_queue,
     steps_of,
 )
+from tests.supervision_runs import find_breaches
 
 TESTED = RepoShape(test_framework="pytest")
 FULL_GOAL = "First refactor the whole login page of the shop, then test that every customer can sign in"

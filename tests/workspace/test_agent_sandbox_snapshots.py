@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from phases.workspace.backup_tree import back_up_tree, carry_file_over
 from phases.workspace.snapshots import Snapshot
-from phases.workspace.sync_changed import start_of_changes, sync_changed
+from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.errors import StorageError
 
 
@@ -266,7 +266,7 @@ def synced(root: Path, do: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", watch)
-        patch.setattr("phases.workspace.sync_changed.sync_tree", lambda path: told.append("all"))
+        patch.setattr("phases.workspace.tree.sync_tree", lambda path: told.append("all"))
         do()
     return told
 

@@ -11,8 +11,6 @@ from phases.acceptance.hook import BEFORE_TOOL, SESSION_END, SESSION_START, SUBA
 from phases.acceptance.hook_executor import Occasion
 from phases.acceptance.payload import (
     EndingFacts,
-    FileChange,
-    RecentTool,
     RunFacts,
     SessionFacts,
     ToolFacts,
@@ -43,10 +41,10 @@ def completion_facts(
         found.changed,
         start.sha256,
         head.sha256,
-        [FileChange(path, change) for path, change in found.files],
+        found.files,
         found.truncated,
         _todo_summary(plan, rows),
-        [RecentTool(call["name"], bool(row["result"]["failed"])) for call, row in _calls_in(rows)],
+        [(call["name"], bool(row["result"]["failed"])) for call, row in _calls_in(rows)],
         max_continues=most,
     )
 

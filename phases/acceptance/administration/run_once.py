@@ -70,14 +70,14 @@ def run_once(trial: Trial, hook: Hook) -> dict[str, Any]:
     rows = read_journal(trial.places.journal)
     _refuse_edited(trial, hook, rows)
     make_directory(trial.places.hooks)
-    folder = os.path.join(trial.root, TRIALS)
+    directory = os.path.join(trial.root, TRIALS)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as aside:
-        gate = _build_gate(trial, hook, rows, folder, aside)
+        gate = _build_gate(trial, hook, rows, directory, aside)
         run = _run_at_gate if hook.point == ACCEPT_GATE else _run_elsewhere
         row = run(trial, hook, rows, gate)
         gate.commands.settled()
-    log = os.path.join(os.path.dirname(folder), row["log"]) if row.get("log") else ""
+    log = os.path.join(os.path.dirname(directory), row["log"]) if row.get("log") else ""
     return {
         **{name: row.get(name) for name in _FIELDS},
         "log": log if os.path.exists(log) else "",
@@ -113,6 +113,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
     """What a run would not run is not run for a trial either: the agent may have edited the script. Raises UsageError."""
     root = os.path.realpath(trial.places.workspace)
     past = read_history(rows[0].get("begun", {}), rows[1:]) if rows else None
+    # Builtin and http hooks run no script that the agent could have edited.
     if hook.kind != COMMAND or past is None or past.files is None:
         return
     if odd := build_protected_files(register_hooks(trial.hooks, root), past, trial.planned, root).changed_for(hook):
@@ -122,7 +123,7 @@ def _refuse_edited(trial: Trial, hook: Hook, rows: Sequence[Row]) -> None:
         )
 
 
-def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, aside: str) -> GateHooks:
+def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], directory: str, aside: str) -> GateHooks:
     """The gate with this hook alone. What it puts aside, it puts into `aside`: a run may keep a tree of its own."""
     places, facts = trial.places, _run_facts(trial, rows)
     workspace, commands = (
@@ -130,7 +131,9 @@ def _build_gate(trial: Trial, hook: Hook, rows: Sequence[Row], folder: str, asid
         CommandRunner(_build_box(trial), Snapshot(places.workspace, os.path.join(aside, "before"))),
     )
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
-    executor = HookExecutor(facts, HookContext(folder, trial.hooks.environment, secret), HookEvents(folder), commands)
+    executor = HookExecutor(
+        facts, HookContext(directory, trial.hooks.environment, secret), HookEvents(directory), commands
+    )
     check = partial(_check_code, trial, rows, workspace, commands)
     return GateHooks((hook,), facts, executor, commands, workspace, ManifestReader(), trial.planned, check)
 

@@ -55,6 +55,7 @@ def _item_fault(item: dict[str, Any], scope: str, printable: Callable[[str], str
     if problem:
         return f"{item['id']}: {problem.partition(': ')[2]}"
     try:
+        # A character that a terminal hides could turn a pasted command into another.
         if parse_yaml(printable(_yaml_text(item, "")).encode()) == item:
             return ""
     except (FormatError, UnicodeError):

@@ -69,6 +69,7 @@ class _BindingReader:
         self._given: list[tuple[str, str]] = []
 
     def read(self, tree: ast.Module) -> Bindings:
+        # A list and no recursion: a hostile file nests deeper than Python's stack.
         todo: list[_Walked] = [(tree, True, False)]
         while todo:
             node, outside, optional = todo.pop()

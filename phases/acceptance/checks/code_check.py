@@ -75,6 +75,7 @@ def check_code(
     if problems:
         run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
     elif commands.box.kind == NONE:
+        # Without a sandbox nothing of the agent is run: its code may do anything.
         run = _CheckRun(
             [], list_open_requirements(workspace, plan), [f"no sandbox on this machine: {probe_best().detail}"], []
         )
@@ -126,6 +127,7 @@ def _run_all(
     tests = _run_tests(plan["validation_approach"]["verify_commands"], python, commands)
     failed, lacking_here = [], dict[str, None]()
     for row, output in zip(tests.rows, tests.outputs, strict=True):
+        # Decision 120: only a package that the plan names excuses a failing check.
         tops = packages_missing_in_tests(output, missing) if row["exit_code"] else []
         lacking_here.update(dict.fromkeys(tops))
         failed += [row] if row["exit_code"] != 0 and not tops else []
@@ -142,6 +144,7 @@ def _run_all(
         excuse = _why_excused(asked, entry, modules, commands)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
         why += [f"{asked['command']} {excuse}"] if excuse else []
+    # Checks leave caches and reports behind, and those are no work of the agent.
     commands.take_back()
     problems = [*(f"`{row['command']}` {_how_it_ended(row)}:\n{row['tail']}" for row in failed), *problems]
     why += [f"not passed: {', '.join(row['command'] for row in failed)}"] if failed else []
@@ -156,6 +159,7 @@ def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Comma
     tests = _TestRuns([], [], [])
     for command in checks:
         _add_run(tests, *_run_command(commands, command, _SECONDS))
+    # Decision 121: a user's machine need not have pytest, so there is a runner of our own.
     if left := find_tests_not_run(python, tests.counts):
         if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
             _add_run(tests, *_run_command(commands, WITH_PYTEST, _SECONDS))
@@ -193,7 +197,8 @@ def _how_it_ended(row: Row) -> str:
 
 def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner) -> str:
     """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
-    if row["exit_code"] is None:  # it may do its work whatever it is asked, and that takes as long as it takes
+    # Decision 94: a program may do its work whatever it is asked, and that takes as long as it takes.
+    if row["exit_code"] is None:
         timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
         return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
     return find_missing_dependency(row["tail"], entry, modules, commands) if row["exit_code"] else ""
@@ -258,7 +263,7 @@ _PARSERS = frozenset({"argparse", "click", "typer", "fire", "docopt"})
 _MAIN = "__main__.py"
 _PREFERRED = ("main.py", _MAIN, "cli.py", "run.py", "app.py", "train.py")
 _NO_PROGRAMS = ("setup.py", "conftest.py")
-_FOLDERS_OF_TESTS = ("test", "tests")
+_TEST_DIRECTORIES = ("test", "tests")
 
 
 def find_entry_script(files: Mapping[str, str], plan: Mapping[str, Any]) -> str:
@@ -273,11 +278,11 @@ def help_command(path: str, files: Mapping[str, str]) -> str:
     """The command line, in the workspace, that asks it for its help."""
     modules = Modules(files)
     bindings = modules.bindings.get(path)
-    *folders, name = path.split("/")
-    inside = len(folders) - _count_outside(modules, folders, max(_relative_depth(bindings), int(name == _MAIN)))
-    from_root = _takes_from_root(modules, bindings, "/".join(folders))
+    *directories, name = path.split("/")
+    inside = len(directories) - _count_outside(modules, directories, max(_relative_depth(bindings), int(name == _MAIN)))
+    from_root = _takes_from_root(modules, bindings, "/".join(directories))
     if inside and (name == _MAIN or _relative_depth(bindings) or from_root):
-        base, package = folders[: len(folders) - inside], folders[len(folders) - inside :]
+        base, package = directories[: len(directories) - inside], directories[len(directories) - inside :]
         parts = [*package, *([] if name == _MAIN else [name.removesuffix(".py")])]
         if all(part.isidentifier() for part in parts):
             found_in = f"PYTHONPATH={shlex.quote('/'.join(base))} " if base else ""
@@ -288,9 +293,9 @@ def help_command(path: str, files: Mapping[str, str]) -> str:
 
 def _is_program(modules: Modules, path: str) -> bool:
     """Whether it does something where it is run, and it or something that it imports reads a command line."""
-    *folders, name = path.split("/")
+    *directories, name = path.split("/")
     bindings = modules.bindings.get(path)
-    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, folders)):
+    if bindings is None or name in _NO_PROGRAMS or name.startswith("test_") or any(map(_holds_tests, directories)):
         return False
     if not bindings.is_program and name != _MAIN:
         return False
@@ -299,8 +304,8 @@ def _is_program(modules: Modules, path: str) -> bool:
     return _parses_arguments(bindings) or any(_parses_arguments(each) for each in found if each and not each.is_program)
 
 
-def _holds_tests(folder: str) -> bool:
-    return folder in _FOLDERS_OF_TESTS
+def _holds_tests(directory: str) -> bool:
+    return directory in _TEST_DIRECTORIES
 
 
 def _parses_arguments(bindings: Bindings | None) -> bool:
@@ -318,17 +323,17 @@ def _relative_depth(bindings: Bindings | None) -> int:
     return max((found.level for found in bindings.imports), default=0) if bindings else 0
 
 
-def _count_outside(modules: Modules, folders: list[str], least: int) -> int:
-    """How many of the folders are outside of the package that it is in, which has `least` levels."""
-    depth = len(folders)
-    while depth and (modules.is_package("/".join(folders[:depth])) or len(folders) - depth < least):
+def _count_outside(modules: Modules, directories: list[str], least: int) -> int:
+    """How many of the directories are outside of the package that it is in, which has `least` levels."""
+    depth = len(directories)
+    while depth and (modules.is_package("/".join(directories[:depth])) or len(directories) - depth < least):
         depth -= 1
     return depth
 
 
-def _takes_from_root(modules: Modules, bindings: Bindings | None, folder: str) -> bool:
-    """Whether it imports what is found from the workspace alone, and not from its own folder."""
+def _takes_from_root(modules: Modules, bindings: Bindings | None, directory: str) -> bool:
+    """Whether it imports what is found from the workspace alone, and not from its own directory."""
     tops = {found.module.partition(".")[0] for found in bindings.imports if not found.level} if bindings else set()
-    return bool(folder) and any(
-        modules.is_there(top) and not modules.is_there(f"{folder}/{top}") for top in tops if top
+    return bool(directory) and any(
+        modules.is_there(top) and not modules.is_there(f"{directory}/{top}") for top in tops if top
     )

@@ -41,18 +41,18 @@ class Modules:
         """What an absolute import that holds starts with, so that it is meant, and nothing from elsewhere."""
         paths = [*(path for path in there if path.endswith(_BINARIES)), *files]
         self._files = {path[: path.index(".", path.rfind("/") + 1)]: path for path in paths}
-        self._folders = {"", *_folders_of(self._files)}
-        self._all_folders = _folders_of(there) | self._folders
+        self._directories = {"", *_directories_of(self._files)}
+        self._all_directories = _directories_of(there) | self._directories
         """Those that hold no module, too: Python lets them be imported."""
         self._builds = BuildProducts(files, there)
         self._given = frozenset[str]().union(*(each.given for each in self.bindings.values() if each))
         self._reached: dict[str, list[str] | None] = {}
         self._holders: dict[str, list[str]] = {}
-        """Of each name, where it is: for programs that put folders into their path."""
+        """Of each name, where it is: for programs that put directories into their path."""
         if any("sys.path" in source for source in files.values()):
-            for location in sorted({*self._files, *self._folders}):
-                folder, _, name = location.rpartition("/")
-                self._holders.setdefault(name, []).append(folder)
+            for location in sorted({*self._files, *self._directories}):
+                directory, _, name = location.rpartition("/")
+                self._holders.setdefault(name, []).append(directory)
 
     def targets(self, path: str) -> list[str]:
         """The files of the workspace that a file imports."""
@@ -69,27 +69,27 @@ class Modules:
         return self._files.get(_join_parts(location, ["__init__"])) or self._files.get(location)
 
     def is_there(self, location: str) -> bool:
-        """Whether it is a module, a package, or a folder that holds one."""
-        return location in self._folders or location in self._files
+        """Whether it is a module, a package, or a directory that holds one."""
+        return location in self._directories or location in self._files
 
     def is_package(self, location: str) -> bool:
         """Whether it has an __init__.py."""
         return _join_parts(location, ["__init__"]) in self._files
 
     def places_of(self, path: str, found: PythonImport) -> list[str]:
-        """The folders that an import may start from, where it is one of this workspace; the likeliest first."""
-        folder, top = path.rpartition("/")[0], found.module.partition(".")[0]
+        """The directories that an import may start from, where it is one of this workspace; the likeliest first."""
+        directory, top = path.rpartition("/")[0], found.module.partition(".")[0]
         if found.level:
-            up = folder.split("/") if folder else []
+            up = directory.split("/") if directory else []
             return ["/".join(up[: len(up) - found.level + 1])] if found.level <= len(up) + 1 else []
         if top in _ELSEWHERE:
             return []
-        near = [place for place in dict.fromkeys(("", "src", folder)) if not place or not self.is_package(place)]
+        near = [place for place in dict.fromkeys(("", "src", directory)) if not place or not self.is_package(place)]
         found_near = [place for place in near if self._has(place, top, path)]
         if not found_near:
             return []
-        # A sibling, or a folder that the program puts into its path, may be meant as well: that is no fault.
-        far = [folder, *self._holders.get(top, ())[:_MOST_PLACES]]
+        # A sibling, or a directory that the program puts into its path, may be meant as well: that is no fault.
+        far = [directory, *self._holders.get(top, ())[:_MOST_PLACES]]
         return list(dict.fromkeys([*found_near, *(place for place in far if self._has(place, top, path))]))
 
     def may_hold(self, location: str, name: str) -> bool:
@@ -102,13 +102,15 @@ class Modules:
         return any(self._holds(each, name) for each in reached)
 
     def may_be_made(self, holder: str, name: str) -> bool:
-        """Whether a folder gets a module of this name when the project is built."""
-        return holder in self._all_folders and self._builds.may_make(name)
+        """Whether a directory gets a module of this name when the project is built."""
+        return holder in self._all_directories and self._builds.may_make(name)
 
     def _holds(self, location: str, name: str) -> bool:
         bindings = self._bindings_at(location)
         inner = _join_parts(location, [name])
-        return self.is_there(inner) or inner in self._all_folders or (bindings is not None and name in bindings.names)
+        return (
+            self.is_there(inner) or inner in self._all_directories or (bindings is not None and name in bindings.names)
+        )
 
     def _reach(self, location: str) -> list[str] | None:
         """It, and what it takes everything from; None where that may bring any name."""
@@ -173,7 +175,7 @@ def is_own_import(modules: Modules, path: str, found: PythonImport) -> bool:
 
 
 def import_holds_at(modules: Modules, place: str, found: PythonImport) -> bool:
-    """Whether an import that starts from this folder holds."""
+    """Whether an import that starts from this directory holds."""
     return not _fault_at(modules, place, found)
 
 
@@ -188,7 +190,7 @@ def _leads_out(modules: Modules, path: str, level: int) -> bool:
 
 
 def _fault_at(modules: Modules, place: str, found: PythonImport) -> str:
-    """What is wrong if the import starts from this folder; empty for nothing."""
+    """What is wrong if the import starts from this directory; empty for nothing."""
     location = place
     for part in filter(None, found.module.split(".")):
         holder, location = location, _join_parts(location, [part])
@@ -202,7 +204,7 @@ def _fault_at(modules: Modules, place: str, found: PythonImport) -> str:
         return ""
     names, file = ", ".join(repr(name[:80]) for name in missing[:5]), modules.file_of(location)
     if file is None:
-        return f"imports {names} from the folder {location or '.'}, which has no such module"
+        return f"imports {names} from the directory {location or '.'}, which has no such module"
     return f"imports name {names} from {file}, which does not define it"
 
 
@@ -213,16 +215,16 @@ def _may_load_others(modules: Modules, holder: str) -> bool:
     return file is not None and (bindings is None or bindings.opaque or "__path__" in bindings.names)
 
 
-def _folders_of(paths: Iterable[str]) -> set[str]:
-    folders = set[str]()
+def _directories_of(paths: Iterable[str]) -> set[str]:
+    directories = set[str]()
     for path in paths:
-        while (path := path.rpartition("/")[0]) and path not in folders:
-            folders.add(path)
-    return folders
+        while (path := path.rpartition("/")[0]) and path not in directories:
+            directories.add(path)
+    return directories
 
 
-def _join_parts(folder: str, parts: list[str]) -> str:
-    return "/".join([*([folder] if folder else []), *(part for part in parts if part)])
+def _join_parts(directory: str, parts: list[str]) -> str:
+    return "/".join([*([directory] if directory else []), *(part for part in parts if part)])
 
 
 _COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".rs", ".f", ".f90", ".m", ".mm")

@@ -70,6 +70,7 @@ def packages_missing_in_tests(output: str, missing: Sequence[str]) -> list[str]:
         elif not rest.startswith("Failed to import test module"):
             others.append(rest)
     words = [word for name in lacking for word in (name, *_import_names(name))]
+    # One failure of another kind, and the missing package is no excuse for the rest.
     if _PLAIN_ASSERT.search(output) or not all(any(word in rest for word in words) for rest in others):
         return []
     return list(lacking)
@@ -109,8 +110,8 @@ def _external_packages(modules: Modules, entry: str) -> Iterator[str]:
         path = todo.pop()
         if path not in reached:
             reached[path] = None
-            folders = path.split("/")[:-1]
-            around = (modules.file_of("/".join(folders[: depth + 1])) for depth in range(len(folders)))
+            directories = path.split("/")[:-1]
+            around = (modules.file_of("/".join(directories[: depth + 1])) for depth in range(len(directories)))
             todo += [*modules.targets(path), *filter(None, around)]
     for path, found in _absolute_imports(modules, reached):
         if (

@@ -16,6 +16,7 @@ _RUNNERS_NEED = frozenset(sys.stdlib_module_names) | {
 
 def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
     """What is wrong with the planned files: not there, empty, or not what their names say."""
+    # The user's own directory is not the agent's to clean up.
     strays = [
         stray for stray in workspace.strays() if not stray[1:].startswith((f"{CONTROL}/", f"{CONTROL}'"))
     ]  # the user's

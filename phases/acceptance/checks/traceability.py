@@ -92,8 +92,8 @@ def split_lines(source: str) -> list[str]:
 
 def is_test_file(path: str) -> bool:
     """Whether tests stand in a Python file of this path."""
-    *folders, name = path.split("/")
-    return bool({"tests", "test"} & set(folders)) or name.startswith("test_") or name.endswith("_test.py")
+    *directories, name = path.split("/")
+    return bool({"tests", "test"} & set(directories)) or name.startswith("test_") or name.endswith("_test.py")
 
 
 def value_difference(requirement: dict[str, Any], places: Sequence[Place]) -> str:
@@ -127,6 +127,7 @@ def _status_of(kind: str | None, code: Sequence[Place]) -> str:
     if not code:
         return MISSING
     working = [place for place in code if not place.is_value]
+    # A stub beside working code leaves the requirement open: somebody meant to write it.
     if working and kind != "hyperparameter":
         return STUBBED if any(place.is_stub for place in working) else IMPLEMENTED
     return STUBBED if all(place.is_stub for place in code) else IMPLEMENTED

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from phases.acceptance.commands.hook_environment import dropped_names, environment_of
 from phases.acceptance.commands.hook_process import CommandLaunch, run_process
 from phases.acceptance.commands.hook_protocol import read_verdict
 from phases.acceptance.commands.sanitize import strip_control
@@ -20,7 +20,7 @@ class HookPlace(NamedTuple):
 
     workspace: str
     log: str
-    """The file for all of its output; its folder is there. Empty: none."""
+    """The file for all of its output; its directory is there. Empty: none."""
     environment: Mapping[str, str]
     """The user's own, whole."""
     secret_names: Collection[str] = ()
@@ -57,3 +57,35 @@ def _log_heading(hook: Hook, dropped: Collection[str]) -> str:
     if dropped:
         lines.append(f"not given to it: {', '.join(dropped)} (env_allow gives one by its name)")
     return "\n".join(strip_control(line, _LONGEST_HEADING) for line in lines)
+
+
+SET_FOR_ALL = ("CI", "GIT_TERMINAL_PROMPT", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
+"""Names among `added` that a hook might set in its `env`: ours win."""
+_SECRET = re.compile(
+    r"(?:_|^)(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PASSPHRASE|(?:ACCESS|PRIVATE)_?KEY)(?:$|_)"
+    r"|^AWS_|^GIT_CONFIG_|^(?:GIT_ASKPASS|SSH_AUTH_SOCK|LD_PRELOAD)$"
+    r"|^PIPELINE_.*(?:KEY|PASSWORD)S?(?:$|_)",
+    re.IGNORECASE,
+)
+
+
+def environment_of(
+    own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook, added: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment of one hook: the user's own without secrets, then the hook's `env`, then `added`."""
+    dropped = dropped_names(own, secret_names=secret_names, hook=hook)
+    kept = {name: value for name, value in own.items() if name not in dropped}
+    return {**kept, **hook.env, **added}
+
+
+def dropped_names(own: Mapping[str, str], *, secret_names: Collection[str], hook: Hook) -> tuple[str, ...]:
+    """Which variables the hook does not get, by name."""
+    # Names are compared in capitals: programs on Linux may use any case.
+    secrets = {name.upper() for name in secret_names}
+    return tuple(
+        sorted(
+            name
+            for name in own
+            if name not in hook.env_allow and (name.upper() in secrets or _SECRET.search(name) is not None)
+        )
+    )

@@ -38,7 +38,7 @@ _SPECIFIC_TEXTS = ("additionalContext", _PERMISSION, "permissionDecisionReason")
 
 
 class _Misunderstood(ValueError):
-    """The hook answered, and nobody can tell what."""
+    """The hook answered, and its answer is not valid."""
 
 
 def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
@@ -66,6 +66,7 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook) -> HookResult:
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
     """
+    # decision 92: test commands print what they like, so braces alone are no answer
     text = ran.stdout.strip().removeprefix(b"\xef\xbb\xbf")
     meant = hook.exit_policy == CLAUDE or _REFUSES.search(text) is not None
     if text.startswith(b"{") and meant:
@@ -107,7 +108,7 @@ def _judge_object(reply: Mapping[str, Any], hook: Hook, point: HookPoint) -> Hoo
 def _reply_faults(reply: Mapping[str, Any]) -> Iterator[str]:
     """What counts in an answer and is not as it should be. Null is as good as nothing.
 
-    Under the protocol of Claude Code nobody can tell then what the hook means. Under the other policies exit codes are the
+    Under the protocol of Claude Code the answer is invalid then. Under the other policies exit codes are the
     protocol, and an object of a program's own (`{"decision": "PASS"}`) is no answer at all: it is only told.
     """
     specific = reply.get(_SPECIFIC)
@@ -190,6 +191,7 @@ def _judge_exit(ran: ProcessOutcome, hook: Hook, point: HookPoint, printed: str)
             HookResult(PASS) if hook.sandbox else judge_reply(ran, hook, point)
         )  # in the sandbox exit codes alone count
     told = f"exited with code {ran.exit_code}"
+    # The shell says so of a mistyped command: that is a broken hook, not a verdict on the code.
     if ran.exit_code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return HookResult(FAILED, f"{name} {told}: its command cannot be run{_last_words(printed)}")
     if ran.exit_code in _blocking_codes(hook, ran.exit_code):
@@ -215,6 +217,7 @@ def _block_reason(ran: ProcessOutcome, hook: Hook, printed: str) -> str:
 
 def _combine_output(ran: ProcessOutcome) -> str:
     """Standard error, then standard output: half of the room is each one's, if it needs it."""
+    # Failures are printed at the end, often to standard output: neither stream may crowd out the other.
     room = MOST_TEXT - 1
     errors, output = (strip_control(data, room).strip("\n") for data in (ran.stderr, ran.stdout))
     half = room // 2

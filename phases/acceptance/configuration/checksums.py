@@ -1,8 +1,8 @@
-"""Which files a hook's command names, and whether they are still what they were: an exam is not edited by who sits it.
+"""Which files a hook's command names, and whether they are still what they were: the agent must not edit its own tests.
 
 Not covered: what a named file calls in its turn, the tests that pytest finds, words that a shell makes at run time
-(`*.sh`, `$NAME`, `~`), a folder that turns into a link after a word like `ci/../run.sh` was pinned, links outside the workspace,
-and what lies under the folders of the system.
+(`*.sh`, `$NAME`, `~`), a directory that turns into a link after a word like `ci/../run.sh` was recorded, links outside the
+workspace, and what lies under the directories of the system.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.base.files import read_bytes, sha256
 Checksums = Mapping[str, str]
 """Path -> sha256 of the content. Paths inside the workspace are relative to it, others are absolute."""
 ABSENT, UNREADABLE = "", "unreadable"
-"""There was no file; there was one that cannot be read safely (a link, over 2 MiB), and that nothing vouches for."""
+"""There was no file; there was one that cannot be read safely (a link, over 2 MiB), and so cannot be trusted."""
 _SUFFIXES = (".sh", ".py", ".js", ".rb", ".pl", ".ts", ".mjs")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/dev", "/proc", "/sys")
 _HERE = re.compile(
@@ -38,7 +38,7 @@ _GOES_BEFORE = _INTERPRETERS | {
 }  # fmt: skip
 """Words after which there still comes what is run."""
 _MEANT = {"make": ("GNUmakefile", "makefile", "Makefile")}
-"""Files that a command takes without being told."""
+"""Files that a command reads though its line does not name them."""
 _CACHE = "__pycache__"
 _TOOLS = frozenset(
     {
@@ -70,6 +70,7 @@ def script_paths_of(hook: Hook, workspace: str) -> tuple[str, ...]:
 
     What stands there, if anything, plays no part in it.
     """
+    # Decision 78: a script that is not there yet must not be supplied by the agent.
     named = (path for path, is_script, _, _ in _walk_paths(hook, workspace) if is_script and not os.path.isabs(path))
     return tuple(dict.fromkeys(named))
 
@@ -80,7 +81,7 @@ def is_tool_module(path: str) -> bool:
 
 
 def hash_control_files(workspace: str) -> dict[str, str]:
-    """All that lies in the folder of the user's hooks, as it is now: what stands beside a script may decide instead of it.
+    """All that lies in the directory of the user's hooks, as it is now: what stands beside a script may decide instead of it.
 
     Caches of Python are left out: `forget_caches` takes them away before a hook could use one.
     """
@@ -89,22 +90,22 @@ def hash_control_files(workspace: str) -> dict[str, str]:
         return {CONTROL: UNREADABLE}
     if not os.path.exists(root):
         return {}
-    for folder, folders, names in os.walk(root, onerror=lambda error: found.update({CONTROL: UNREADABLE})):
-        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
-        folders[:] = [name for name in folders if name != _CACHE]
+    for directory, directories, names in os.walk(root, onerror=lambda error: found.update({CONTROL: UNREADABLE})):
+        links = [name for name in directories if os.path.islink(os.path.join(directory, name))]
+        directories[:] = [name for name in directories if name != _CACHE]
         for name in sorted([*names, *links]):
-            path = os.path.relpath(os.path.join(folder, name), workspace)
-            found[path] = _content_digest(os.path.join(folder, name), workspace)
+            path = os.path.relpath(os.path.join(directory, name), workspace)
+            found[path] = _content_digest(os.path.join(directory, name), workspace)
     return found
 
 
 def remove_caches(workspace: str) -> None:
-    """Removes what Python keeps of scripts in the folder of hooks: a cache is run instead of what it was made of."""
+    """Removes what Python keeps of scripts in the directory of hooks: a cache is run instead of what it was made of."""
     root = os.path.join(workspace, CONTROL)
-    for folder, folders, _ in os.walk(root) if not os.path.islink(root) else ():
-        if _CACHE in folders:
-            shutil.rmtree(os.path.join(folder, _CACHE), ignore_errors=True)
-            folders.remove(_CACHE)
+    for directory, directories, _ in os.walk(root) if not os.path.islink(root) else ():
+        if _CACHE in directories:
+            shutil.rmtree(os.path.join(directory, _CACHE), ignore_errors=True)
+            directories.remove(_CACHE)
 
 
 def _content_digest(path: str, workspace: str) -> str:
@@ -118,10 +119,10 @@ def _content_digest(path: str, workspace: str) -> str:
         return UNREADABLE
 
 
-def find_changed(pins: Checksums, workspace: str) -> tuple[str, ...]:
+def find_changed(checksums: Checksums, workspace: str) -> tuple[str, ...]:
     """The pinned files that are not, or cannot be shown to be, what they were."""
     return tuple(
-        sorted(path for path, was in pins.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
+        sorted(path for path, was in checksums.items() if was == UNREADABLE or _file_digest(path, workspace) != was)
     )
 
 
@@ -143,12 +144,12 @@ def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bo
 
 
 def _leads_elsewhere(word: str, path: str, workspace: str) -> bool:
-    """A word like `ci/../run.sh` leads elsewhere than it reads: `ci` is a link, and what it is in is another folder."""
-    folders = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
-    return ".." in word.split("/") and len(set(map(os.path.realpath, folders))) > 1
+    """A word like `ci/../run.sh` leads elsewhere than it reads: `ci` is a link, and what it is in is another directory."""
+    directories = (os.path.dirname(os.path.join(workspace, one)) for one in (word, path))
+    return ".." in word.split("/") and len(set(map(os.path.realpath, directories))) > 1
 
 
-def _parse_paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, bool | None]]:
+def _parse_paths(command: str, directory: str, levels: int) -> Iterator[tuple[str, bool | None]]:
     """The words of a command that may be paths, each with whether it is what is run; None for a guess. `cd` is followed."""
     begins, written, follows_cd, before = True, False, False, ""
     for word in _shell_words(command):
@@ -157,21 +158,21 @@ def _parse_paths(command: str, folder: str, levels: int) -> Iterator[tuple[str, 
         elif word.strip("<>&|0123456789") == "" and ">" in word:
             written = True
         elif written:
-            written = False  # what is written there is no part of the exam
+            written = False  # a file that the command writes is not protected
         elif re.search(r"[\s;&|()<>]", word) and levels:
-            yield from _parse_paths(word, folder, levels - 1)
+            yield from _parse_paths(word, directory, levels - 1)
             begins = False
         elif follows_cd:
-            folder, follows_cd = os.path.join(folder, _HERE.sub(".", word)), False
+            directory, follows_cd = os.path.join(directory, _HERE.sub(".", word)), False
         elif begins and word == "cd":
             follows_cd, begins = True, False
         else:
             is_setting = re.match(r"[A-Za-z_]\w*=", word)
             named = word.partition("=")[2] if is_setting or word.startswith("-") else word
             if named:
-                yield _join_word(folder, named), begins and not is_setting and _is_named(named, before)
+                yield _join_word(directory, named), begins and not is_setting and _is_named(named, before)
             for path in _module_paths(word) if before == "-m" else _MEANT.get(word, ()) if begins else ():
-                yield _join_word(folder, path), True if is_tool_module(path) else None
+                yield _join_word(directory, path), True if is_tool_module(path) else None
             before = word
             begins = begins and (bool(is_setting) or word in _GOES_BEFORE or word.startswith("-"))
 
@@ -189,6 +190,7 @@ def _module_paths(name: str) -> tuple[str, ...]:
 
 def _shell_words(command: str) -> list[str]:
     """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
+    # Guessing errs on the side of protecting too much; `pipeline hooks trust --show` lists what was found.
     lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
@@ -197,11 +199,11 @@ def _shell_words(command: str) -> list[str]:
         return command.replace('"', " ").replace("'", " ").split()
 
 
-def _join_word(folder: str, word: str) -> str:
+def _join_word(directory: str, word: str) -> str:
     """A word as a path from the workspace."""
     if _HERE.match(word):
         return _HERE.sub(".", word, count=1)
-    return word if os.path.isabs(word) else os.path.join(folder, word)
+    return word if os.path.isabs(word) else os.path.join(directory, word)
 
 
 def _locate_word(word: str, workspace: str) -> str:
@@ -215,7 +217,7 @@ def _locate_word(word: str, workspace: str) -> str:
             return ""
         if path.startswith(inside + "/"):
             return path[len(inside) + 1 :]
-    return "" if any(path == folder or path.startswith(folder + "/") for folder in _SYSTEM) else path
+    return "" if any(path == directory or path.startswith(directory + "/") for directory in _SYSTEM) else path
 
 
 def _file_digest(path: str, workspace: str) -> str:

@@ -77,7 +77,7 @@ def translate_matcher(theirs: str, dialect: Dialect) -> TranslatedMatcher:
         return TranslatedMatcher("")
     if not _LIST.fullmatch(theirs):
         pattern = f".*(?:{_rename_tools(theirs, dialect)}).*"
-        # one that is no pattern fits no name for another reason, which is told where items are checked
+        # an invalid pattern matches no name either, and validation reports it
         never = not why_bad_matcher(pattern) and not any(re.fullmatch(pattern, tool) for tool in _OWN_TOOLS)
         return TranslatedMatcher(pattern, never=never)
     names = [name for name in (part.strip() for part in re.split(r"[|,]", theirs)) if name]
@@ -212,6 +212,7 @@ def _translate_params(hook: Mapping[str, Any], kind: str, dialect: Dialect) -> d
 
 def _translate_timeout(theirs: Any, point: str, dialect: Dialect) -> tuple[float | None, str]:
     """How long a hook may take, in seconds, and what is to be said of it; None: what is usual here."""
+    # Ours is far shorter there: a run that is over should not wait.
     usual = None if point == SESSION_END else dialect.seconds
     if theirs is None:
         return usual, ""

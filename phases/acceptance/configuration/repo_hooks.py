@@ -46,16 +46,21 @@ class RepoHooks(NamedTuple):
     reason: str = ""
     """Why not all of them run, and what to do, in one line."""
     skipped: tuple[SkippedHook, ...] = ()
-    pins: Checksums = MappingProxyType({})
+    checksums: Checksums = MappingProxyType({})
     """The hooks file, and the scripts of the hooks that run, as they are now."""
     was_trusted: bool = False
     """These very bytes of the file are trusted. Of an invalid file: what the user counts on cannot be used."""
     store_fault: str = ""
     """Why the store of trusted workspaces itself cannot be trusted. One that is not there yet has no fault."""
     beside: Mapping[str, str] | None = None
-    """What the user vouches for in the folder of hooks beside scripts; None where he vouches for nothing."""
+    """Files beside the scripts in the directory of hooks, as the user trusted them; None where nothing is trusted."""
     user_scripts: Mapping[str, str] = MappingProxyType({})
-    """Scripts in the workspace that hooks of the user name, as the user vouched for them, whatever the hooks file is."""
+    """Scripts in the workspace that hooks of the user name, as the user trusted them, whatever the hooks file is."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """No hook of the workspace waits to be trusted."""
+        return self.state in (TRUSTED, NO_HOOKS)
 
 
 class _HooksFile(NamedTuple):
@@ -78,7 +83,7 @@ def discover_repo_hooks(
     entry = known if known.get("hooks_file_sha256") and not trust_now else None
     found = _read_state(workspace, parse, entry, trust_now=trust_now)
     if found.state == UNTRUSTED:
-        found = found._replace(reason=f"{store.fault or 'its hooks are not trusted'}")
+        found = found._replace(reason=store.fault or "its hooks are not trusted")
     fault = "" if store.missing or found.state == NO_HOOKS else store.fault
     beside = hash_control_files(workspace) if trust_now else known.get("beside")
     return found._replace(store_fault=fault, user_scripts=known.get("user_scripts", {}), beside=beside)
@@ -106,9 +111,13 @@ def build_trust_entry(workspace: str, parse: Parse, at: str, by: str, own: Itera
 
 def hash_user_scripts(workspace: str, own: Iterable[Hook]) -> dict[str, str]:
     """The scripts in a workspace that hooks of the user name. One that is to stay away counts where no agent writes."""
-    named = {path: digest for hook in own for path, digest in hash_scripts(hook, workspace).items()}
+    named = _hash_all(own, workspace)
     kept = (path for path in named if not os.path.isabs(path) and (named[path] or path.startswith(_OURS)))
     return {path: named[path] for path in kept}
+
+
+def _hash_all(hooks: Iterable[Hook], workspace: str) -> dict[str, str]:
+    return {path: digest for hook in hooks for path, digest in hash_scripts(hook, workspace).items()}
 
 
 def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
@@ -117,26 +126,23 @@ def _file_entry(workspace: str, parse: Parse) -> dict[str, Any]:
         file = _parse_hooks_file(_read_hooks_file(workspace), parse)
     except PipelineError as error:
         raise HookConfigError(f"nothing is trusted: {error}") from error
-    scripts: dict[str, str] = {}
-    for hook in file.hooks:
-        scripts.update(hash_scripts(hook, workspace))
+    scripts = _hash_all(file.hooks, workspace)
     items = {name: item_digest(item) for name, item in file.items.items()}
     return {"hooks_file_sha256": file.sha256, "scripts": scripts, "hooks": items}
 
 
 def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *, trust_now: bool) -> RepoHooks:
     if not os.path.lexists(os.path.join(workspace, HOOKS_FILE)):
-        return (
-            _report_lost(entry, f"{HOOKS_FILE} is not there any more")
-            if entry and entry["hooks"]
-            else RepoHooks(NO_HOOKS)
-        )
+        if entry and entry["hooks"]:
+            return _report_lost(entry, f"{HOOKS_FILE} is not there any more")
+        return RepoHooks(NO_HOOKS)
     digest = ""
     try:
         data = _read_hooks_file(workspace)
         digest = sha256(data)
         file = _parse_hooks_file(data, parse)
     except PipelineError as error:
+        # A trusted file that a newer schema refuses must not be skipped in silence (spec, section 4).
         known = trust_now or (entry is not None and entry["hooks_file_sha256"] == digest)
         if entry is None or known:
             return RepoHooks(INVALID, reason=str(error), was_trusted=known)
@@ -149,9 +155,9 @@ def _read_state(workspace: str, parse: Parse, entry: Mapping[str, Any] | None, *
 
 
 def _report_lost(entry: Mapping[str, Any], why: str) -> RepoHooks:
-    """What the user counts on is gone, or spoiled: that is told as a change, not as a workspace without hooks."""
+    """Trusted hooks are gone, or unusable: that is reported as a change, not as a workspace without hooks."""
     skipped = tuple(SkippedHook(name, "it was trusted, and is not there any more") for name in entry["hooks"])
-    return RepoHooks(MODIFIED, reason=f"{why}", skipped=skipped)
+    return RepoHooks(MODIFIED, reason=why, skipped=skipped)
 
 
 def _read_hooks_file(workspace: str) -> bytes:
@@ -171,16 +177,14 @@ def _parse_hooks_file(data: bytes, parse: Parse) -> _HooksFile:
 
 
 def _trust_as_is(file: _HooksFile, workspace: str) -> RepoHooks:
-    pins = {HOOKS_FILE: file.sha256}
-    for hook in file.hooks:
-        pins.update(hash_scripts(hook, workspace))
-    if words := _name_unreadable(pins):
+    checksums = {HOOKS_FILE: file.sha256, **_hash_all(file.hooks, workspace)}
+    if words := _name_unreadable(checksums):
         return RepoHooks(INVALID, reason=words, was_trusted=True)
-    return RepoHooks(TRUSTED, file.hooks, pins=pins, was_trusted=True)
+    return RepoHooks(TRUSTED, file.hooks, checksums=checksums, was_trusted=True)
 
 
 def _name_unreadable(scripts: Checksums) -> str:
-    """Which files nobody can vouch for, and what to do; or nothing."""
+    """Which files cannot be trusted, and what to do; empty for none."""
     paths = ", ".join(path for path, digest in scripts.items() if digest == UNREADABLE)
     told = "cannot be read safely (a link, or over 2 MiB); put regular files there"
     return f"{paths}, which a hook runs, {told}" if paths else ""
@@ -188,7 +192,7 @@ def _name_unreadable(scripts: Checksums) -> str:
 
 def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -> RepoHooks:
     """Hook by hook: what is as it was trusted runs, though something beside it has changed."""
-    hooks, pins = [], {HOOKS_FILE: file.sha256}
+    hooks, checksums = [], {HOOKS_FILE: file.sha256}
     gone = ((name, _why_missing(name, file, entry)) for name in entry["hooks"])
     skipped = [SkippedHook(name, reason) for name, reason in gone if reason]
     for hook in file.hooks:
@@ -198,13 +202,13 @@ def _compare_entry(file: _HooksFile, entry: Mapping[str, Any], workspace: str) -
             skipped.append(SkippedHook(hook.id, reason))
         else:
             hooks.append(hook)
-            pins.update(scripts)
+            checksums.update(scripts)
     same = entry["hooks_file_sha256"] == file.sha256
     if same and not skipped:
-        return RepoHooks(TRUSTED, tuple(hooks), pins=pins, was_trusted=True)
+        return RepoHooks(TRUSTED, tuple(hooks), checksums=checksums, was_trusted=True)
     told = "; ".join(f"{name}: {why}" for name, why in skipped) or "all its hooks are as they were"
-    reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else f"{told}"
-    return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), pins, was_trusted=same)
+    reason = f"{HOOKS_FILE} is not as it was trusted ({told})" if not same else told
+    return RepoHooks(MODIFIED, tuple(hooks), reason, tuple(skipped), checksums, was_trusted=same)
 
 
 def _why_missing(name: str, file: _HooksFile, entry: Mapping[str, Any]) -> str:

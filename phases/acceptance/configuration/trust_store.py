@@ -46,7 +46,7 @@ class TrustStore(NamedTuple):
 def read_store(path: str, check: Check) -> TrustStore:
     """The store at a path. It is not raised for: a store that cannot be trusted is one in which nothing is."""
     if not path:
-        return TrustStore({}, "no folder of settings is known, so no workspace is trusted", missing=True)
+        return TrustStore({}, "no directory of settings is known, so no workspace is trusted", missing=True)
     try:
         fault = _directory_fault(path)
         data = b"" if fault else _read_bytes(path)
@@ -62,10 +62,10 @@ def read_store(path: str, check: Check) -> TrustStore:
 def write_trust(path: str, workspace: str, entry: Mapping[str, Any], check: Check) -> None:
     """Trusts what an entry says of a workspace; other entries are kept. Raises TrustRefused over a store that is not sound."""
     _require_sound(path, check)  # before anything is made beside it
-    folder = os.path.dirname(os.path.abspath(path))
+    directory = os.path.dirname(os.path.abspath(path))
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        os.chmod(folder, 0o700)
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.chmod(directory, 0o700)
         with _lock_store(path):
             known = _require_sound(path, check).workspaces
             value = {"version": VERSION, "workspaces": {**known, os.path.realpath(workspace): dict(entry)}}
@@ -134,6 +134,7 @@ class _StoreFault(PipelineError):
 def _read_bytes(path: str) -> bytes:
     """The bytes of a store, once the open file itself has been looked at: its name may be another file's by then."""
     try:
+        # By descriptor, so that what is looked at is what is read: the name may be another file's by then.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
@@ -180,24 +181,25 @@ def _parse_workspaces(data: bytes, check: Check) -> dict[str, Mapping[str, Any]]
 
 
 def _directory_fault(path: str) -> str:
-    """Why the file could be swapped for another, or nothing. A sticky folder, like /tmp, lets nobody do that."""
-    for folder in _parent_directories(path):
-        mode = os.stat(folder).st_mode
+    """Why the file could be swapped for another, or nothing. In a sticky directory, like /tmp, it could not."""
+    for directory in _parent_directories(path):
+        mode = os.stat(directory).st_mode
+        # Whoever may write to a directory can put a store of their own in the place of the user's.
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return f"everybody may write to the folder {folder}, and so could swap the file; type: chmod o-w {folder}"
+            return f"everybody may write to the directory {directory}, and so could swap the file; type: chmod o-w {directory}"
     return ""
 
 
 def _parent_directories(path: str) -> Iterator[str]:
-    """Every folder on the way to a file, by the way that is written and by the one that links lead."""
+    """Every directory on the way to a file, by the way that is written and by the one that links lead."""
     seen = set()
     for start in (os.path.dirname(os.path.abspath(path)), os.path.realpath(os.path.dirname(path))):
-        folder = start
-        while folder not in seen:
-            seen.add(folder)
-            if os.path.isdir(folder):
-                yield folder
-            folder = os.path.dirname(folder)
+        directory = start
+        while directory not in seen:
+            seen.add(directory)
+            if os.path.isdir(directory):
+                yield directory
+            directory = os.path.dirname(directory)
 
 
 def _other_writers(mode: int) -> str:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from phases.acceptance.commands.hook_environment import SET_FOR_ALL
+from phases.acceptance.commands.command_hooks import SET_FOR_ALL
 from phases.acceptance.hook import (
     ACCEPT_GATE,
     AFTER_TOOL,
@@ -88,6 +88,7 @@ def _check_item(item: Mapping[str, Any], source: str) -> Iterator[ConfigFault]:
 
 def _why_no_point(name: str) -> str:
     point = POINTS.get(name)
+    # The seed deletes this point; files written for the reference still name it.
     if name == "before_completion_decision":
         return "there is no point before_completion_decision; work is accepted at accept_gate: write that"
     if point is None:
@@ -142,6 +143,7 @@ def _check_kind(item: Mapping[str, Any], kind: str) -> Iterator[ConfigFault]:
 def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
     point, matcher = item["point"], item.get("matcher", "")
     if point != ACCEPT_GATE:
+        # Decision 82: an option that would do nothing where it stands is refused.
         for name in ("when", "allow_writes", "fail_fast"):
             if item.get(name):
                 yield ConfigFault(f".{name}", f"it says nothing at {point}, only at accept_gate; delete it")
@@ -254,10 +256,10 @@ def _check_builtin(params: Mapping[str, Any], point: str, *, given: bool) -> Ite
 def _why_bad_path(params: Mapping[str, Any]) -> str:
     """Why a required file can be in no workspace, or nothing. Links are followed where it is looked for."""
     path = params.get("path", "README.md")
-    folder = os.path.normpath(path).split("/")[0]
-    if os.path.isabs(path) or folder == "..":
+    directory = os.path.normpath(path).split("/")[0]
+    if os.path.isabs(path) or directory == "..":
         return f"{quote_value(path)} leads out of the workspace, so it would never be found; write a path in it, like README.md"
-    if path.strip() and (folder == "." or path.endswith("/") or "\0" in path):
+    if path.strip() and (directory == "." or path.endswith("/") or "\0" in path):
         return f"{quote_value(path)} is no file in the workspace; write one, like README.md"
     return ""
 

@@ -19,10 +19,10 @@ from phases.acceptance.todo_list.todo import (
     Todo,
     TodoError,
     clear_reasons,
+    find_protected,
     fresh_id,
     parse_fields,
 )
-from phases.acceptance.todo_list.todo_rules import find_protected
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 from pipeline.base.text_escaping import one_line
@@ -40,6 +40,7 @@ def replace_list(todos: tuple[Todo, ...], given: Any, turn: int) -> tuple[Todo, 
     """
     rows = _parse_rows(given)
     ended = _find_ended(todos)
+    # Decision 84: a whole list shows no single steps, so pending may be completed in it.
     matched = _match_rows(todos, rows, ended)
     names = _assign_ids(todos, rows, matched, ended)
     known = {row["id"]: name for row, name in zip(rows, names, strict=True) if "id" in row}
@@ -135,6 +136,7 @@ def _update_todo(old: Todo | None, fields: _Row, turn: int) -> Todo:
         stays = {name: getattr(old, name) for name in _STAYS} if old else {}
         return clear_reasons(Todo(**{**stays, **fields, "created": turn, "updated": turn}))
     new = clear_reasons(replace(old, **fields))
+    # Decision 93: only todos of the agent itself begin anew after an end.
     if old.status in FINAL and new.status != old.status:
         raise TodoError(
             TRANSITION,

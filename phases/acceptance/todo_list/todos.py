@@ -24,6 +24,8 @@ from phases.acceptance.todo_list.todo import (
     TRANSITION,
     Todo,
     TodoError,
+    check_kept,
+    check_list,
     check_size,
     clear_reasons,
     find_failed,
@@ -33,7 +35,6 @@ from phases.acceptance.todo_list.todo import (
     parse_status,
     parse_text,
 )
-from phases.acceptance.todo_list.todo_rules import check_kept, check_list
 from pipeline.base.errors import PhaseError
 from pipeline.base.text_escaping import one_line
 
@@ -71,6 +72,7 @@ def apply_change(
         raise TodoError(INVALID, "give either `todos`, the whole list, or `action`, one change")
     made = replace_list(todos, given["todos"], turn) if "todos" in given else _change_one(todos, given, turn)
     check_list(todos, made)
+    # Journals of before this rule must still replay.
     if not recorded:
         check_kept(todos, made)
     return made
@@ -82,6 +84,7 @@ def plan_todos(plan: _Row) -> tuple[Todo, ...]:
     for index, row in enumerate(plan.get("todos", ())):
         content = one_line(row["content"], LONGEST)
         fault = "the content is empty" if not content else f"the id {row['id']!r} stands there twice"
+        # Decision 83: a person adds these by hand, so the fault names the place in the plan.
         if not content or row["id"] in todos:
             raise PhaseError(f"initial_plan.txt at $.todos[{index}]: {fault}; mend it with: pipeline review")
         todos[row["id"]] = Todo(row["id"], content, required=row.get("required"), owner_type=PLAN)

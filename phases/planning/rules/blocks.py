@@ -16,7 +16,8 @@ _CAPTION_LINE = re.compile(
 )
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t]+(?=\S)")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,9}\]:[ \t]*")
-_SKIPPED = ("#", "<!--", ">")  # of quotations only captions are read: what stands in a picture asks for nothing
+# of quotations only captions are read: what stands in a picture asks for nothing
+_SKIPPED = ("#", "<!--", ">")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[str, str]]:
         elif _CAPTION_LINE.match(bare):
             yield bare, CAPTION
         elif not bare or bare.startswith(_SKIPPED):
-            formula = False  # no formula goes on behind an empty line
+            # an empty line ends a formula whose closing signs are missing
+            formula = False
             yield "", ""
         elif _FOOTNOTE.match(bare):
             yield _FOOTNOTE.sub("", bare), NOTE

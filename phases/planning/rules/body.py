@@ -89,6 +89,7 @@ def _filter_sections(sections: Sequence[Section], fits: Callable[[Section], bool
 
 def _is_part(section: Section, whole: Section) -> bool:
     """By their numbers where both have one: levels are guessed from the look of a page."""
+    # levels are guessed from the look of a page, numbers are the author's
     if section["number"] and whole["number"]:
         return str(section["number"]).startswith(f"{whole['number']}.")
     return bool(section["level"] > whole["level"])

@@ -102,7 +102,8 @@ def asks_for_code(sentence: str, *, loosely: bool = False) -> bool:
     words, parts = _LETTERS.findall(sentence), sentence.split()
     counted = sum(any(map(str.isdigit, part)) for part in parts)
     if counted > _MOST_NUMBERS * len(parts) or len(set(parts)) < _MOST_REPEATED * len(parts):
-        return False  # the labels of a picture
+        # mostly numbers, or the same words again and again: the labels of a picture
+        return False
     if len(words) < _FEWEST_WORDS or sum(map(len, words)) < _FEWEST_LETTERS * len(sentence.replace(" ", "")):
         return False
     if _PROVEN.search(sentence) or _CLAIM.search(sentence) or _OF_AUTHORS.search(sentence):

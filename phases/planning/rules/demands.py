@@ -172,6 +172,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     if not rows or _RESULTS.search(caption):
         return
     is_named = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
+    # a table may have a run in each row: turned, it has a setting in each
     if 2 * sum(map(_is_setting, rows[0][1:])) > len(rows[0][1:]):
         rows = [
             list(column) for column in zip(*_pad_rows(rows), strict=True)

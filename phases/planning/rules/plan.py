@@ -14,7 +14,8 @@ from phases.planning.rules.sentences import sentences_of
 
 PYTHON = ">=3.11"
 VERIFY = "python -m unittest discover -s tests -t ."
-_MODULES = (  # file name, kinds of requirement, purpose; in the order of writing
+# file name, kinds of requirement, purpose; in the order of writing
+_MODULES = (
     ("config", ("hyperparameter",), "every hyper-parameter that the paper states, with its source"),
     ("data", ("dataset",), "the data sets"),
     ("losses", ("loss",), "the losses and objectives"),
@@ -68,6 +69,7 @@ def plan_by_rules(outline: dict[str, Any], requirements: list[dict[str, Any]], r
 def package_name(title: str) -> str:
     """A Python package name from the first telling words of a title."""
     name = "_".join(telling_words(title)[:3])[:LONGEST_NAME].strip("_") or "paper"
+    # a package named like a standard module would hide it
     taken = keyword.iskeyword(name) or name in sys.stdlib_module_names or name == "tests"
     return f"paper_{name}" if name[0].isdigit() or taken else name
 
@@ -93,7 +95,7 @@ def _requirements_of_requests(requests: list[str], before: int) -> list[dict[str
 
 
 def _plan_files(package: str, rows: list[dict[str, Any]], named: dict[str, str]) -> list[dict[str, Any]]:
-    files = [_file_row(f"{package}/__init__.py", "the package", [], [], [])]
+    files = [_file_row(f"{package}/__init__.py", "the package")]
     config = f"{package}/config.py"
     for module, kinds, purpose in _MODULES:
         met = [row for row in rows if row["kind"] in kinds]
@@ -103,46 +105,32 @@ def _plan_files(package: str, rows: list[dict[str, Any]], named: dict[str, str])
             interface = [_declare_symbol(row, named[row["id"]]) for row in met]
             files.append(_file_row(f"{package}/{module}.py", purpose, [row["id"] for row in met], needs, interface))
     modules = [file["path"] for file in files]
-    files.append(
-        _file_row(
-            f"{package}/__main__.py",
-            "the entry script: lists what is implemented and what is not",
-            [],
-            modules,
-            ["def main"],
-        )
-    )
-    files.append(_file_row("tests/__init__.py", "the tests", [], [], []))
-    files.append(
-        _file_row("tests/test_scaffold.py", "imports, values and stubs are what the plan says", [], modules, [])
-    )
-    return files
+    main = "the entry script: lists what is implemented and what is not"
+    return [
+        *files,
+        _file_row(f"{package}/__main__.py", main, needs=modules, interface=["def main"]),
+        _file_row("tests/__init__.py", "the tests"),
+        _file_row("tests/test_scaffold.py", "imports, values and stubs are what the plan says", needs=modules),
+    ]
 
 
 def _file_row(
-    path: str, purpose: str, implements: list[str], depends_on: list[str], interface: list[str]
+    path: str, purpose: str, met: Sequence[str] = (), needs: Sequence[str] = (), interface: Sequence[str] = ()
 ) -> dict[str, Any]:
-    return {
-        "path": path,
-        "purpose": purpose,
-        "implements": implements,
-        "depends_on": depends_on,
-        "interface": interface,
-    }
+    lists = {"implements": list(met), "depends_on": list(needs), "interface": list(interface)}
+    return {"path": path, "purpose": purpose, **lists}
 
 
 def _declare_symbol(row: dict[str, Any], name: str) -> str:
-    return {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}.get(
-        row["kind"], f"def {name}"
-    )
+    forms = {"model": f"class {name}", "hyperparameter": f"{name} = {row.get('value')!r}"}
+    return forms.get(row["kind"], f"def {name}")
 
 
 def _build_components(rows: list[dict[str, Any]], outline: dict[str, Any]) -> list[dict[str, Any]]:
     values = [row["id"] for row in rows if row["kind"] == "hyperparameter"]
-    said = [
-        row for row in outline["equations"] if shorten_line(row["text"])
-    ]  # an outline of before may hold empty ones
-    equations = [shorten_line(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in said]
+    # outlines of older versions may hold empty equations
+    known = [row for row in outline["equations"] if shorten_line(row["text"])]
+    equations = [shorten_line(f"{row['label']} {row['text']}".strip(), _LONGEST_EQUATION) for row in known]
     components = []
     for module, kinds, _ in _MODULES:
         met = [row["id"] for row in rows if row["kind"] in kinds]

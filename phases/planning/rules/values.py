@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 LARGEST_VALUE = 1e18
 _POWER = r"10(?: ?\^ ?\{? ?[-−–]? ?[0-9]{1,3} ?\}?|⁻?[⁰¹²³⁴-⁹]{1,3})"
-_LOST_POWER = r"10[−–][0-9]{1,2}(?![0-9.])"  # text layers lose that it is raised
+# text layers lose that it is raised
+_LOST_POWER = r"10[−–][0-9]{1,2}(?![0-9.])"
 _PLAIN = r"[-−]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
 NUMBER = (
     rf"(?:{_PLAIN} ?(?:\\times|\\cdot|×|x|\*|·) ?(?:{_POWER}|10 ?[-−–]? ?[0-9]{{1,3}})|{_PLAIN}[eE][-−]?[0-9]+"
@@ -112,6 +113,7 @@ class Value:
 
 def values_in(text: str) -> Iterator[Value]:
     """The values that one line of running text gives to hyper-parameters."""
+    # numbers of equations, tables and years look like values
     read = without_pointers(text)
     for match in (*_HEAD.finditer(read), *_BARE.finditer(read)):
         name = symbol_of(_with_modifiers(read, match.start(1)) + match.group(1))
@@ -169,14 +171,16 @@ def _build_values(name: str, stated: str, text: str, match: re.Match[str]) -> It
             start = text.rfind(" ", 0, start - 1) + 1
         value: int | float | str = numbers[0] if len(numbers) == 1 else ", ".join(map(str, numbers))
         if "%" in stated or re.fullmatch(r"[^,;]*[0-9][/⁄][0-9][^/⁄,;]*", stated):
-            value = stated.replace("\\", "").replace(" ", "")  # 30% is not 30, and 1/2 is not 1
+            # a share or a fraction stays as it is written: 30% is not 30, and 1/2 is not 1
+            value = stated.replace("\\", "").replace(" ", "")
         yield Value(name, value, text[start : match.end()].strip())
 
 
 def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
     """A text layer that loses a raised sign makes a share of more than the whole, and a fraction's bar a factor of 1."""
     if re.search(r"(?<![0-9.,])0[0-9]", stated):
-        return False  # the end of 20, 000
+        # a number that begins with 0 is the end of a longer one, such as 20, 000
+        return False
     # decision 135: a wrong constant costs more than a missing one
     share = _SHARES.search(name) and "%" not in stated
     return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (

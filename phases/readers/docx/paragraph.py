@@ -70,7 +70,7 @@ class ParagraphReader:
             if child.name == "w:r":
                 self._run(child)
             elif child.name in ("w:hyperlink", "w:fldSimple"):
-                self._linked(child)
+                self._read_link(child)
             elif child.name == "m:oMathPara":
                 texts = [omml_tex(one) for one in child.children if one.name == "m:oMath"]
                 self.pieces += [(DISPLAY, text) for text in texts if text]
@@ -100,19 +100,18 @@ class ParagraphReader:
         if properties:
             named = properties.value("w:rStyle")
             if named:
-                style = self._beside.styles.style(named).look
-                look = Look(*(a or b for a, b in zip(_look_flags(style), _look_flags(look), strict=True)))
+                look = look.combine(self._beside.styles.style(named).look)
             look = look_of(properties, look)
         for child in run.children:
             text = self._text(child)
             if text and look.how:
                 self._beside.hide(strip_invisible(text), look.how)
             elif text:
-                self._shown(text, properties)
+                self._write_text(text, properties)
             else:
                 self._other(child, seen=not look.how)
 
-    def _shown(self, text: str, properties: XmlNode | None) -> None:
+    def _write_text(self, text: str, properties: XmlNode | None) -> None:
         place = properties.value("w:vertAlign") if properties else None
         text = strip_invisible(text) if self._raw else escape_prose(text)
         if place in ("superscript", "subscript") and not self._raw:
@@ -157,7 +156,7 @@ class ParagraphReader:
             if address:
                 self._link(start, address.group(1))
 
-    def _linked(self, node: XmlNode) -> None:
+    def _read_link(self, node: XmlNode) -> None:
         start = len(self.pieces)
         self.read(node)
         address = _ADDRESS.match(node.attributes.get("w:instr", ""))
@@ -175,10 +174,6 @@ class ParagraphReader:
 def plain_text(line: ParagraphReader) -> str:
     """A paragraph on one line."""
     return one_line(line.text)
-
-
-def _look_flags(look: Look) -> tuple[bool, bool, bool, bool]:
-    return look.vanished, look.white, look.tiny, look.shaded
 
 
 def _text_boxes(node: XmlNode) -> list[XmlNode]:

@@ -130,7 +130,8 @@ def _find_title(body: Body, core: XmlNode | None) -> str | None:
     headings = (block.text for block in body.blocks if block.kind == HEADING)
     property_ = core.find("dc:title") if core else None
     written = one_line(strip_invisible(property_.text)) if property_ else ""
-    written = "" if written.startswith("Microsoft Word") else written  # the name of a file, which Word took for a title
+    # Word fills in the name of the file where its author gave no title
+    written = "" if written.startswith("Microsoft Word") else written
     title = " ".join(body.titles) or written or next(headings, "")
     return title[:_LONGEST_TITLE] or None
 

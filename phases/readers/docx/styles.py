@@ -19,7 +19,8 @@ _ROLES = {
     "toc heading": SKIPPED, "header": SKIPPED, "footer": SKIPPED, "subtitle": BODY, "date": BODY, "abstract": BODY,
 }  # fmt: skip
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|제목)[ _]*([1-9])$")
-_ENDINGS = (  # the styles of templates: "MDPI_1.2_title", "paper title"
+# the styles of templates: "MDPI_1.2_title", "paper title"
+_ENDINGS = (
     (re.compile(r"(?:^|[ _])(?:paper ?)?title$"), TITLE),
     (re.compile(r"(?:^|[ _])author(?:s|names?| names?)?$"), AUTHOR),
     (re.compile(r"(?:^|[ _])references?$"), REFERENCE),
@@ -57,12 +58,13 @@ class Styles:
         """The style of that id; the default one for none."""
         key = identity or self._default
         if key not in self._known:
-            self._known[key] = self._resolved(key)
+            self._known[key] = self._resolve_style(key)
         return self._known[key]
 
-    def _resolved(self, key: str) -> Style:
+    def _resolve_style(self, key: str) -> Style:
         chain: list[XmlNode] = []
         role, level = None, 0
+        # a chain of styles may be a circle
         while key in self._nodes and len(chain) < _LONGEST_CHAIN:
             node = self._nodes[key]
             chain.append(node)

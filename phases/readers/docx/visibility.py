@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from phases.readers.docx.xml import XmlNode
 
-_TINY = 2  # half points
+# half points
+_TINY = 2
 _NO_FILL = ("", "auto", "ffffff", "none")
 
 
@@ -26,6 +27,11 @@ class Look:
         if self.vanished:
             return "invisible"
         return "white" if self.white and not self.shaded else "tiny" if self.tiny else ""
+
+    def combine(self, other: Look) -> Look:
+        """What either of them is."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Look(*(one or another for one, another in pairs))
 
 
 PLAIN = Look()

@@ -36,6 +36,7 @@ _NAMES, _PARTS = frozenset(("author", "authors", "date", "byline")), ("article",
 _ALGORITHM = re.compile(r"\*\*(Algorithm\w* [^*]*?)\.\*\* *")
 _WIDE = {"\u2003": "  ", "\u2001": "  ", "\t": "    "}
 _LEVELS = {"ltx_title_part": 1, "ltx_title_chapter": 2, "ltx_title_section": 3, "ltx_title_appendix": 3}
+_LEVELS |= {"ltx_title_bibliography": 3, "ltx_title_subsection": 4, "ltx_title_subsubsection": 5}
 _RUN_IN = {"ltx_runin", "ltx_title_paragraph", "ltx_title_subparagraph", "ltx_title_theorem", "ltx_title_proof"}
 _LABEL = re.compile(r"[\[(]?([^\s\[\]()]{1,40})[\])]?\.?")
 _MARK = re.compile(r"#_?(?:fn|ftn|footnote|user-content-fn)[^/\s]{0,80}", re.IGNORECASE)
@@ -44,7 +45,7 @@ _LISTS = {"footnotes", "footnote-list", "footnotes-list", "endnotes"}
 
 
 class Flow:
-    """The blocks so far, and the paragraph that is being filled."""
+    """Turns the elements of a page into blocks: those so far, and the paragraph that is being filled."""
 
     def __init__(self, found: PageContext) -> None:
         self.blocks: list[Block] = []
@@ -52,10 +53,10 @@ class Flow:
         self._line: list[str] = []
         self._lead, self._within = "", 0
         self._by_tag: dict[str, Callable[[Element], None]] = {
-            "math": self._math, "script": self._math, "img": self._math, "a": self._link, "sup": self._raised,
-            "sub": self._raised, "code": self._code, "pre": self._listing, "ul": self._list, "ol": self._list, "dl": self._list,
-            "figcaption": self._caption, "caption": self._caption, "figure": self._figure, "header": self._header,
-            "table": self._table,
+            "math": self._math, "script": self._math, "img": self._math, "a": self._link,
+            "sup": self._super_or_subscript, "sub": self._super_or_subscript, "code": self._code, "pre": self._listing,
+            "ul": self._list, "ol": self._list, "dl": self._list, "figcaption": self._caption, "caption": self._caption,
+            "figure": self._figure, "header": self._header, "table": self._table,
         }  # fmt: skip
         self._by_class: dict[str, Callable[[Element], None]] = {
             "ltx_note": self._note, "ltx_bibitem": self._reference, "csl-entry": self._reference, "ltx_caption": self._caption,
@@ -72,13 +73,13 @@ class Flow:
 
     def inline(self, element: Element) -> str:
         """All of an element's content on one line."""
-        return one_line(self._unstripped(element))
+        return one_line(self._collect_line(element))
 
     def inside(self, element: Element) -> list[Block]:
         """The blocks of an element's content, apart from the flow."""
         return Flow(self._found).read(element)
 
-    def _unstripped(self, element: Element) -> str:
+    def _collect_line(self, element: Element) -> str:
         line, inline = self._line, self._inline
         self._line, self._inline = [], True
         self._content(element)
@@ -184,9 +185,9 @@ class Flow:
         if is_note_mark(element):
             self._line.append(f"[^{self._found.notes.number(note_key(element))}]")
         else:
-            self._line.append(render_anchor(element, self._unstripped(element), self._found))
+            self._line.append(render_anchor(element, self._collect_line(element), self._found))
 
-    def _raised(self, element: Element) -> None:
+    def _super_or_subscript(self, element: Element) -> None:
         self._line.append(render_raised(element, self.inline(element)))
 
     def _code(self, element: Element) -> None:
@@ -223,7 +224,7 @@ class Flow:
         self._add(markdown.caption_block(self.inline(element)))
 
     def _listing(self, element: Element) -> None:
-        self._add(markdown.code_block(listing_text(element, self._unstripped)))
+        self._add(markdown.code_block(listing_text(element, self._collect_line)))
 
     def _figure(self, element: Element) -> None:
         if self._inline:
@@ -371,6 +372,3 @@ def is_notes(element: Element) -> bool:
     if element.tag not in ("section", "aside", "div", "ol"):
         return False
     return element.attributes.get("role") in ("doc-endnotes", "doc-footnotes") or bool(_LISTS & set(element.classes))
-
-
-_LEVELS |= {"ltx_title_bibliography": 3, "ltx_title_subsection": 4, "ltx_title_subsubsection": 5}

@@ -10,14 +10,8 @@ from phases.readers.markdown_blocks import one_line
 from phases.readers.math_symbols import accent_command, brace_argument, matrix_tex, tex_of, text_tex, word_tex
 
 _TEX = ("application/x-tex", "application/x-latex", "tex", "latex")
-_SCRIPTS = {
-    "msub": ("_",),
-    "msup": ("^",),
-    "msubsup": ("_", "^"),
-    "munder": ("_",),
-    "mover": ("^",),
-    "munderover": ("_", "^"),
-}
+_SCRIPTS = {"msub": "_", "msup": "^", "msubsup": "_^", "munder": "_", "mover": "^", "munderover": "_^",
+            "mmultiscripts": "_^"}  # fmt: skip
 _STYLE = re.compile(r"^\\(?:displaystyle|textstyle)(?![a-zA-Z])\s*")
 _WRAPPED = re.compile(r"^\{\\(?:displaystyle|textstyle)(?![a-zA-Z])(.*)\}$", re.DOTALL)
 _OUTER = re.compile(r"^\\begin\{(equation|displaymath|math)(\*?)\}(.*)\\end\{\1\2\}$", re.DOTALL)
@@ -150,6 +144,3 @@ def split_at_formulas(text: str, *, dollars: bool) -> Iterator[tuple[str, str]]:
 
 def _unescape_tex(text: str, *, dollars: bool) -> str:
     return text.replace("\\$", "$") if dollars else text
-
-
-_SCRIPTS |= {"mmultiscripts": ("_", "^")}

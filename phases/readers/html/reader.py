@@ -53,6 +53,7 @@ def _decode_page(data: bytes) -> str:
     names = [declared.group(1).decode("ascii")] if declared else []
     for name in (*names, "utf-8"):
         try:
+            # a declaration that was found as ASCII is wrong where it says UTF-16
             if codecs.lookup(name).name not in ("utf-16", "utf-16-le", "utf-16-be", "utf-7", "idna", "punycode"):
                 return data.decode(name)
         except (LookupError, UnicodeError, ValueError):
@@ -101,7 +102,8 @@ def title_of(page: HtmlPage) -> str | None:
     metas = dict(reversed(page.metas))
     named = next((metas[name] for name in _TITLES if metas.get(name)), page.title)
     shown = [_words_of(one) for one in ([own] if own is not None else headings)]
-    for text in shown:  # the heading is the title without the name of the site behind it
+    # the heading is the title without the name of the site behind it
+    for text in shown:
         if text and (normalize_title(text) in normalize_title(named) or not named):
             return text[:_LONGEST_TITLE]
     return named[:_LONGEST_TITLE] or next(filter(None, shown), "")[:_LONGEST_TITLE] or None

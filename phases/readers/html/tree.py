@@ -260,7 +260,8 @@ def _read_markup(text: str, start: int, builder: TreeBuilder) -> int:
     closing = following == "/"
     name = _NAME.match(text, start + 2 if closing else start + 1)
     if name is None:
-        return start + 2  # an end tag without a name
+        # an end tag without a name is no tag
+        return start + 2
     tag = name.group().lower()
     if closing:
         builder.close(tag)

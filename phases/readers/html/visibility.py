@@ -51,6 +51,7 @@ def visibility_of(tag: str, attributes: dict[str, str], above: Visibility) -> Vi
     classes = frozenset(attributes.get("class", "").split())
     if classes & _DROPPED_CLASSES:
         return NOT_PART
+    # what screen readers are spared is decoration, or is said again beside it
     if attributes.get("aria-hidden", "").lower() == "true" and not classes & {"mwe-math-fallback-image-inline"}:
         return above if tag == "img" and "math" in attributes.get("class", "") else NOT_PART
     sight = above

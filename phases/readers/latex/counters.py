@@ -44,6 +44,7 @@ class Counters:
         """The number as printed, with those of the counters around it."""
         parts: list[str] = []
         current: str | None = name
+        # counters may be declared to count within each other
         while current and len(parts) < 8:
             value = self.values.get(current, 0)
             parts.append(letter_of(value) if current in self.letters else str(value))

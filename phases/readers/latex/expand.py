@@ -67,7 +67,7 @@ def _expand_macro(stream: Stream, macro: Macro, lexeme: str) -> None:
         given = stream.argument() if default is None else stream.option()
         arguments.append(given if given is not None else list(default or ()))
     if stream.fits(sum(map(len, arguments)) + len(macro.body)):
-        body = macro.filled(arguments)
+        body = macro.fill(arguments)
         stream.work -= len(body)
         stream.push(body)
 
@@ -194,7 +194,8 @@ def _is_same(stream: Stream, one: str, other: str) -> bool:
     """Whether two commands mean the same, as far as is known; an undefined one is \\relax."""
     unknown = ("\\relax", "\\undefined", "\\@undefined")
     first, second = (stream.macros.get(word, "" if word in unknown else word) for word in (one, other))
-    if not first or not second:  # "is it defined?": only what the paper itself defined is
+    # "is it defined?": only what the paper itself defined is
+    if not first or not second:
         return not (one in stream.macros or other in stream.macros)
     return first == second
 

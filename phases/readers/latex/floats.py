@@ -29,6 +29,7 @@ _WIDEST_SPAN = 50
 def _on_float(walk: Walk, name: str) -> None:
     base = name.rstrip("*")
     walk.skip(_MEASURED.get(base, 0))
+    # floats in floats are found in broken papers alone, and each level copies its blocks
     if walk.floats < _DEEPEST:
         _stand_apart(walk, name, _KINDS[base])
     else:

@@ -57,7 +57,8 @@ def authors_of(tokens: list[str], inline: Inline) -> tuple[str, ...]:
                     found = _split_names(inline(line))
                     authors.update(dict.fromkeys(found))
                     if not found:
-                        break  # from here on it is an address
+                        # names come first: a line without one begins the address
+                        break
         if len(authors) > _MOST_AUTHORS:
             break
     return tuple(authors)

@@ -37,6 +37,7 @@ def _read_name(stream: Stream) -> str:
 
 
 def _define_macro(stream: Stream, name: str, macro: Macro) -> None:
+    # commands with an @ are TeX's own machinery: what they would build is no text of the paper
     internal = any(isinstance(piece, str) and piece[0] == "\\" and "@" in piece for piece in macro.body)
     if len(name) > 1 and name not in stream.protected and not internal:
         stream.macros[name] = macro

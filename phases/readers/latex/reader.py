@@ -59,7 +59,7 @@ def read_latex(files: Mapping[str, bytes]) -> Reading:
     preamble, body = _split_preamble(stream.out)
     for name in ("require", "ensure", "input", "output"):
         if macro := stream.macros.get(f"\\algorithmic{name}"):
-            known.words[f"algorithmic{name}"] = _render_inline(known.code, macro.filled([]))
+            known.words[f"algorithmic{name}"] = _render_inline(known.code, macro.fill([]))
     _learn_preamble(preamble, known)
     blocks = Walk([*_early_abstract(preamble), *body], RULES, known).run()
     inline = partial(_render_inline, known.code)
@@ -123,7 +123,7 @@ def _title_in_macros(stream: Stream, inline: partial[str]) -> str | None:
     """A title that a template hides in a command of its own, such as \\paperTitle."""
     for name, macro in stream.macros.items():
         if name.lower().endswith("title") and not macro.parameters and len(macro.body) < 200:
-            found = inline(macro.filled([])).strip()
+            found = inline(macro.fill([])).strip()
             if len(found) > 10 and " " in found:
                 return found
     return None

@@ -31,7 +31,8 @@ def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:
 def _on_section(walk: Walk, lexeme: str) -> None:
     level = lexeme.strip("\\*")
     while walk.frames and (walk.captures or walk.flow.counter):
-        walk.close()  # no heading stands in a note or a float: something was not closed
+        # A heading stands in no note and no float, so where one seems to, the paper forgot to close something.
+        walk.close()
     counters = walk.known.counters
     numbered = not lexeme.endswith("*") and level != "part" and LEVELS.index(level) - 1 <= counters.deepest
     number = counters.step(level) if numbered else ""

@@ -24,7 +24,8 @@ _SCAN = re.compile(
     r"|\\(verb|lstinline|mintinline|url|href|nolinkurl|path)(?![A-Za-z@])\*?|\\[\s\S]|%"
 )
 _LONGEST_WHITE = 300
-_WHITE = re.compile(  # right behind another brace it stands in a coloured box
+# right behind another brace it stands in a coloured box
+_WHITE = re.compile(
     r"(?<!\{)\\textcolor ?(?:\[HTML\] ?\{[fF]{6}\}|\{white\}) ?\{([^{}]{1,5000})\}|\{ ?\\color ?\{white\} ?([^{}]{1,5000})\}"
 )
 _NOISE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))

@@ -19,7 +19,7 @@ class Macro:
     parameters: tuple[tuple[str, ...] | None, ...]
     body: tuple[str | int, ...]
 
-    def filled(self, arguments: list[list[str]]) -> list[str]:
+    def fill(self, arguments: list[list[str]]) -> list[str]:
         """The body with the arguments in their places."""
         tokens: list[str] = []
         for piece in self.body:

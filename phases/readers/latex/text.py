@@ -101,7 +101,8 @@ def _bold_from_here(walk: Walk, lexeme: str) -> None:
 
 
 def _write_text(walk: Walk, text: str) -> None:
-    walk.out.append(text)  # where words go now, which is elsewhere while an argument is collected
+    # `out` is looked up now: it is another list while an argument is collected
+    walk.out.append(text)
 
 
 def _on_typewriter(walk: Walk, lexeme: str) -> None:

@@ -84,7 +84,8 @@ class Walk:
         elif self.at < len(self.tokens) and self.tokens[self.at] == "[":
             end = self.ends[self.at]
             if end > 0 and self.tokens[end + 1 : end + 2] == ["{"]:
-                self.at = end + 1  # an option of an unknown command; its argument is text
+                # the option of an unknown command is left out, and its argument is text
+                self.at = end + 1
 
     def _code(self, code: str, *, block: bool) -> None:
         if block and not self.captures:

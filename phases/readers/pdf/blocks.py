@@ -1,4 +1,4 @@
-"""Lines -> blocks, in order: headings, paragraphs, captions, tables, equations, algorithms, footnotes, lists, references."""
+"""Lines -> blocks in reading order: headings, paragraphs, captions, tables, equations, algorithms, notes, lists, references."""
 
 from __future__ import annotations
 
@@ -181,11 +181,13 @@ def _is_break(lines: Sequence[Line], first: int, index: int, kind: str, marks: M
     if begins in (CAPTION, ALGORITHM, FOOTNOTE) or (begins == ITEM and (kind == ITEM or line.gap > usual + 0.1)):
         return True
     if kind == FOOTNOTE:
-        start = lines[first + 1]  # the size of its first line may be that of its mark
+        # the first line of a footnote may have the size of its mark
+        start = lines[first + 1]
     if abs(line.size - start.size) > 0.8 and "$" not in line.text:
         return True
     if kind == CAPTION and has_holes(line):
-        return True  # the head of the table below
+        # a line with holes below a caption is the head of the table
+        return True
     return line.gap > max(usual, 0.0) + 0.32 * marks.body.size or (kind == PARAGRAPH and _is_set_in(line, before))
 
 

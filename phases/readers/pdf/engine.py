@@ -42,6 +42,7 @@ def read_document(path: str, password: str | None) -> Document:
         return Document(verdict, name)
     with open_pdf(path, password) as scan:
         pages = {page.page_num: _build_page(page, scan) for page in parsed.pages}
+        # white words are found by pypdfium2, object by object
         pale = sorted({row.page for row in scan.hidden if row.how == "white"})
         if pale:
             # decision 32: only asked for its colours does the engine part white words from black ones in the same line.
@@ -93,8 +94,10 @@ def _verdict_on(pages: list[Any]) -> str:
     garbled = 2 * sum("garbled" in found for found in reasons) > len(pages)
     blank = 2 * sum(bool(found & {"no-text", "scanned"}) for found in reasons) > len(pages)
     text = " ".join(page.text or "" for page in pages)
+    # the engine judges by fonts and pictures, so the words have the last say
     if (garbled or blank) and is_language(text):
-        return OK  # letters drawn as pictures look suspicious, and read well
+        # fonts that draw letters as pictures look garbled to the engine; common words show that they are not
+        return OK
     if garbled:
         return GARBLED
     return NO_TEXT if blank or not any(map(str.isalnum, text)) else OK

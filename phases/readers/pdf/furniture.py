@@ -45,10 +45,8 @@ def _apart_at_edges(page: Page) -> Iterator[tuple[int, Item]]:
     """What stands at the top or the bottom of a page: nothing further out, and white between it and the text."""
     edge = [item for item in page.items if _is_outermost(item, page) or _PAGE_NUMBER.fullmatch(item.text.strip())]
     for item in edge:
-        middle = (item.box.y0 + item.box.y1) / 2
-        others = [
-            other.box for other in page.items if abs((other.box.y0 + other.box.y1) / 2 - middle) > item.box.height
-        ]
+        middle = item.box.middle
+        others = [other.box for other in page.items if abs(other.box.middle - middle) > item.box.height]
         if middle < page.height / 2:
             further = any(box.y1 < item.box.y0 for box in others)
             white = min((box.y0 for box in others if box.y0 > middle), default=page.height) - item.box.y1

@@ -126,7 +126,8 @@ def _may_head(lines: Sequence[Line], index: int, body: BodyStyle) -> bool:
     letters = [character for character in line.text if character.isalpha()]
     if not letters or len(line.text) > LONGEST or line.text.count("$") > 4 or _NO_HEADING.match(line.text):
         return False
-    numbered = number_of(line.text) is not None  # in a narrow column the words of a heading may be spread out
+    # in a narrow column the words of a heading may be spread out, which looks like the cells of a table
+    numbered = number_of(line.text) is not None
     if not _is_different(line, body) or has_holes(line, after=int(numbered), widest=_SPREAD if numbered else _HOLE):
         return False
     return _stands_alone(lines, index) or plain_title(line.text) in UNNUMBERED
@@ -168,7 +169,8 @@ def _level_without_number(lines: Sequence[Line], index: int, body: BodyStyle, st
         return 0
     after = lines[index + 1] if index + 1 < len(lines) else None
     if after and after.bold_start and not after.bold and after.gap < 0.5 * line.size and not after.fresh:
-        return 0  # the bold words with which a paragraph begins go on in the next line
+        # bold words that begin a paragraph go on in the next line; a heading does not
+        return 0
     depths = styles.get(_style_of(line))
     if depths and (line.bold or line.size > body.size + _LARGER):
         return min(depths)

@@ -107,7 +107,8 @@ def join_items(row: Sequence[Item]) -> str:
         gap = right.box.x0 - left.box.x1
         close = gap < _SPACE * min(left.size, right.size) and not ("$" in left.text[-1:] and "$" in right.text[:1])
         text += right.text if close or _CLOSING.match(right.text) else f" {right.text}"
-    return mend_letters(text)  # an accent may stand at the end of one item, its letter at the start of the next
+    # mended once joined: an accent may end one item, and its letter begin the next
+    return mend_letters(text)
 
 
 def has_holes(line: Line, *, after: int = 0, widest: float = _HOLE) -> bool:
@@ -139,7 +140,7 @@ def rows_of(items: Sequence[Item]) -> list[list[Item]]:
     rows: list[list[Item]] = []
     middles: list[float] = []
     for item in sorted(items, key=lambda item: (item.box.y0 + item.box.y1, item.box.x0)):
-        middle = (item.box.y0 + item.box.y1) / 2
+        middle = item.box.middle
         if rows and middle - middles[-1] < 0.42 * min(item.box.height, 1.6 * item.size):
             rows[-1].append(item)
             middles[-1] = max(middles[-1], middle) if item.box.height <= 1.6 * item.size else middles[-1]
@@ -195,10 +196,10 @@ def _split_columns(unsorted: Sequence[Item], gutter: float | None) -> list[list[
     stretches: list[list[Item]] = []
     rest = [item for item in items if item not in set(spanning)]
     for band in _bands_across(spanning):
-        above = [item for item in rest if (item.box.y0 + item.box.y1) / 2 < band.y0]
-        rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 >= band.y0]
-        within = [item for item in rest if (item.box.y0 + item.box.y1) / 2 <= band.y1]
-        rest = [item for item in rest if (item.box.y0 + item.box.y1) / 2 > band.y1]
+        above = [item for item in rest if item.box.middle < band.y0]
+        rest = [item for item in rest if item.box.middle >= band.y0]
+        within = [item for item in rest if item.box.middle <= band.y1]
+        rest = [item for item in rest if item.box.middle > band.y1]
         stretches += _split_sides(above, gutter)
         whole = [item for item in spanning if band.y0 <= item.box.y0 and item.box.y1 <= band.y1]
         stretches.append(sorted([*whole, *within], key=lambda item: (item.box.y0, item.box.x0)))
@@ -253,6 +254,6 @@ def _bands_across(spanning: Sequence[Item]) -> list[BoundingBox]:
 
 
 def _split_sides(items: Sequence[Item], gutter: float) -> list[list[Item]]:
-    left = [item for item in items if (item.box.x0 + item.box.x1) / 2 < gutter]
-    right = [item for item in items if (item.box.x0 + item.box.x1) / 2 >= gutter]
+    left = [item for item in items if item.box.centre < gutter]
+    right = [item for item in items if item.box.centre >= gutter]
     return [left, right]

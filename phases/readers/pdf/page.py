@@ -25,9 +25,19 @@ class BoundingBox:
     def width(self) -> float:
         return self.x1 - self.x0
 
+    @property
+    def centre(self) -> float:
+        """Half way from left to right."""
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def middle(self) -> float:
+        """Half way from top to bottom."""
+        return (self.y0 + self.y1) / 2
+
     def holds(self, other: BoundingBox) -> bool:
         """Whether the middle of the other lies inside."""
-        return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1 and self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+        return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
 
     def around(self, other: BoundingBox) -> BoundingBox:
         """The smallest box that holds both."""

@@ -62,7 +62,8 @@ def _by_indents(lines: Sequence[Line]) -> list[int]:
         inner = len(stretch) - len(outer)
         hanging += inner
         if not inner and len(stretch) > 2 and starts:
-            continue  # a column of continuation lines only
+            # a column that only goes on with the reference of the column before begins none
+            continue
         starts += outer
     return starts if hanging > 0.2 * len(lines) and len(starts) >= 2 else []
 

@@ -118,7 +118,7 @@ class PageScan:
 
     def font_at(self, box: BoundingBox) -> str | None:
         """The name of the font in which the last letters of this box are set."""
-        end, middle = box.x1 - min(2.0, box.width / 4), (box.y0 + box.y1) / 2
+        end, middle = box.x1 - min(2.0, box.width / 4), box.middle
         for place, text in reversed(self._texts):
             if place.x0 <= end <= place.x1 and place.y0 - 1 <= middle <= place.y1 + 1:
                 return pdfium.font_of(text)

@@ -71,7 +71,8 @@ def cells_of(line: Line) -> list[list[Item]]:
     """The items of each cell of a line."""
     cells: list[list[Item]] = [[line.items[0]]]
     if line.bold and len(line.items) == 2 and number_of(line.text):
-        return [list(line.items)]  # a heading, with white behind its number
+        # a heading has white behind its number, and is no row of cells
+        return [list(line.items)]
     for item in line.items[1:]:
         if item.box.x0 - cells[-1][-1].box.x1 > _CELL_GAP * min(item.size, line.size):
             cells.append([item])

@@ -29,10 +29,10 @@ class Words:
         """The lines as one line of text."""
         text = ""
         for line in lines:
-            text = self._joined(text, line.strip()) if text else line.strip()
+            text = self._join_words(text, line.strip()) if text else line.strip()
         return text
 
-    def _joined(self, before: str, after: str) -> str:
+    def _join_words(self, before: str, after: str) -> str:
         if not after:
             return before
         last, first = _LAST.search(before[-60:]), _FIRST.match(after)
@@ -58,6 +58,7 @@ class Words:
 
 def _is_continuation(before: str, after: str) -> bool:
     """Whether an address goes on in the next line: it was cut at a slash or a hyphen, or goes on with one."""
-    if before.endswith("."):  # behind a full stop the address goes on only if what follows cannot be a sentence
+    # behind a full stop an address goes on only if what follows cannot begin a sentence
+    if before.endswith("."):
         return bool(re.match(r"[a-z0-9][^\s]*[/.]\S", after))
     return before.endswith(("/", "-", "_", "=", "&", "?", ":")) or after.startswith(("/", "_", "-", "?"))

@@ -31,6 +31,7 @@ from phases.references.values import BASIS, NO_NETWORK
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
 from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
 from pipeline.base.http.answers import DownloadError
+from pipeline.base.logs import logger
 
 Tell = Callable[[int, int, str], None]
 _MAX_NAMED = 5
@@ -68,10 +69,13 @@ def fetch_repositories(
         except (RepositoryRefused, DownloadError, Forbidden) as error:
             rules.in_place()
             remove_repository(order.name, into)
+            logger.info("{} is not fetched: {}", order.wanted.url, error)
             offline = isinstance(error, DownloadError) and error.offline
             refused.append({"url": order.wanted.url, "why": str(error), **({"cause": NO_NETWORK} if offline else {})})
             continue
         repositories.append(_repository_row(manifest, order.wanted))
+        logger.info("{}: {} files at {}", order.wanted.url, len(manifest["files"]), manifest["commit"])
+        logger.debug("{}: licence {}, left out {}", order.name, manifest["licence"], manifest["left_out"])
     _sync_directory(into)
     return {
         "version": 2,

@@ -24,7 +24,7 @@ from pipeline.base.files import (
     write_durable,
 )
 from pipeline.base.formats import dump_json
-from pipeline.base.safe_tree import open_directory, read_beneath, walk_tree, write_beneath
+from pipeline.base.safe_tree import open_directory, read_beneath, walk_files, write_beneath
 
 _MOST_ADDED = 1000
 """Files that somebody put among those of a repository: more are not told of."""
@@ -83,8 +83,8 @@ def changes_in(name: str, into: str) -> Iterator[tuple[str, str]]:
     try:
         with open_directory(into, [name]) as tree:
             there = {
-                found.path.decode("utf-8", "backslashreplace")
-                for found in islice(walk_tree(tree), len(listed) + _MOST_ADDED)
+                os.fsencode(found.path).decode("utf-8", "backslashreplace")
+                for found in islice(walk_files(tree), len(listed) + _MOST_ADDED)
             }
             for path in sorted({*there, *listed}):
                 if path not in listed or path not in there:

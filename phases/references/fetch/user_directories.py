@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from phases.references.fetch.file_filter import (
 from phases.references.fetch.model import LARGEST_FILE, FetchRules, KeptFile, RepositoryContent, RepositoryRefused
 from pipeline.base.errors import UsageError
 from pipeline.base.files import storage_error
-from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, walk_tree
+from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, walk_files
 
 
 def refuse_overlap(rules: FetchRules, into: str) -> None:
@@ -126,7 +125,7 @@ def read_user_repository(folder: UserRepository, rules: FetchRules) -> Repositor
     entries: list[TreeEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
-        entries.extend(_tree_entry(found) for found in islice(walk_tree(folder.path, skip=_GIT), most))
+        entries.extend(_tree_entry(found) for found in islice(walk_files(folder.path, skip=_is_git), most))
     except OSError as error:
         raise _unreadable_error(folder.path, error) from error
     if len(entries) >= most:
@@ -151,13 +150,21 @@ def _user_repository(name: str, path: str, taken: Collection[str]) -> UserReposi
     return UserRepository(free_name(wish, taken), path, f"folder:{make_printable(name)}")
 
 
+def _is_git(name: str) -> bool:
+    return name.lower() == _GIT
+
+
 def _tree_entry(found: WalkedEntry) -> TreeEntry:
-    if found.status is None:
-        return TreeEntry(REGULAR, found.path)
-    mode = found.status.st_mode
-    if stat.S_ISLNK(mode):
-        return TreeEntry(LINK, found.path)
-    return TreeEntry(REGULAR, found.path, found.status.st_size) if stat.S_ISREG(mode) else TreeEntry(OTHER, found.path)
+    """What cannot be looked at is taken for a file: that it cannot be read is told when it is."""
+    path = os.fsencode(found.path)
+    try:
+        if found.entry.is_symlink():
+            return TreeEntry(LINK, path)
+        if found.is_regular():
+            return TreeEntry(REGULAR, path, found.status().st_size)
+        return TreeEntry(REGULAR if found.is_directory() else OTHER, path)
+    except OSError:
+        return TreeEntry(REGULAR, path)
 
 
 def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:

@@ -11,6 +11,7 @@ from phases.references.find.places import PaperPlaces, is_list
 from phases.references.find.ranking import Rank, method_sections, ranks_of
 from phases.references.find.repositories import add_candidates, repositories_of, row_of
 from phases.references.values import Candidate, Entry, Mention
+from pipeline.base.logs import logger
 
 _LONGEST_ENTRY = 2500
 _MOST_CITATIONS = 50
@@ -40,6 +41,9 @@ def build_reference_document(
     add_candidates(found, looked_up)
     methods = method_sections(outline, kinds)
     repositories = [row_of(repository, ranks, methods, allow_own_code=allow_own_code) for repository in found.values()]
+    logger.info("{} references, {} of them with a repository; {} repositories", len(entries), len(linked), len(found))
+    for row in repositories:
+        logger.debug("{}: {}, fetch: {} ({})", row["url"], row["role"], row["fetch"], row["why"])
     return {
         "version": 2,
         "references": [

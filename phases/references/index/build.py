@@ -37,6 +37,7 @@ from phases.references.parse.model import Parsed
 from phases.references.parse.worker_queue import parse_files
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import make_directory, sha256
+from pipeline.base.logs import logger
 
 _LEFT_OVER = re.compile(r".*\.(\d+)\.tmp(?:-journal)?")
 """What is written beside its name carries the number of the process that writes it."""
@@ -114,6 +115,8 @@ def _index_repository(work: _IndexJob, name: str, cache: Cache) -> RepositoryInd
         parsed = _parse_changed(work, folder, [one for one in sources if not one.why], cache)
         work.in_place()
         summary = _write_document(work, folder, digest, sources, cache)
+        logger.info("{}: {} files, {} symbols; parsed {}", name, summary.files, summary.symbols, parsed)
+        logger.debug("{}: languages {}, left out {}", name, summary.languages, summary.left_out)
         work.tell(f"{name}: {summary.files} files, {summary.symbols} symbols; parsed {parsed}")
     cache.keep_summary(name, summary.as_row())
     return RepositoryIndex(
@@ -159,6 +162,9 @@ def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence
         with closing(parse_files(files, expected=len(first), environment=work.environment)) as parsed_files:
             for batch in _batch_files(parsed_files):
                 given_up |= {(one.sha256, one.language) for one, parsed in batch if file_version("", parsed)}
+                for one, parsed in batch:
+                    if parsed.fault:
+                        logger.debug("{} in {}: {}", one.path, folder.name, parsed.fault)
                 _store_batch(work, folder, batch, cache)
         count += len(first)
         waiting = [one for one in lost if first[one.sha256, one.language] is not one]  # twins, to be copied

@@ -1,4 +1,4 @@
-"""Opens the services that a setting names."""
+"""The services that a setting names: opened, and asked which repositories belong to references."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from phases.references.find.links import repository_of
 from phases.references.lookup.client import ClientSettings
 from phases.references.lookup.github import GitHub
 from phases.references.lookup.openalex import OpenAlex, SemanticScholar
@@ -15,6 +16,7 @@ from phases.references.lookup.papers_with_code import PapersWithCode
 from phases.references.lookup.service import Canonical, Lookup, NoServiceAnswer
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
+from pipeline.base.logs import logger
 
 OFF = "off"
 _ON_THE_NETWORK: dict[str, Callable[..., Lookup]] = {
@@ -29,7 +31,7 @@ def open_lookups(
     setting: str,
     *,
     cache: str,
-    canonical: Canonical,
+    canonical: Canonical = repository_of,
     private: bool = False,
     servers: Mapping[str, str] = {},
     sleep: Callable[[float], None] = time.sleep,
@@ -91,6 +93,9 @@ def look_up(
             row["why"] = "; ".join(
                 filter(None, [row["why"], f"only the first {most} of {len(open_ones)} were to be asked"])
             )
+        logger.info("{}: asked {}, found {} {}", row["service"], row["asked"], row["found"], row["why"])
+        for candidate in found:
+            logger.debug("{} for {}: {} ({})", candidate.url, candidate.reference, candidate.confidence, candidate.why)
         candidates += found
         rows.append(row)
     return candidates, rows

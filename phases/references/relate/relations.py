@@ -13,6 +13,7 @@ from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.relate.nearness import NearbyRequirements, add_paper_references, is_user_given, requirements_near
 from phases.references.search.ranking import RankedPiece, rank_pieces, rarity_of
 from phases.references.search.search import code_base_of, with_cache_for_reading
+from pipeline.base.logs import logger
 
 MOST_OF_ONE, MOST = 3, 8
 """Files of one repository, and of all, that a planned file is given."""
@@ -94,7 +95,11 @@ def relate_repositories(
     def all_related(cache: Cache) -> list[dict[str, Any]]:
         return [row for one in planned for row in _relate_file(cache, one, repositories, references)]
 
-    return with_cache_for_reading(into, fetched, all_related), near
+    relations = with_cache_for_reading(into, fetched, all_related)
+    logger.info("{} relations to {} planned files", len(relations), len(planned))
+    for row in relations:
+        logger.debug("{file} <- {repository}/{reference}: {kind}, {confidence} ({why})", **row)
+    return relations, near
 
 
 def _relate_file(
