@@ -122,6 +122,8 @@ class Conversation:
                 lasting=lasting,
                 on_wait=lambda seconds, why: self.on_wait(f"waits {seconds:,.0f} s ({why})"),
             )
+            if self.journal.replaying:
+                logger.debug("{}, turn {}: the recorded reply is taken", self.thread, self.turn)
             row = self.journal.replay_or_record("reply", key, partial(self._paid, request, call))
             reply = reply_from_json(row)
             self.ledger.recover([(call, row["model"], reply)])
@@ -169,6 +171,8 @@ class Conversation:
                 self._known_limit = reply.limit
                 reply = self.model.ask(replace(request, most_tokens=reply.limit))
             reply = _check_reply(reply, self._longest)
+            spent = (reply.tokens_in, reply.tokens_out, reply.usd)
+            logger.debug("{}, turn {}: {}, {:,} + {:,} tokens, ${:.4f}", self.thread, call.turn, reply.outcome, *spent)
         except Interrupted:
             self._note_interrupted(call, tokens, usd)
             raise
@@ -252,12 +256,13 @@ def open_conversation(
     is_same: Callable[[list[dict[str, Any]]], bool] = lambda rows: True,
     on_set_aside: Callable[[str], None] = lambda name: None,
     shown_again: bool = True,
+    on_wait: Callable[[str], None] = lambda what: None,
 ) -> Conversation:
     """Goes on with what is recorded where it is of this work, and begins anew otherwise: the old journal is set aside.
 
     `headers` say what the work is: the first one now, the others as earlier releases said it; `thread` stands in each.
     `begun` is kept of how it began, `is_same` may look closer at recorded rows, `on_set_aside` hears the name of a journal
-    that was set aside. Raises PhaseError for a damaged journal, StorageError.
+    that was set aside; `shown_again` and `on_wait` are a Conversation's. Raises PhaseError for a damaged journal, StorageError.
     """
     record.in_place()
     header = next((header for header in headers if can_continue(record.journal, header, is_same)), None)
@@ -269,7 +274,7 @@ def open_conversation(
     journal = Journal(record.journal, header, record.ledger.next_run(thread), record.in_place, begun=begun)
     journal.on_other_question = record.tell
     logger.debug("{}: run {}, {} recorded steps to replay", thread, journal.run, len(journal.rows()))
-    return Conversation(model, journal, record.ledger, thread, shown_again=shown_again)
+    return Conversation(model, journal, record.ledger, thread, shown_again=shown_again, on_wait=on_wait)
 
 
 def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:

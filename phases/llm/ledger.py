@@ -32,6 +32,7 @@ from phases.llm.ledger_rows import (
 from phases.llm.model import OK, TRANSIENT, Model, Reply, reply_from_json
 from pipeline.base.errors import Paused, PhaseError, PipelineError
 from pipeline.base.jsonl import append_row, repair_tail
+from pipeline.base.logs import logger
 
 _CUT_OFF = "the run ended in this call; what it cost is an estimate"
 _LONGEST_PARTIAL = 4000
@@ -102,6 +103,7 @@ class Ledger:
         with self._lock:
             under_way = sum(other for name, other in self._reserved.items() if name != thread)
             for name, used in self.used().items():
+                logger.debug("{}: {:g} of {:g} are used before the next call of {}", name, used, limits[name], thread)
                 over = used + usd + under_way - limits[name] if name.endswith("_usd") else 0.0
                 if used >= limits[name] or over > _ROUNDING:
                     raise self._no_room(name, used, usd, under_way)

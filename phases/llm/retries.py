@@ -14,6 +14,7 @@ from tenacity.stop import stop_base
 from tenacity.wait import wait_base
 
 from phases.llm.model import EMPTY, RATE_LIMITED, TRANSIENT, UNAVAILABLE, Reply, Request
+from pipeline.base.logs import logger
 
 MOST_TRIES = {UNAVAILABLE: 4, TRANSIENT: 4, EMPTY: 3}
 """Of replies that are no use to wait for, or that cost something each time."""
@@ -39,11 +40,15 @@ def ask_patiently(
         replies.append(ask(request))
         return replies[-1]
 
+    def before_wait(state: RetryCallState) -> None:
+        logger.debug("try {} was {}: waits {:.1f} s", len(replies), replies[-1].outcome, state.upcoming_sleep)
+        request.on_wait(state.upcoming_sleep, replies[-1].detail)
+
     policy = Retrying(
         retry=retry_if_result(lambda reply: reply.outcome in (RATE_LIMITED, *MOST_TRIES)),
         wait=_WaitAsTold(chance),
         stop=stop_any(_StopAfterTries(request.answered_before), _StopBeforeLongWait()),
-        before_sleep=lambda state: request.on_wait(state.upcoming_sleep, replies[-1].detail),
+        before_sleep=before_wait,
         sleep=sleep,
         retry_error_callback=_reply_of,
     )

@@ -1,1 +1,15 @@
-"""The plan: by rules, by a model, and what changed in it."""
+"""Turns a paper into a plan: by rules without a model (`rules`), or by asking one and checking what it says (`model`).
+
+`changes` says what another plan means for code that is there, and `model.rerank_references` asks a model whose code would
+help. The package needs `phases.llm` to ask, `phases.readers` for headings and marks, and `pipeline.engine` for its context.
+"""
+
+__all__ = [
+    "changes",
+    "model.material",
+    "model.planning",
+    "model.rerank_references",
+    "rules.plan",
+    "rules.requirement_text",
+    "rules.requirements",
+]

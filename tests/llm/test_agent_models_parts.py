@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from base64 import b64encode, urlsafe_b64encode
 from itertools import pairwise
 from pathlib import Path
@@ -21,13 +22,14 @@ from hypothesis import strategies as st
 
 from phases.llm import prices
 from phases.llm.adapters.streams import LARGEST_EVENT, read_events
-from phases.llm.error_classification import Server, classify_event, classify_status
+from phases.llm.error_classification import Server, classify_event, classify_status, length_limit
 from phases.llm.factory import open_model
 from phases.llm.model import DEEPEST, Message, Model, Reply, Request, ToolCall, is_deep
 from phases.llm.prices import UNKNOWN, Usage, tariff_of
-from phases.llm.providers import PROVIDERS, Access, address_of, key_of, keys_in, provider_of, with_settings
+from phases.llm.providers import PROVIDERS, Access, Provider, address_of, key_of, keys_in, provider_of, with_settings
 from phases.llm.redaction import redact_reply, redact_text, redact_value
 from phases.llm.retries import LONGEST_PATIENCE, ask_patiently
+from phases.llm.server_model import open_server_model
 from pipeline.base.errors import FormatError, Interrupted, PhaseError, UsageError
 from pipeline.engine.settings import SECRET, STORED, Settings
 from tests.papers import HANGS, ROOT
@@ -461,6 +463,43 @@ def test_any_error_of_a_server_is_one_line_with_its_outcome(status: int, body: A
     assert str(error).isprintable()
     assert error.wait is None or 0 <= error.wait < 1e13
     assert classify_event(HERE, body).outcome in ("overflow", "rate_limited", "unavailable", "transient", "fatal")
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        pytest.param("max_tokens: 32768 > 8,192, the maximum number of output tokens", 8192, id="it names its limit"),
+        pytest.param("max_tokens is too large", 0, id="it names none, and the port of its address is none"),
+        pytest.param("the prompt has 8192 words", 0, id="it refuses something else"),
+    ],
+)
+def test_the_limit_of_a_reply_is_read_from_the_servers_own_words(words: str, limit: int) -> None:
+    server = Server("ollama", "localhost:11434", "tiny")
+    error = classify_status(server, 400, {}, json.dumps({"error": {"message": words}}))
+    assert "11434" in str(error)
+    assert length_limit(error, 32_768) == limit
+
+
+# Providers
+
+
+@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
+def test_all_that_is_said_of_a_provider_stands_in_its_row(provider: Provider) -> None:
+    address = provider.base_url or "http://localhost:9/v1"
+    model = open_server_model(f"{provider.name}:tiny", provider, Access(address, KEY, {}))
+    assert model.name == f"{provider.name}:tiny"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert provider.wire.sdk in extras
+    assert f"`{provider.name}:" in (ROOT / "docs" / "guide.md").read_text(), "users are told of it"
+
+
+def test_every_adapter_is_some_providers() -> None:
+    adapters = {
+        path.stem
+        for path in (ROOT / "phases" / "llm" / "adapters").glob("*.py")
+        if "def open_adapter(" in path.read_text()
+    }
+    assert adapters == {provider.wire.adapter.rpartition(".")[2] for provider in PROVIDERS.values()}
 
 
 # Waiting

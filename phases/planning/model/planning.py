@@ -121,7 +121,7 @@ def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, vers
         read_bytes(ctx.paths.plan).decode("utf-8", "replace") if requests and os.path.lexists(ctx.paths.plan) else ""
     )
     told = "plans anew: what was said before was about other documents, or to another model; it is"
-    conversation = open_conversation(
+    return open_conversation(
         model,
         Record(ctx.paths.plan_journal, Ledger(ctx.paths.ledger, ctx.limits, ctx.in_place), ctx.in_place, tell=ctx.tell),
         header,
@@ -131,9 +131,8 @@ def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, vers
         ),
         on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
         shown_again=False,
+        on_wait=partial(ctx.progress, 0, 1),
     )
-    conversation.on_wait = partial(ctx.progress, 0, 1)
-    return conversation
 
 
 def _ended_in_plan(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:

@@ -22,8 +22,8 @@ _DAY = 24 * 3600.0
 _FOUND_DAYS, _NOTHING_DAYS = 30, 7
 _VERSION = 1
 _LIMITS = DownloadLimits(bytes=LARGEST_ANSWER, seconds=60, seconds_to_connect=10)
-_NOTHING = ("(404)", "(410)")
-_TOO_MANY = ("(403)", "(429)")
+_NOTHING = (404, 410)
+_TOO_MANY = (403, 429)
 _BY_HAND = re.compile(r"(?:; |, or )download it with your browser and give the file|; check the address")
 
 
@@ -93,7 +93,7 @@ class ServiceClient:
                 fetch_url(url, path, _LIMITS, private=self._ground.private, sleep=self._ground.sleep)
                 return parse_json(read_bytes(path, limit=LARGEST_ANSWER))
             except DownloadError as error:
-                if any(mark in str(error) for mark in _NOTHING):
+                if error.status in _NOTHING:
                     return None
                 raise NoServiceAnswer(self._told(error)) from error
             except FormatError as error:
@@ -119,6 +119,6 @@ class ServiceClient:
 
     def _told(self, error: DownloadError) -> str:
         reason = _BY_HAND.sub("", str(error).rpartition(": ")[2])
-        if any(mark in str(error) for mark in _TOO_MANY):
+        if error.status in _TOO_MANY:
             return f"rate limited: {self._service} takes no more questions now ({reason})"
         return f"not reachable: {self._service}: {reason}"

@@ -38,11 +38,14 @@ class DownloadLimits:
 
 
 class DownloadError(PipelineError):
-    """A download that came to nothing. `transient`: the same may work in a while; `offline`: no network led to a server."""
+    """A download that came to nothing. `transient`: the same may work in a while; `offline`: no network led to a server.
 
-    def __init__(self, message: str, *, transient: bool = False, offline: bool = False) -> None:
+    `status` is what the server answered; 0: nothing, or not with a status alone.
+    """
+
+    def __init__(self, message: str, *, transient: bool = False, offline: bool = False, status: int = 0) -> None:
         super().__init__(message)
-        self.transient, self.offline = transient, offline
+        self.transient, self.offline, self.status = transient, offline, status
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ def get_answer(
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
                 message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
-                raise DownloadError(message, transient=failed.transient, offline=_is_offline(error)) from error
+                raise DownloadError(
+                    message, transient=failed.transient, offline=_is_offline(error), status=failed.status
+                ) from error
         sleep(wait)
 
 
@@ -134,7 +139,7 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
         reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
     if wait:
         reason += f" (it asks for {wait} s of patience)"
-    return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait)
+    return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait, status=status)
 
 
 def _describe_path(way: list[str], wish: DownloadRequest) -> str:

@@ -35,11 +35,11 @@ _QUESTION = (
 
 
 class RequestFailed(Exception):
-    """Why one try came to nothing, in words; `wait` is how many seconds the server asks for."""
+    """Why one try came to nothing, in words; `wait` is how many seconds the server asks for, `status` what it answered."""
 
-    def __init__(self, reason: str, *, transient: bool = False, wait: float = 0) -> None:
+    def __init__(self, reason: str, *, transient: bool = False, wait: float = 0, status: int = 0) -> None:
         super().__init__(reason)
-        self.transient, self.wait = transient, wait
+        self.transient, self.wait, self.status = transient, wait, status
 
 
 @dataclass(frozen=True)
