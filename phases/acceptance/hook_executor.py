@@ -178,7 +178,7 @@ class HookExecutor:
     def _run_in_sandbox(self, hook: Hook) -> HookResult:
         """In the sandbox of the agent's own commands: no input, and its exit code alone counts."""
         finished = self._commands.run(hook.command, math.ceil(hook.seconds))
-        timed_out = bool(finished.limit and finished.limit.startswith("time"))
+        timed_out = finished.timed_out
         fault = "" if finished.exit_code is not None or timed_out else finished.limit or finished.output.strip()
         ran = ProcessOutcome(
             finished.exit_code, None, timed_out, fault, finished.output.encode("utf-8", "replace"), b"", 0.0

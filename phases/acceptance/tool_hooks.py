@@ -52,9 +52,9 @@ class ToolHooks:
     events: HookEvents
     subagents: Callable[[], SubAgents]
     """As the journal tells of them."""
-    show: Callable[[str], None] = lambda text: None
-    """Tells the user something."""
-    told: dict[str, str] = field(default_factory=dict)
+    notify: Callable[[str], None] = lambda text: None
+    """Shows the user a line."""
+    notified: dict[str, str] = field(default_factory=dict)
     """Hooks that could not watch over a call, that the user was notified of in this start of the run -> what the call went on
     without; nothing where it did not go on.
     """
@@ -69,42 +69,42 @@ class ToolHooks:
 
     def around(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
         """The record of a call: refused by a hook, or done. `hooks_say` is for the model; `stopped` ends the run."""
-        said = self._ask(BEFORE_TOOL, call, turn, None)
-        unguarded = self._unguarded(said)
-        stops = [(hook, result) for hook, result in said if result.status == STOP]
-        blocks = [(hook, result) for hook, result in said if result.status == BLOCK]
+        answers = self._ask(BEFORE_TOOL, call, turn, None)
+        unguarded = self._unguarded(answers)
+        stops = [(hook, result) for hook, result in answers if result.status == STOP]
+        blocks = [(hook, result) for hook, result in answers if result.status == BLOCK]
         # A stop wins: it ends the run, where a block only refuses the call.
         if stops or blocks:
             hook, result = (stops or blocks)[0]
-            return _with_hooks(_refusal_row(hook, result), said, unguarded)
+            return _with_hooks(_refusal_row(hook, result), answers, unguarded)
         row = self._with_subagent(call, turn, do) if call.name == _SUBAGENT else do()
         response = ToolResponse(row["text"], row["failed"])
-        said += self._ask(AFTER_TOOL, call, turn, response)
+        answers += self._ask(AFTER_TOOL, call, turn, response)
         if row["failed"]:
-            said += self._ask(TOOL_FAILED, call, turn, response)
+            answers += self._ask(TOOL_FAILED, call, turn, response)
         if call.name == _SUBAGENT:
-            said += self._ask(SUBAGENT_STOP, call, turn, response)
+            answers += self._ask(SUBAGENT_STOP, call, turn, response)
             # A sub-agent makes calls of its own, and their records are not kept: what they lacked is taken from the notices.
-            unguarded += [fault for fault in self.told.values() if fault and fault not in unguarded]
-        return _with_hooks(row, said, unguarded)
+            unguarded += [fault for fault in self.notified.values() if fault and fault not in unguarded]
+        return _with_hooks(row, answers, unguarded)
 
-    def _unguarded(self, said: list[tuple[Hook, HookResult]]) -> list[str]:
+    def _unguarded(self, answers: list[tuple[Hook, HookResult]]) -> list[str]:
         """Which hooks gave no verdict on a call that is done all the same. The user is notified of each once."""
         faults = []
-        for hook, result in said:
+        for hook, result in answers:
             if not (result.closed or is_broken(hook.kind, result.status, result.fault)):
                 continue
             fault = _fault_text(hook, result)
             faults += [] if result.closed else [fault]
-            if hook.key not in self.told:
-                self.told[hook.key] = "" if result.closed else fault
+            if hook.key not in self.notified:
+                self.notified[hook.key] = "" if result.closed else fault
                 follows = (
                     "the call is not done"
                     if result.closed
                     else "calls go on unwatched, and the work will not be verified"
                 )
                 test = f"pipeline hooks test {shlex.quote(self.run.session_id)} {shlex.quote(hook.key)}"
-                self.show(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
+                self.notify(f"{fault}; it watches over calls of tools: {follows}; try it with: {test}")
         return faults
 
     def _with_subagent(self, call: ToolCall, turn: int, do: Callable[[], Row]) -> Row:
@@ -132,7 +132,7 @@ class ToolHooks:
         for hook in select_hooks(self.hooks, point):
             body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
             result = self.executor.run(hook, Occasion(point, body))
-            self._show(hook, result)
+            self._notify(hook, result)
             contexts += [f"{hook.key}: {result.context}"] if result.context else []
         return contexts
 
@@ -141,23 +141,23 @@ class ToolHooks:
     ) -> list[tuple[Hook, HookResult]]:
         facts = ToolFacts(str(turn), call.name, call.arguments, call.id, response)
         body = partial(call_input, run=self.run, call=facts)
-        said = []
+        answers = []
         for hook in select_hooks(self.hooks, point, call.name):
             result = self.executor.run(hook, Occasion(point, body, call.name, call.id))
-            self._show(hook, result)
-            said.append((hook, result))
+            self._notify(hook, result)
+            answers.append((hook, result))
             if result.status in (BLOCK, STOP):
                 break  # the call is not done, whatever the others would say
-        return said
+        return answers
 
-    def _show(self, hook: Hook, result: HookResult) -> None:
+    def _notify(self, hook: Hook, result: HookResult) -> None:
         if result.message:
-            self.show(f"{hook.key}: {result.message}")
+            self.notify(f"{hook.key}: {result.message}")
 
 
 def _fault_text(hook: Hook, result: HookResult) -> str:
-    told = result.reason or result.fault
-    return told if hook.key in told else f"hook {hook.key}: {told}"
+    fault = result.reason or result.fault
+    return fault if hook.key in fault else f"hook {hook.key}: {fault}"
 
 
 def _refusal_row(hook: Hook, result: HookResult) -> Row:
@@ -166,14 +166,14 @@ def _refusal_row(hook: Hook, result: HookResult) -> Row:
     return {**row, "files": {}}
 
 
-def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
-    contexts = [f"{hook.key}: {result.context}" for hook, result in said if result.context]
+def _with_hooks(row: Row, answers: list[tuple[Hook, HookResult]], unguarded: list[str]) -> Row:
+    contexts = [f"{hook.key}: {result.context}" for hook, result in answers if result.context]
     stops = [
         {
             "stopped": f"{hook.key}: {result.reason}",
             "stop_reason": HOOK_TAMPERED if result.tampered else HOOK_STOPPED,
         }
-        for hook, result in said
+        for hook, result in answers
         if result.status == STOP
     ]
     return {
@@ -185,9 +185,7 @@ def _with_hooks(row: Row, said: list[tuple[Hook, HookResult]], unguarded: list[s
 
 
 RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
-_TASK_TOOL = "Task"
 _ENDS = {"succeeded": COMPLETED, COMPLETED: COMPLETED, FAILED: FAILED, "canceled": FAILED}
-_Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -224,13 +222,13 @@ def task_id_of(turn: int, call_id: str) -> str:
     return f"{turn}-{call_id}"
 
 
-def read_subagents(rows: Iterable[_Row]) -> SubAgents:
+def read_subagents(rows: Iterable[Mapping[str, Any]]) -> SubAgents:
     """The sub-agents that a journal tells of, so that a run that is gone on with counts on. What was kept back never began."""
     asked: dict[str, None] = {}
-    results: dict[str, _Row] = {}
+    results: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["kind"] == "reply" and row["result"]["outcome"] == OK:
-            calls = (call for call in row["result"]["calls"] if call["name"] == _TASK_TOOL)
+            calls = (call for call in row["result"]["calls"] if call["name"] == _SUBAGENT)
             asked |= {task_id_of(row["key"]["turn"], call["id"]): None for call in calls}
         elif row["kind"] == "result":
             results[task_id_of(row["key"]["turn"], row["key"]["call"])] = row["result"]
@@ -243,7 +241,7 @@ def read_subagents(rows: Iterable[_Row]) -> SubAgents:
 
 
 def events_of(
-    before: SubAgents, after: SubAgents, snapshot: _Row, reason: str = "tool_result"
+    before: SubAgents, after: SubAgents, snapshot: Mapping[str, Any], reason: str = "tool_result"
 ) -> list[tuple[str, dict[str, Any]]]:
     """The two events of a change, in their order; none where nothing changed.
 

@@ -47,6 +47,7 @@ class CommandResult(NamedTuple):
     """The beginning and the end of what it printed, safe to show."""
     limit: str | None = None
     """The limit that stopped it, as in "time: 300 s"."""
+    timed_out: bool = False
 
 
 class Probe(NamedTuple):

@@ -135,7 +135,7 @@ def _result_of(
     if limit is None and code in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
         limit = f"file: {format_bytes(box.limits.file)} each"
     if limit:
-        return CommandResult(None, f"stopped at a limit ({limit})\n{output.text()}", limit)
+        return CommandResult(None, f"stopped at a limit ({limit})\n{output.text()}", limit, breach == TIME)
     if ended.fault:
         return CommandResult(None, f"stopped: {ended.fault}\n{output.text()}")
     return CommandResult(code, output.text())

@@ -423,7 +423,7 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(workspace: P
     finished = run_command(
         Box(str(workspace), kind), f"echo begun; trap '' TERM; setsid sleep {mark} & sleep {mark}", seconds=1
     )
-    assert finished == CommandResult(None, "stopped at a limit (time: 1 s)\nbegun\n", "time: 1 s")
+    assert finished == CommandResult(None, "stopped at a limit (time: 1 s)\nbegun\n", "time: 1 s", timed_out=True)
     assert not running(mark)
 
 

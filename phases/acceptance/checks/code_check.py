@@ -25,7 +25,7 @@ from phases.acceptance.checks.test_runs import (
     find_tests_not_run,
 )
 from phases.acceptance.checks.traceability import list_open_requirements
-from phases.sandbox.box import NONE
+from phases.sandbox.box import NONE, CommandResult
 from phases.sandbox.probe import probe_best
 from phases.workspace import syntax
 from phases.workspace.command_runner import CommandRunner
@@ -37,7 +37,6 @@ MOST_NAMED = 20
 _SECONDS, _HELP_SECONDS = 300, 60
 _TAIL = 1500
 _OWN = "a module of Python or of a test runner"
-_STOPPED = "\nstopped by a limit: "
 _CHECKED = (".py", ".json", ".toml")
 _MOST_OTHERS, _MOST_CHARACTERS = 2000, 8 * 2**20
 """Of files that the plan does not name; what lies behind is not looked into."""
@@ -139,9 +138,9 @@ def _run_all(
             problems.append(_no_test_ran(tests))
             why.append("no test was run")
     if entry := find_entry_script(python, plan):
-        asked, _ = _run_command(commands, help_command(entry, python), _HELP_SECONDS)
+        asked, answer = _run_command(commands, help_command(entry, python), _HELP_SECONDS)
         rows = [*rows, asked]
-        excuse = _why_excused(asked, entry, modules, commands)
+        excuse = _why_excused(asked, entry, modules, commands, timed_out=answer.timed_out)
         failed += [asked] if asked["exit_code"] != 0 and not excuse else []
         why += [f"{asked['command']} {excuse}"] if excuse else []
     # Checks leave caches and reports behind, and those are no work of the agent.
@@ -164,15 +163,15 @@ def _run_tests(checks: Sequence[str], python: Mapping[str, str], commands: Comma
         if commands.run(ASK_FOR_PYTEST, _HELP_SECONDS).exit_code == 0:
             _add_run(tests, *_run_command(commands, WITH_PYTEST, _SECONDS))
         else:
-            row, output = _run_command(commands, command_for_all(left), _SECONDS)
-            _add_run(tests, {**row, "command": describe_runner(left)}, output)
+            row, finished = _run_command(commands, command_for_all(left), _SECONDS)
+            _add_run(tests, {**row, "command": describe_runner(left)}, finished)
     return tests
 
 
-def _add_run(tests: _TestRuns, row: Row, output: str) -> None:
-    counts = count_tests(output)
+def _add_run(tests: _TestRuns, row: Row, finished: CommandResult) -> None:
+    counts = count_tests(finished.output)
     tests.rows.append({**row, "tests": counts_row(counts)} if counts else row)
-    tests.outputs.append(output)
+    tests.outputs.append(finished.output)
     tests.counts.extend([counts] if counts else [])
 
 
@@ -184,22 +183,21 @@ def _no_test_ran(tests: _TestRuns) -> str:
     return f"{commands} ran no test ({told}), so nothing is known of the code: write tests that run, where the command looks"
 
 
-def _run_command(commands: CommandRunner, command: str, seconds: int) -> tuple[Row, str]:
+def _run_command(commands: CommandRunner, command: str, seconds: int) -> tuple[Row, CommandResult]:
     finished = commands.run(command, seconds)
-    limit = f"{_STOPPED}{finished.limit}" if finished.limit else ""
+    limit = f"\nstopped by a limit: {finished.limit}" if finished.limit else ""
     row = {"command": command, "exit_code": finished.exit_code, "tail": finished.output[-_TAIL:] + limit}
-    return row, finished.output
+    return row, finished
 
 
 def _how_it_ended(row: Row) -> str:
     return "did not end by itself" if row["exit_code"] is None else f"ended with {row['exit_code']}"
 
 
-def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner) -> str:
+def _why_excused(row: Row, entry: str, modules: Modules, commands: CommandRunner, *, timed_out: bool) -> str:
     """Why a program that gave no help need not be at fault; empty where it is, and where it gave help."""
     # Decision 94: a program may do its work whatever it is asked, and that takes as long as it takes.
     if row["exit_code"] is None:
-        timed_out = row["tail"].endswith(f"{_STOPPED}time: {_HELP_SECONDS} s")
         return f"gave no answer within {_HELP_SECONDS} s" if timed_out else ""
     return find_missing_dependency(row["tail"], entry, modules, commands) if row["exit_code"] else ""
 
