@@ -25,7 +25,7 @@ from pipeline.cli.plan_review import choose_reviewer
 from pipeline.cli.seal import make_key, seal_task
 from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
-from pipeline.cli.user_config import config_directory, read_user_hooks
+from pipeline.cli.user_config import cache_directory, config_directory, read_user_hooks
 from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
@@ -108,6 +108,7 @@ def _run_phases(
         record=record,
         environment=os.environ,
         config_directory=config_directory(),
+        cache_directory=cache_directory(),
         hooks=read_user_hooks(),
         spent=partial(_read_spending, store.path("logs/llm.jsonl")),
         watch=progress.show,

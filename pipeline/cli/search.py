@@ -10,6 +10,7 @@ from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, open_task, settings_from
 from pipeline.cli.output import print_json, print_text
+from pipeline.cli.user_config import cache_directory
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
 
@@ -37,7 +38,8 @@ def search_command(
     from phases.references.search.answers import answer_query
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    found = [answer._asdict() for answer in answer_query(store.root, _load_index(store), query, repository, limit)]
+    answers = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
+    found = [answer._asdict() for answer in answers]
     if as_json:
         print_json({"task": store.id, "query": query, "answers": found})
     else:

@@ -98,6 +98,8 @@ class Context(NamedTuple):
     """The folder of the user's settings: what lies there is the user's word, and no task can write it."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
+    cache_directory: str = ""
+    """The user's, for what can be made anew: no task can write it. It need not be there; empty where there is none."""
 
 
 class Phase(NamedTuple):
