@@ -105,7 +105,7 @@ Units = list[tuple[str, str, int, int, str]]
 def pieces_in(into: str, sources: dict[str, dict[str, bytes]]) -> Units:
     """The pieces of our own index, as plain text."""
     units: Units = []
-    with cache_path(f"{into}/../cache", into) as path, open_readable(path) as cache:
+    with cache_path(f"{into}/../cache", into) as place, open_readable(place) as cache:
         for name in cache.repositories():
             for path, content in cache.files(name).items():
                 parsed, lines = cache.known(*content), _text(sources[name][path]).split("\n")
