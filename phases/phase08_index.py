@@ -32,6 +32,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         lambda text: ctx.progress(0, 1, text),
         ctx.in_place,
         ctx.environment,
+        ctx.cache_directory,
     )
     relations, near = relate_repositories(
         into,
@@ -40,6 +41,8 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         inputs["reference.txt"],
         sections={row["id"]: (row["number"] or "", row["title"]) for row in inputs["outline.json"]["sections"]},
         code_base=base,
+        cache_directory=ctx.cache_directory,
+        digests={os.path.basename(one.path): one.sha256 for one in made},
     )
     return {
         INDEX: {

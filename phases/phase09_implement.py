@@ -26,7 +26,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
         "the plan was approved as another text; review it again with: pipeline review",
     )
     work = _assignment(inputs["initial_plan.txt"], digest, ctx)._replace(
-        library=_reference_context(inputs[_INDEX], ctx.paths.root)
+        library=_reference_context(inputs[_INDEX], ctx.paths.root, ctx.cache_directory)
     )
     model = require_model(ctx)
     notify_assumed_window(model, ctx.tell)
@@ -73,7 +73,7 @@ def _assignment(plan: dict[str, Any], digest: str, ctx: Context) -> Assignment:
     )
 
 
-def _reference_context(index: dict[str, Any], root: str) -> ReferenceContext | None:
+def _reference_context(index: dict[str, Any], root: str, cache_directory: str) -> ReferenceContext | None:
     """The fetched code, where there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
@@ -88,7 +88,7 @@ def _reference_context(index: dict[str, Any], root: str) -> ReferenceContext | N
         relations.setdefault(row["file"], []).append(helps)
     return ReferenceContext(
         lambda query, repository, most: [
-            Excerpt(**found._asdict()) for found in answer_query(root, index, query, repository, most)
+            Excerpt(**found._asdict()) for found in answer_query(root, index, query, repository, most, cache_directory)
         ],
         lambda *asked: Excerpt(**read_on(root, index, *asked)._asdict()),
         relations,

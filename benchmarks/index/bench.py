@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trees import code_base_of, sources_in
 
 from phases.references.index.build import index_repositories
-from phases.references.index.cache_file import NAME
+from phases.references.index.cache_file import cache_path
 from phases.references.parse import worker_queue
 from phases.references.search.search import search_code
 
@@ -77,6 +77,7 @@ def _against_peers(folder: Path, sources: dict[str, dict[str, bytes]], peers: st
     seconds: dict[str, list[float]] = {}
     for _ in range(rounds):
         shutil.rmtree(folder / "indexes", ignore_errors=True)
+        shutil.rmtree(folder / "cache", ignore_errors=True)
         seconds.setdefault("ours: all", []).append(_ours(folder)["seconds"])
         if shutil.which("ctags"):
             seconds.setdefault("universal-ctags: symbols", []).append(_ctags(folder))
@@ -94,6 +95,7 @@ def _against_peers(folder: Path, sources: dict[str, dict[str, bytes]], peers: st
 def _again(folder: Path, sources: dict[str, dict[str, bytes]]) -> None:
     """The tree is indexed already: once more as it is, and with one file changed."""
     shutil.rmtree(folder / "indexes", ignore_errors=True)
+    shutil.rmtree(folder / "cache", ignore_errors=True)
     first = _ours(folder)["seconds"]
     again = [_ours(folder)["seconds"] for _ in range(5)]
     name = next(iter(sources))
@@ -138,21 +140,24 @@ def _once(folder: Path, children: int | None) -> None:
     rows = json.loads((folder / "rows.json").read_text())
     into = folder / "indexes"
     began = time.perf_counter()
-    indexes = index_repositories(str(folder / "code_base"), rows, str(into), lambda row: None)
+    indexes = index_repositories(
+        str(folder / "code_base"), rows, str(into), lambda row: None, cache_directory=str(folder / "cache")
+    )
     figures = {"seconds": time.perf_counter() - began, "parsed": sum(one.parsed for one in indexes)}
     # Not ru_maxrss for ourselves: that one is inherited from whoever started us, who holds all trees in memory.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, child = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures |= {"own_mb": int(status["VmHWM"].split()[0]) / 1024, "child_mb": child.ru_maxrss / 1024}
     figures |= {"own_cpu": own.ru_utime + own.ru_stime, "child_cpu": child.ru_utime + child.ru_stime}
-    figures["cache_mb"] = (into / NAME).stat().st_size / 1e6
+    with cache_path(str(folder / "cache"), str(into)) as path:
+        figures["cache_mb"] = Path(path).stat().st_size / 1e6
     figures["search_ms"] = statistics.median(_asked(into, query) for query in QUERIES for _ in range(3)) * 1000
     print(json.dumps(figures))
 
 
 def _asked(into: Path, query: str) -> float:
     began = time.perf_counter()
-    search_code(str(into), query)
+    search_code(str(into), query, cache_directory=str(into.parent / "cache"))
     return time.perf_counter() - began
 
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trees import code_base_of, sources_in
 
 from phases.references.index.build import index_repositories
-from phases.references.index.cache_file import NAME, open_readable
+from phases.references.index.cache_file import cache_path, open_readable
 from phases.references.search.search import search_code
 
 BEST = 10
@@ -61,7 +61,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         rows = code_base_of(Path(scratch), blanked)
         into = f"{scratch}/indexes"
-        index_repositories(f"{scratch}/code_base", rows, into, lambda row: None)
+        index_repositories(f"{scratch}/code_base", rows, into, lambda row: None, cache_directory=f"{into}/../cache")
         report("ours", [[ranks_of_ours(into, one) for one in row] for row in drawn])
         if chosen.peers:
             for name, units in (("functions", pieces_in(into, blanked)), ("windows", windows_in(blanked))):
@@ -93,7 +93,7 @@ def blank(sources: dict[str, dict[str, bytes]], only: set[tuple[str, str, int]] 
 
 
 def ranks_of_ours(into: str, one: Asked) -> int:
-    hits = search_code(into, one.query, limit=BEST)
+    hits = search_code(into, one.query, limit=BEST, cache_directory=f"{into}/../cache")
     places = [(hit.repository, hit.path, hit.line) for hit in hits]
     wanted = (one.repository, one.path, one.line)
     return places.index(wanted) + 1 if wanted in places else 0
@@ -105,7 +105,7 @@ Units = list[tuple[str, str, int, int, str]]
 def pieces_in(into: str, sources: dict[str, dict[str, bytes]]) -> Units:
     """The pieces of our own index, as plain text."""
     units: Units = []
-    with open_readable(f"{into}/{NAME}") as cache:
+    with cache_path(f"{into}/../cache", into) as place, open_readable(place) as cache:
         for name in cache.repositories():
             for path, content in cache.files(name).items():
                 parsed, lines = cache.known(*content), _text(sources[name][path]).split("\n")

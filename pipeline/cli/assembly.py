@@ -42,6 +42,13 @@ def config_directory() -> str:
     return os.path.join(home, "pipeline")
 
 
+def cache_directory() -> str:
+    """Where what can be made anew is kept for the user: no task can write there."""
+    given = os.environ.get("XDG_CACHE_HOME", "")  # the same
+    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "pipeline")
+
+
 def settings_file() -> str:
     """The user's settings; it need not be there."""
     return os.path.join(config_directory(), "config.yaml")

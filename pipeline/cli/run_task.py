@@ -14,6 +14,7 @@ from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.cli.assembly import (
+    cache_directory,
     command_name,
     config_directory,
     discover_phases,
@@ -113,6 +114,7 @@ def _run_phases(
         record=record,
         environment=os.environ,
         config_directory=config_directory(),
+        cache_directory=cache_directory(),
         hooks=read_user_hooks(),
         spent=partial(_read_spending, store.path("logs/llm.jsonl")),
         watch=progress.show,

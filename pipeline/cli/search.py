@@ -8,7 +8,7 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, open_task, settings_from
+from pipeline.cli.assembly import cache_directory, command_name, open_task, settings_from
 from pipeline.cli.output import Answer, print_text
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
@@ -35,7 +35,10 @@ def search_command(task: str, query: str, repository: str, limit: int, tasks_dir
     from phases.references.search.answers import answer_query
 
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    found = [answer._asdict() for answer in answer_query(store.root, _load_index(store), query, repository, limit)]
+    found = [
+        answer._asdict()
+        for answer in answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
+    ]
     value = {"task": store.id, "query": query, "answers": found}
     return Answer(value, lambda: _show_answers(found, query), 0 if found else 1)
 

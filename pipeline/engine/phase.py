@@ -100,6 +100,8 @@ class Context(NamedTuple):
     """What the user permitted for this run alone, by a flag; nothing becomes stale by it."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml; empty where there are none."""
+    cache_directory: str = ""
+    """The user's, for what can be made anew: no task can write it. It need not be there; empty where there is none."""
 
 
 class Phase(NamedTuple):

@@ -35,6 +35,8 @@ class RunRequest(NamedTuple):
     """The user's own."""
     config_directory: str = ""
     """The folder of the user's settings."""
+    cache_directory: str = ""
+    """The user's directory for what can be made anew."""
     hooks: Mapping[str, Any] = MappingProxyType({})
     """The user's own, `{"hooks": …}` as in hooks.yaml."""
     spent: Callable[[], Mapping[str, Any]] = dict

@@ -197,6 +197,7 @@ class _Runner:
             environment=run.environment,
             config_directory=run.config_directory,
             hooks=run.hooks,
+            cache_directory=run.cache_directory,
             tell=partial(self._tell, phase),
             contracts=self._store.contracts,
             digests=self._running[phase.number],

@@ -184,7 +184,8 @@ def test_the_code_is_searched_in_words_and_by_name(full: tuple[Command, Ended]) 
 def test_a_search_without_its_cache_makes_it_anew(full: tuple[Command, Ended], tmp_path: Path) -> None:
     command, _ = full
     shutil.copytree(command.task("paper"), tmp_path / "paper")
-    caches = [path for path in (tmp_path / "paper" / "indexes").iterdir() if not path.name.endswith(".json")]
+    assert all(path.name.endswith(".json") for path in (tmp_path / "paper" / "indexes").iterdir())
+    caches = [*(command.home / ".cache" / "pipeline" / "indexes").glob("*.sqlite3")]
     assert caches
     for path in caches:
         path.unlink()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from phases.acceptance.configuration.trust_store import write_trust
-from phases.references.index.lock import lock_file as locked_cache
+from phases.references.index.cache_file import lock_file as locked_cache
 from pipeline.base.errors import StorageError, TaskBusy
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.lock import holder_of, lock_task

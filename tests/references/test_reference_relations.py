@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from phases.references.relate.relations import LEAST, MOST, MOST_OF_ONE, relate_repositories
+from phases.references.relate.relations import LEAST, MOST, MOST_OF_ONE
 from tests.papers import ROOT
+from tests.references.indexed import relate_repositories
 from tests.references.test_reference_index import fetched, index
 
 CODE = {

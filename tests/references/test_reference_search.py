@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from phases.agent.reference_context import Excerpt, ReferenceContext
 from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
 from phases.agent.tools.toolbox import ToolResult
-from phases.references.index.cache_file import NAME
-from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, answer_query, read_on
-from phases.references.search.search import EXCERPT_LINES, search_code
+from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, read_on
+from phases.references.search.search import EXCERPT_LINES
 from pipeline.base.files import sha256
+from tests.references.indexed import answer_query, cache_file, search_code
 from tests.references.test_reference_index import fetched, index
 
 FILES = {
@@ -137,7 +137,7 @@ def test_a_search_writes_nothing(into: str) -> None:
     before = {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(into)}
     search_code(into, "forward")
     assert {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(into)} == before
-    assert NAME in before
+    assert all(name.endswith(".json") for name in before)
 
 
 NOTEBOOK = {
@@ -221,8 +221,8 @@ def test_a_link_is_not_followed_out_of_a_repository(tmp_path: Path) -> None:
 
 def test_where_the_index_of_a_repository_is_gone_nothing_found_is_no_answer(tmp_path: Path) -> None:
     index(tmp_path, fetched(tmp_path, FILES))
-    for name in ("a__b.json", NAME):
-        (tmp_path / "indexes" / name).unlink()
+    (tmp_path / "indexes" / "a__b.json").unlink()
+    cache_file(tmp_path).unlink()
     with pytest.raises(NotShown, match="the index of a__b is gone or damaged; make it anew with: pipeline resume"):
         answer_query(str(tmp_path), LISTED, "forward", "", 5)
 

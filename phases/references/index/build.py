@@ -14,8 +14,8 @@ from contextlib import closing
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from phases.references.index.cache import Cache, FileRow
-from phases.references.index.cache_file import NAME, remove_file, with_cache
+from phases.references.index.cache import Cache, CacheUnusable, FileRow
+from phases.references.index.cache_file import cache_path, remove_file, with_cache
 from phases.references.index.documents import (
     CheckRow,
     DocumentWriter,
@@ -28,7 +28,6 @@ from phases.references.index.documents import (
     summary_of,
 )
 from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.packing import CacheUnusable
 from phases.references.index.restore import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
 from phases.references.index.version import file_version, index_version
@@ -80,6 +79,7 @@ def index_repositories(
     tell: Callable[[str], None] = lambda text: None,
     in_place: Callable[[], None] = lambda: None,
     environment: Mapping[str, str] = MappingProxyType({}),
+    cache_directory: str = "",
 ) -> list[RepositoryIndex]:
     """Brings `into`/<name>.json of every row of code_base.json up to date, and the cache with them.
 
@@ -89,10 +89,11 @@ def index_repositories(
     if (bad := invalid_name(names)) is not None:
         raise PhaseError(f"code_base.json: {bad!r} cannot name a repository (written by phase 07); fetch it again")
     in_place()
-    make_directory(into)
+    make_directory(into)  # refuses a link: nothing is written or removed through one
     _remove_stale(into, names)
     work = _IndexJob(code_base, into, check_row, tell, in_place, index_version(), environment)
-    return with_cache(os.path.join(into, NAME), lambda cache: _index_each(work, names, cache))
+    with cache_path(cache_directory, into, tell) as path:
+        return with_cache(path, lambda cache: _index_each(work, names, cache))
 
 
 def _index_each(work: _IndexJob, names: Sequence[str], cache: Cache) -> list[RepositoryIndex]:
@@ -252,7 +253,8 @@ def _remove_stale(into: str, names: Sequence[str]) -> None:
     for entry in os.listdir(into):
         left = _LEFT_OVER.fullmatch(entry)
         gone = entry.endswith(".json") and entry not in keep and not entry.startswith(".")
-        if gone or (left and not _is_running(int(left[1]))):
+        # Where the cache lay before it had a place that no task can write: nothing of it is believed.
+        if gone or entry.startswith("cache.sqlite3") or (left and not _is_running(int(left[1]))):
             remove_file(os.path.join(into, entry))
 
 

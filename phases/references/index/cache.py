@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from phases.references.index.checked_statements import CheckedStatements
-from phases.references.index.packing import (
-    CHUNK,
-    CacheUnusable,
-    Chunk,
-    chunks_of,
-    pack_parsed,
-    parse_cached_json,
-    unpack_chunk,
-    unpack_parsed,
-)
-from phases.references.parse.model import VERSION, Parsed, Piece
+from phases.references.parse.model import VERSION, Import, Parsed, Piece, Symbol
 from phases.references.parse.terms import fold_name, words_of
 
 STAMP = VERSION * 1000 + 2
@@ -54,6 +44,22 @@ gathered in so much memory before they are written: many small writes are many m
 _MOST_SYMBOLS = 1 << 20
 """Of one file: a symbol's number is its file's times this, and so needs no index to be found by its file."""
 _REMEMBERED = 64
+CHUNK = 64
+"""Pieces that are packed together at most."""
+_LARGE_CHUNK = 64 * 1024
+"""Characters after which a chunk ends, so that little is unpacked for one hit in a large file."""
+
+
+class CacheUnusable(Exception):
+    """The cache is not there, damaged, or of other documents: it is to be made anew."""
+
+
+class Chunk(NamedTuple):
+    """Some pieces of one file, in its order."""
+
+    path: str
+    """The words of its path."""
+    pieces: tuple[Piece, ...]
 
 
 class FileRow(NamedTuple):
@@ -68,7 +74,7 @@ class Cache:
     """An open cache, for one writer at a time; others wait."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = CheckedStatements(connection)
+        self._db = connection
         self._chunks: dict[int, Chunk] = {}
         """Some that were unpacked last; several hits are often of one."""
         self._more = 0
@@ -77,48 +83,47 @@ class Cache:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all or nothing."""
-        self._db.run("BEGIN IMMEDIATE")
+        self._db.execute("BEGIN IMMEDIATE")
         self._more = 0
         try:
-            self.count_of_pieces()  # a total that is no number would become one by adding to it
             yield
             # Once and at the end: an UPDATE sets a savepoint, and at each of those FTS5 writes out what it has gathered.
-            self._db.run("UPDATE totals SET pieces = pieces + ?", (self._more,))
-            self._db.run("COMMIT")
+            self._db.execute("UPDATE totals SET pieces = pieces + ?", (self._more,))
+            self._db.execute("COMMIT")
         finally:
             if self._db.in_transaction:  # something ended it in the middle
-                self._db.run("ROLLBACK")
+                self._db.execute("ROLLBACK")
 
-    def summary(self, repository: str) -> Any:
+    def summary(self, repository: str) -> dict[str, Any] | None:
         """What was kept of a repository when it was last indexed, as JSON gives it; None where nothing was."""
-        row = self._db.first("SELECT row FROM repositories WHERE name = ?", (repository,))
-        return parse_cached_json(row[0]) if row else None
+        row = self._first("SELECT row FROM repositories WHERE name = ?", (repository,))
+        return _parse_object(row[0]) if row else None
 
     def keep_summary(self, repository: str, row: dict[str, Any] | None) -> None:
         """None: it is no longer whole."""
         with self.writing():
-            self._db.run("DELETE FROM repositories WHERE name = ?", (repository,))
+            self._db.execute("DELETE FROM repositories WHERE name = ?", (repository,))
             if row is not None:
-                self._db.run("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
+                self._db.execute("INSERT INTO repositories VALUES (?, ?)", (repository, json.dumps(row)))
 
     def files(self, repository: str) -> dict[str, tuple[str, str, str]]:
         """path: (sha256, language, made_by) of every file that is there."""
         query = "SELECT path, sha256, language, made_by FROM files WHERE repository = ?"
-        return {path: (digest, language, made) for path, digest, language, made in self._db.rows(query, (repository,))}
+        return {path: (digest, language, made) for path, digest, language, made in self.rows(query, (repository,))}
 
     def parsed(self, repository: str, path: str) -> Parsed | None:
         """Symbols, imports, lines and fault of a file that is there, without its pieces."""
         query = "SELECT parsed FROM files WHERE repository = ? AND path = ?"
-        row = self._db.first(query, (repository, path))
+        row = self._first(query, (repository, path))
         return unpack_parsed(row[0]) if row else None
 
     def known(self, sha256: str, language: str, made_by: str) -> Parsed | None:
         """The same content, wherever it stands, with its pieces."""
         query = "SELECT id, parsed FROM files WHERE sha256 = ? AND language = ? AND made_by = ? LIMIT 1"
-        row = self._db.first(query, (sha256, language, made_by))
+        row = self._first(query, (sha256, language, made_by))
         if not row:
             return None
-        chunks = self._db.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
+        chunks = self.rows("SELECT data FROM texts WHERE file = ? ORDER BY id", (row[0],))
         pieces = tuple(piece for (data,) in chunks for piece in unpack_chunk(data).pieces)
         return unpack_parsed(row[1])._replace(pieces=pieces)
 
@@ -127,9 +132,9 @@ class Cache:
         self.remove(repository, (row.path,))
         values = (repository, row.path, row.sha256, row.language, made_by, pack_parsed(parsed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
-        number = self._db.run(insert, values)
+        number = self._db.execute(insert, values).lastrowid or 0
         first = number * _MOST_SYMBOLS
-        self._db.many(
+        self._db.executemany(
             "INSERT INTO symbols VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (at, one.name, fold_name(one.name), one.parent, one.kind, one.line, one.end, one.signature)
@@ -141,35 +146,35 @@ class Cache:
     def _add_pieces(self, file: int, path: str, pieces: tuple[Piece, ...]) -> None:
         rows: list[tuple[object, ...]] = []
         for data, chunk in chunks_of(path, pieces):
-            number = self._db.run("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data))
+            number = self._db.execute("INSERT INTO texts (file, data) VALUES (?, ?)", (file, data)).lastrowid or 0
             rows += [(number * CHUNK + at, *piece[4:], path) for at, piece in enumerate(chunk)]
-        self._db.many("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
+        self._db.executemany("INSERT INTO words (rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?)", rows)
         self._more += len(rows)
 
     def remove(self, repository: str, paths: Iterable[str]) -> None:
         """Takes files out. Within writing()."""
         for path in paths:
             query = "SELECT id FROM files WHERE repository = ? AND path = ?"
-            found = self._db.first(query, (repository, path))
+            found = self._first(query, (repository, path))
             if found:
                 self._remove(int(found[0]))
 
     def _remove(self, file: int) -> None:
         self._chunks.clear()  # a number may be given again
-        for number, data in self._db.rows("SELECT id, data FROM texts WHERE file = ?", (file,)):
+        for number, data in self.rows("SELECT id, data FROM texts WHERE file = ?", (file,)):
             chunk = unpack_chunk(data)
             rows = [("delete", number * CHUNK + at, *piece[4:], chunk.path) for at, piece in enumerate(chunk.pieces)]
             delete = "INSERT INTO words (words, rowid, names, doc, body, path) VALUES (?, ?, ?, ?, ?, ?)"
-            self._db.many(delete, rows)
+            self._db.executemany(delete, rows)
             self._more -= len(rows)
-        self._db.run("DELETE FROM texts WHERE file = ?", (file,))
+        self._db.execute("DELETE FROM texts WHERE file = ?", (file,))
         first = file * _MOST_SYMBOLS
-        self._db.run("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
-        self._db.run("DELETE FROM files WHERE id = ?", (file,))
+        self._db.execute("DELETE FROM symbols WHERE id >= ? AND id < ?", (first, first + _MOST_SYMBOLS))
+        self._db.execute("DELETE FROM files WHERE id = ?", (file,))
 
     def repositories(self) -> list[str]:
         """The names of all that have a file here."""
-        return [name for (name,) in self._db.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
+        return [name for (name,) in self.rows("SELECT DISTINCT repository FROM files ORDER BY repository")]
 
     def count_of_pieces(self) -> int:
         """How many pieces there are, of all repositories."""
@@ -177,14 +182,14 @@ class Cache:
 
     def pieces_with(self, word: str) -> int:
         """How many pieces hold a word."""
-        found = self._db.first("SELECT doc FROM counts WHERE term = ?", (word,))
+        found = self._first("SELECT doc FROM counts WHERE term = ?", (word,))
         return int(found[0]) if found else 0
 
     def signature(self, file: int, line: int, kind: str) -> str:
         """Of the symbol that begins there."""
         first = file * _MOST_SYMBOLS
         query = "SELECT signature FROM symbols WHERE id >= ? AND id < ? AND line = ? AND kind = ?"
-        found = self._db.first(query, (first, first + _MOST_SYMBOLS, line, kind))
+        found = self._first(query, (first, first + _MOST_SYMBOLS, line, kind))
         return str(found[0]) if found else ""
 
     def content(self, file: int) -> tuple[str, str]:
@@ -194,7 +199,7 @@ class Cache:
 
     def defining(self, folded: str, repository: str) -> list[tuple[int, str, str, int]]:
         """Functions and types of this name, spelled as may be: file, parent, name and line."""
-        return self._db.rows(
+        return self.rows(
             "SELECT f.id, s.parent, s.name, s.line FROM symbols AS s JOIN files AS f ON f.id = s.file"
             " WHERE s.folded = ? AND f.repository = ? AND s.kind NOT IN ('variable', 'field', 'constant', 'module')"
             " ORDER BY s.parent != '', f.path, s.line LIMIT 50",
@@ -228,12 +233,66 @@ class Cache:
         return self._chunks[number]
 
     def rows(self, query: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-        """What a query of ours finds; asking.py says what each of its columns must be."""
-        return self._db.rows(query, tuple(values))
+        """What a query finds."""
+        return self._db.execute(query, tuple(values)).fetchall()
+
+    def _first(self, query: str, values: Sequence[object] = ()) -> Any:
+        """The first row that a query finds, or None."""
+        return self._db.execute(query, values).fetchone()
 
     def _there(self, query: str, *values: object) -> tuple[Any, ...]:
         """A row that must be there, for another one names it."""
-        found = self._db.first(query, values)
+        found: tuple[Any, ...] | None = self._first(query, values)
         if found is None:
             raise CacheUnusable("a row of the cache is damaged: it names another one, and that is not there")
         return found
+
+
+def pack_parsed(parsed: Parsed) -> bytes:
+    """All but the pieces."""
+    return _pack_json([parsed.lines, parsed.symbols, parsed.imports, parsed.fault])
+
+
+def unpack_parsed(data: bytes) -> Parsed:
+    """What was packed, without pieces. Raises CacheUnusable."""
+    try:
+        lines, symbols, imports, fault = json.loads(zlib.decompress(data))
+        rows = (Import(module, tuple(names), line) for module, names, line in imports)
+        return Parsed(lines, tuple(Symbol(*row) for row in symbols), tuple(rows), (), fault)
+    except (zlib.error, ValueError, TypeError) as error:
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
+
+
+def chunks_of(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[bytes, Sequence[Piece]]]:
+    """Pieces in chunks, each packed and as it is."""
+    start = size = 0
+    for at, piece in enumerate(pieces):
+        if at - start >= CHUNK or size >= _LARGE_CHUNK:
+            yield _pack_json([path, pieces[start:at]]), pieces[start:at]
+            start, size = at, 0
+        size += len(piece.names) + len(piece.doc) + len(piece.body)
+    if start < len(pieces):
+        yield _pack_json([path, pieces[start:]]), pieces[start:]
+
+
+def unpack_chunk(data: bytes) -> Chunk:
+    """What was packed. Raises CacheUnusable."""
+    try:
+        path, rows = json.loads(zlib.decompress(data))
+        return Chunk(path, tuple(Piece(*row) for row in rows))
+    except (zlib.error, ValueError, TypeError) as error:
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
+
+
+def _pack_json(value: object) -> bytes:
+    return zlib.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 1)
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise CacheUnusable(f"a row of the cache is damaged: {error}") from error
+    if not isinstance(value, dict):
+        raise CacheUnusable("a row of the cache is damaged: it is no object")
+    return value

@@ -1,33 +1,70 @@
-"""How the cache's file is opened: for writing, for reading alone, and not at all where it is damaged."""
+"""Where the cache of an index lies, how it is opened, and who may write to it.
+
+It lies in the user's own cache directory, never in a task: a task may come from a stranger, and SQLite is not made for files
+that an enemy wrote. So what is found there was written here; it may be old, damaged or gone, and is made anew then.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import sqlite3
-from collections import Counter
+import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from functools import cache as kept
+from contextlib import closing, contextmanager, suppress
 from typing import TypeVar
 
-from phases.references.index.cache import STAMP, TABLES, Cache
-from phases.references.index.checked_statements import CheckedStatements
-from phases.references.index.file_checks import JOURNAL, NEVER_OURS, why_unfit
-from phases.references.index.lock import lock_file
-from phases.references.index.packing import CacheUnusable
+from phases.references.index.cache import STAMP, TABLES, Cache, CacheUnusable
 from pipeline.base.errors import StorageError
+from pipeline.base.files import lock_error, storage_error
+from pipeline.base.logs import logger
 
 T = TypeVar("T")
-NAME = "cache.sqlite3"
-_WAIT = 60.0
+WAIT = 60.0
 """Seconds to wait for another process that writes."""
+_LOCK_AGAIN = 0.05
+_KEEP_DAYS = 60
+"""A cache that nobody used for so long is removed when another one is made."""
 _PAGE = 16384
 """Bytes; the words are read and merged in runs, and take half the time of pages of 4,096."""
-_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-_DAMAGE = (
-    *(sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN),
-    *(sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_TOOBIG),
+_MACHINES_FAULT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
 )
+
+
+@contextmanager
+def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> Iterator[str]:
+    """Where the cache of the index directory `into` lies: in the user's cache directory, named after place and version.
+
+    Decision 145 says why. Where nothing can be written there, or no directory is given, it is a temporary file for this block
+    alone, and `tell` says so.
+    """
+    key = hashlib.sha256(f"{STAMP} ".encode() + os.fsencode(os.path.realpath(into))).hexdigest()[:32]
+    path = os.path.join(cache_directory, "indexes", f"{key}.sqlite3")
+    why = _why_not_writable(os.path.dirname(path)) if cache_directory else "no directory is given"
+    if why is None:
+        yield path
+        return
+    logger.debug("the cache of {} is temporary: {}", into, why)
+    if cache_directory:
+        tell(f"nothing can be kept in {cache_directory} ({why}): each search reads the index anew")
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            yield os.path.join(directory, "index.sqlite3")
+    except OSError as error:
+        raise storage_error("make an index in place of", path, error) from error
+
+
+def _why_not_writable(directory: str) -> str | None:
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def with_cache(path: str, use: Callable[[Cache], T]) -> T:
@@ -35,10 +72,12 @@ def with_cache(path: str, use: Callable[[Cache], T]) -> T:
     with lock_file(path) as mine:
         if not mine:
             raise StorageError(f"another process writes to {path}; when it is done, go on with: pipeline resume")
+        _remove_unused(os.path.dirname(path))
         try:
             with open_writable(path) as cache:
                 return use(cache)
-        except CacheUnusable:
+        except CacheUnusable as error:
+            logger.debug("{} is made anew: {}", path, error)
             remove_cache(path)
         try:
             with open_writable(path) as cache:
@@ -54,114 +93,93 @@ def still_unusable(error: CacheUnusable) -> StorageError:
 
 @contextmanager
 def open_writable(path: str) -> Iterator[Cache]:
-    """The cache, made where it is not there. Raises Unusable where it is damaged: throw_away() and open it again.
-
-    Who calls has it locked().
-    """
-    if why_unfit(path):
-        remove_cache(path)
-    with _connect(path, "rwc") as connection:
+    """The cache, made where it is not there. Raises CacheUnusable. Who calls has locked it."""
+    with _connect(path) as connection:
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("BEGIN IMMEDIATE")
             for statement in TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {STAMP}")
             connection.execute("COMMIT")
-        _refuse_others(path, connection)
         yield Cache(connection)
 
 
 @contextmanager
 def open_readable(path: str) -> Iterator[Cache]:
-    """The cache for reading alone. Raises Unusable where it has to be made anew first."""
-    if why := why_unfit(path):
-        raise CacheUnusable(f"{path}: {why}")
+    """The cache for reading alone. Raises CacheUnusable where it has to be made anew first."""
     if not os.path.exists(path):
         raise CacheUnusable(f"{path} is not there")
-    if os.path.lexists(path + JOURNAL):  # of a writer at work, or of one that was killed: that one is undone by this
-        if not may_write(path):
-            raise CacheUnusable(f"{path} was left half written, where nothing can be mended")
-        with lock_file(path, 0) as mine:
-            if mine:
-                _roll_back(path)
-    with _connect(path, "ro") as connection:
+    with suppress(OSError):
+        os.utime(path)  # it is in use: see _KEEP_DAYS
+    with _connect(path) as connection:
         connection.execute("BEGIN")  # what is read belongs together
-        _refuse_others(path, connection)
         yield Cache(connection)
 
 
-def _roll_back(path: str) -> None:
-    """What a killed writer did not finish; SQLite does it when it reads where it may write."""
-    if why := why_unfit(path):
-        raise CacheUnusable(f"{path}: {why}")
-    with _connect(path, "rw") as connection:
-        connection.execute("PRAGMA user_version").fetchone()
+@contextmanager
+def lock_file(path: str, seconds: float | None = None) -> Iterator[bool]:
+    """Whether this process has the file at `path` to itself within the block; False where another still had it after `seconds`.
+
+    The lock is a file beside it, which stays: one that is removed would be two locks to two processes. The kernel takes it back
+    from a process that died.
+    """
+    until = time.monotonic() + (WAIT if seconds is None else seconds)
+    try:
+        descriptor = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise storage_error("open", path + ".lock", error) from error
+    try:
+        while not (mine := _try_lock(descriptor, path)) and time.monotonic() < until:
+            time.sleep(_LOCK_AGAIN)
+        yield mine
+    finally:
+        os.close(descriptor)  # and the lock goes with it
 
 
-def may_write(path: str) -> bool:
-    """Whether something can be made in the folder of the cache."""
-    return os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK)
+def _try_lock(descriptor: int, path: str) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise lock_error(path + ".lock", error) from error
+    return True
 
 
 def remove_cache(path: str) -> None:
     """Removes the cache and what a killed writer left beside it."""
-    remove_file(path)  # first: without its journal it would look whole
-    for ending in (JOURNAL, *NEVER_OURS):
-        remove_file(path + ending)
+    for name in (path, f"{path}-journal"):
+        remove_file(name)  # the journal last: without it a cache would look whole
 
 
 def remove_file(path: str) -> None:
     """Removes a file of ours; one that is not there is fine."""
     try:
-        if os.path.lexists(path):
-            os.unlink(path)
+        os.unlink(path)
     except FileNotFoundError:
         return
     except OSError as error:
         raise StorageError(f"cannot remove {path}: {error.strerror}; move it away") from error
 
 
-def _refuse_others(path: str, connection: sqlite3.Connection) -> None:
-    """Nothing but our tables is used: a trigger or a view in their place would be run by what we ask."""
-    statements = CheckedStatements(connection)
-    if connection.execute("PRAGMA user_version").fetchone()[0] != STAMP:
-        raise CacheUnusable(f"{path} was made by another version")
-    if Counter(statements.raw(_SCHEMA)) != _own_schema():
-        raise CacheUnusable(f"{path} has other tables than are made here")
-
-
-@kept
-def _own_schema() -> Counter[tuple[object, ...]]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-        return Counter(connection.execute(_SCHEMA))
+def _remove_unused(directory: str) -> None:
+    oldest = time.time() - _KEEP_DAYS * 24 * 3600
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".sqlite3") and entry.stat().st_mtime < oldest:
+                remove_cache(entry.path)
 
 
 @contextmanager
-def _connect(path: str, mode: str) -> Iterator[sqlite3.Connection]:
-    address = f"file:{_escape_uri(path)}?mode={mode}"
+def _connect(path: str) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA cell_size_check = ON")
+        with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as connection:
             connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a new one; one that is there keeps its own
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA cache_size = -64000")
             yield connection
-    except sqlite3.OperationalError as error:
-        if _is_damage(error):
-            raise CacheUnusable(f"{path}: {error}") from error
-        raise StorageError(f"cannot use {path}: {error}; it is a cache: make room, or delete it") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite's own words may quote what is no text
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if code & 0xFF in _MACHINES_FAULT and code != sqlite3.SQLITE_READONLY_DBMOVED:
+            raise StorageError(f"cannot use {path}: {error}; it is a cache: make room, or delete it") from error
         raise CacheUnusable(f"{path}: {error}") from error
-
-
-def _is_damage(error: sqlite3.Error) -> bool:
-    """One without a code is Python's: of a text that is none."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    return code & 0xFF in _DAMAGE or code == sqlite3.SQLITE_READONLY_DBMOVED
-
-
-def _escape_uri(path: str) -> str:
-    return "".join(f"%{ord(letter):02x}" if letter in "%?#" else letter for letter in os.path.abspath(path))

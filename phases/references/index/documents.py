@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from phases.references.index.cache import CacheUnusable
 from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.packing import CacheUnusable
 from phases.references.index.sources import SourceFile
 from phases.references.parse.ipc import InvalidAnswer, validate_parsed
 from phases.references.parse.model import Import, Parsed, Symbol
@@ -58,16 +58,7 @@ def summary_of(row: Any) -> Summary:
         summary = Summary(**row)
     except TypeError as error:
         raise CacheUnusable(f"the cache holds no summary where one should be: {error}") from error
-    counted = (*summary.languages.items(), *summary.left_out.items()) if _are_counts(summary) else ((0, 0),)
-    numbers = (summary.files, summary.symbols, summary.faults, summary.bytes, *(number for _, number in counted))
-    words = (summary.sha256, *(word for word, _ in counted))
-    if not all(type(number) is int for number in numbers) or not all(isinstance(word, str) for word in words):
-        raise CacheUnusable("the cache holds a summary with damaged values")
     return summary
-
-
-def _are_counts(summary: Summary) -> bool:
-    return isinstance(summary.languages, dict) and isinstance(summary.left_out, dict)
 
 
 def document_path(into: str, name: str) -> str:

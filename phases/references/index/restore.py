@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-from phases.references.index.cache import Cache, FileRow
-from phases.references.index.cache_file import NAME, open_writable, remove_cache
+from phases.references.index.cache import Cache, CacheUnusable, FileRow
+from phases.references.index.cache_file import (
+    cache_path,
+    lock_file,
+    open_readable,
+    open_writable,
+    remove_cache,
+    still_unusable,
+)
 from phases.references.index.documents import (
     CheckRow,
     Summary,
@@ -19,53 +26,88 @@ from phases.references.index.documents import (
     parse_row,
     rows_in,
 )
-from phases.references.index.lock import lock_file
 from phases.references.index.sources import FetchedRepository, invalid_name
 from phases.references.index.version import file_version
 from phases.references.parse.pieces import pieces_of
 from phases.references.parse.source_code import text_of
-from pipeline.base.errors import FormatError
+from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import replace_file, storage_error
+from pipeline.base.logs import logger
 
 _BATCH = 200
-_PATIENCE = 1.0
-"""Seconds to wait for another process, before the cache is worth another look: that one may have made it."""
+T = TypeVar("T")
 
 
-def file_identity(path: str) -> tuple[int, ...]:
-    """What tells a file from another one that is put in its place, or from itself when it was written to."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
+def with_cache_for_reading(
+    into: str, code_base: str, cache_directory: str, use: Callable[[Cache], T], digests: Mapping[str, str] | None = None
+) -> T:
+    """What `use` returns for the cache of the documents in `into`; one that cannot be used is made anew from them first.
 
-
-def rebuild_cache(into: str, code_base: str, seen: tuple[int, ...] | None = None) -> bool:
-    """Makes the cache of the documents in `into` anew. Returns False where it was not this process that did so.
-
-    That is where another one is at it, or where the cache is no longer the one that was `seen`: look at it again.
+    `digests`: of each document's file name; as the last finished run wrote them to index.json, if not given. Raises
+    StorageError where another process is making the cache, and goes on doing so.
     """
-    path = os.path.join(into, NAME)
-    with lock_file(path, _PATIENCE) as mine:
-        if not mine or (seen is not None and file_identity(path) != seen):
+    digests = digests_in(into) if digests is None else digests
+    with cache_path(cache_directory, into) as path:
+        for is_new in (False, True):
+            try:
+                with open_readable(path) as cache:
+                    if is_new or _is_of(cache, into, digests):
+                        return use(cache)
+                    why = CacheUnusable(f"{path} is of other documents")
+            except CacheUnusable as error:
+                if is_new:
+                    raise still_unusable(error) from error
+                why = error
+            logger.debug("the cache is made anew: {}", why)
+            rebuild_cache(path, into, code_base, digests)
+        raise still_unusable(why)
+
+
+def _is_of(cache: Cache, into: str, digests: Mapping[str, str]) -> bool:
+    """Whether a cache is of the documents that are there: another task may have been in the place of this one."""
+    for name in cache.repositories() if digests else ():
+        path, summary = document_path(into, name), cache.summary(name)
+        if summary is None or summary.get("sha256") == digests.get(os.path.basename(path)):
+            continue
+        try:  # a run may have been ended before it wrote index.json: then the document itself is the witness
+            if digest_of(path)[0] != summary.get("sha256"):
+                return False
+        except FormatError:
             return False
+    return True
+
+
+def rebuild_cache(path: str, into: str, code_base: str, digests: Mapping[str, str]) -> None:
+    """Makes the cache at `path` of the documents in `into` anew, where no other process has done so meanwhile."""
+    seen = _identity_of(path)
+    with lock_file(path) as mine:
+        if not mine:
+            raise StorageError(f"another process is making {path}; search again when it is done")
+        if _identity_of(path) != seen:
+            return
         beside = f"{path}.{os.getpid()}.tmp"
         remove_cache(beside)
         try:
-            build_cache(beside, into, code_base)
+            build_cache(beside, into, code_base, digests)
             remove_cache(path)
             replace_file(beside, path)
         except OSError as error:
             raise storage_error("write", path, error) from error
         finally:
             remove_cache(beside)
-    return True
 
 
-def build_cache(path: str, into: str, code_base: str) -> None:
+def _identity_of(path: str) -> tuple[int, int] | None:
+    """What tells a file from another one that is put in its place."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size
+
+
+def build_cache(path: str, into: str, code_base: str, digests: Mapping[str, str]) -> None:
     """Makes a cache at `path` of the documents in `into` that are as they were written."""
-    digests = digests_in(into)
     with open_writable(path) as cache:
         for entry in sorted(os.listdir(into)):
             name = entry.removesuffix(".json")

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.references.index.restore import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
 from phases.references.parse.source_code import text_of
-from phases.references.search.search import code_base_of, search_code, with_cache_for_reading
+from phases.references.search.search import code_base_of, search_code
 from pipeline.base.errors import PipelineError
 
 LONGEST = 60
@@ -30,12 +31,14 @@ class Answer(NamedTuple):
     text: str
 
 
-def answer_query(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[Answer]:
+def answer_query(
+    root: str, index: Mapping[str, Any], query: str, repository: str, most: int, cache_directory: str = ""
+) -> list[Answer]:
     """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
-    _refuse_incomplete(into, index, repository)
-    hits = search_code(into, query, repository=repository or None, limit=most)
+    _refuse_incomplete(into, index, repository, cache_directory)
+    hits = search_code(into, query, repository=repository or None, limit=most, cache_directory=cache_directory)
     found = []
     why: NotShown | None = None
     for hit in hits:
@@ -69,10 +72,12 @@ def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
         raise NotShown(f"there is no repository {repository[:100]!r}; there are: {', '.join(names)}")
 
 
-def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str) -> None:
+def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str, cache_directory: str) -> None:
     """Nothing found is an answer only where everything was looked at."""
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
-    there = with_cache_for_reading(into, code_base_of(into), lambda cache: frozenset(cache.repositories()))
+    there = with_cache_for_reading(
+        into, code_base_of(into), cache_directory, lambda cache: frozenset(cache.repositories())
+    )
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
         raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.references.index.cache import Cache
-from phases.references.index.packing import CHUNK
+from phases.references.index.cache import CHUNK, Cache
 from phases.references.parse.model import Piece
 from phases.references.parse.terms import words_of
 

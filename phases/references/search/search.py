@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-import time
-from collections.abc import Callable
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache
-from phases.references.index.cache_file import NAME, may_write, open_readable, still_unusable
-from phases.references.index.lock import WAIT
-from phases.references.index.packing import CacheUnusable
-from phases.references.index.restore import build_cache, file_identity, rebuild_cache
+from phases.references.index.restore import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.source_code import text_of
 from phases.references.parse.terms import fold_name, words_of
 from phases.references.search.ranking import rank_pieces
-from pipeline.base.errors import StorageError
-from pipeline.base.files import storage_error
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
 EXCERPT_LINES = 12
 _LONGEST_LINE = 200
 _MOST_LOOKED_AT = 5000
-T = TypeVar("T")
 
 
 class Hit(NamedTuple):
@@ -47,14 +38,22 @@ class Hit(NamedTuple):
 
 
 def search_code(
-    into: str, query: str, *, repository: str | None = None, limit: int = 10, code_base: str | None = None
+    into: str,
+    query: str,
+    *,
+    repository: str | None = None,
+    limit: int = 10,
+    code_base: str | None = None,
+    cache_directory: str = "",
 ) -> list[Hit]:
     """The best places for a query, best first; none is an empty list. `code_base` lies beside `into` if not given."""
     query, limit = query[:LONGEST_QUERY], max(0, min(limit, MOST_HITS))
     fetched = code_base if code_base is not None else code_base_of(into)
     if not query.strip() or not limit:
         return []
-    found = with_cache_for_reading(into, fetched, lambda cache: _find_hits(cache, query, repository, limit))
+    found = with_cache_for_reading(
+        into, fetched, cache_directory, lambda cache: _find_hits(cache, query, repository, limit)
+    )
     folders = {hit.repository: FetchedRepository(fetched, hit.repository) for hit, _, _ in found}
     words = set(words_of(query))
     return [
@@ -66,39 +65,6 @@ def search_code(
 def code_base_of(into: str) -> str:
     """Where the code lies that an indexes folder is about."""
     return os.path.join(os.path.dirname(os.path.abspath(into)), "code_base")
-
-
-def with_cache_for_reading(into: str, code_base: str, use: Callable[[Cache], T]) -> T:
-    """What `use` returns for the cache; one that cannot be used is made anew from the documents first."""
-    path = os.path.join(into, NAME)
-    until, made = time.monotonic() + WAIT, False
-    while True:
-        seen = file_identity(path)
-        try:
-            with open_readable(path) as cache:
-                return use(cache)
-        except CacheUnusable as error:
-            if made:
-                raise still_unusable(error) from error
-            if time.monotonic() > until:
-                raise StorageError(f"another process is making {path}; search again when it is done") from error
-        if not may_write(path):
-            return _with_temporary_cache(into, code_base, use)
-        made = rebuild_cache(into, code_base, seen)
-
-
-def _with_temporary_cache(into: str, code_base: str, use: Callable[[Cache], T]) -> T:
-    """What `use` returns for a cache that is made for this question alone, where nothing can be written."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, NAME)
-            build_cache(path, into, code_base)
-            with open_readable(path) as cache:
-                return use(cache)
-    except CacheUnusable as error:
-        raise still_unusable(error) from error
-    except OSError as error:
-        raise storage_error("make an index in place of", into, error) from error
 
 
 def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:
