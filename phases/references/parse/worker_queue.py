@@ -207,21 +207,23 @@ class _Workers:
             requests.seek(0)
             process = start_worker(requests.fileno(), self._seconds, self._environment)
             self._running.add(process)
-            lines = _Lines(process)
+            lines, is_ready = _Lines(process), False
             try:
                 if self._stopped:
                     raise CancelledError
-                if lines.next_line(_START_SECONDS) == READY:
+                is_ready = lines.next_line(_START_SECONDS) == READY
+                if is_ready:
                     return process, lines
                 why = "it said something else than that it is ready"
+            except InvalidAnswer:
+                why = "it said too much before it was ready"
             except TimeoutError:
                 why = f"it was not ready after {_START_SECONDS:g} s"
             except EOFError:
                 why = f"it ended with code {_end_process(process)} before it was ready"
-            except BaseException:
-                self._end(process)
-                raise
-            self._end(process)
+            finally:
+                if not is_ready:
+                    self._end(process)
         raise _start_error(why)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
