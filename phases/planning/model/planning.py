@@ -127,7 +127,7 @@ def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, vers
         header,
         begun={"present": present},
         is_same=lambda rows: (
-            present == rows[0].get("begun", {}).get("present") or _ended_in_plan(present, rows, ctx.contracts)
+            present == rows[0].get("begun", {}).get("present") or _is_own_result(present, rows, ctx.contracts)
         ),
         on_set_aside=lambda kept: ctx.progress(0, 1, f"{told} {kept}"),
         shown_again=False,
@@ -135,7 +135,7 @@ def _open_conversation(requests: Sequence[str], model: Model, ctx: Context, vers
     )
 
 
-def _ended_in_plan(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
+def _is_own_result(plan: str, rows: list[dict[str, Any]], contracts: Checker) -> bool:
     """Whether a plan is what this very conversation ended in: the run was killed after its plan was written, and before
     that was noted. It must not plan from its own result."""
     try:
