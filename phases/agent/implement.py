@@ -78,14 +78,9 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)
     except Incomplete as error:
         raise _with_files(error, assignment, workspace) from error
-    logger.info(
-        "{} is to write {} of {} planned files; supervision: {}; sandbox: {}",
-        model.name,
-        len(session.write),
-        len(session.planned),
-        "off" if isinstance(state.supervisor, Unsupervised) else "on",
-        box.kind,
-    )
+    supervision = "off" if isinstance(state.supervisor, Unsupervised) else "on"
+    files = f"{len(session.write)} of {len(session.planned)} planned files"
+    logger.info("{} is to write {}; supervision: {}; sandbox: {}", model.name, files, supervision, box.kind)
     _tell_beforehand(assignment, session, missing)
     if not session.journal.replaying:
         shutil.rmtree(places.snapshot, ignore_errors=True)  # of other work: it must not be gone back to
@@ -98,14 +93,29 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, ending.detail[:_MOST_LOGGED])
     shutil.rmtree(places.snapshot, ignore_errors=True)
     sync_tree(places.workspace)
+    installed = [dict(row) for row in packages.installed]
+    return _documents(assignment, session, state, ending, installed, scaffold=events.scaffold)
+
+
+def _documents(
+    assignment: Assignment,
+    session: Session,
+    state: AgentState,
+    ending: Ending,
+    installed: list[dict[str, str]],
+    *,
+    scaffold: bool,
+) -> dict[str, Any]:
+    """What the work came to, by the short names of the documents."""
+    plan, workspace = assignment.plan, Workspace(assignment.places.workspace)
     traced, rows = trace_requirements(workspace, plan), session.journal.all_rows()
-    made = implementation_document(ending, workspace, plan, traced, scaffold=events.scaffold)
+    made = implementation_document(ending, workspace, plan, traced, scaffold=scaffold)
     return {
         "implementation": {
             **made,
             "subagents": read_subagents(rows).counts,
             "todos": todo_rows(state.todo_list.todos),
-            "packages": [dict(row) for row in packages.installed],
+            "packages": installed,
             "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
         "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),
@@ -132,21 +142,16 @@ def build_state(
     def tools(notes: Notes) -> list[Tool]:
         return [*file_tools(workspace, notes), *search_tools(workspace)]
 
-    explorers = Explorers(
-        model,
-        ledger,
-        lambda notes: Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach),
-        assignment.places.explorations,
-        session.journal.run,
-        assignment.in_place,
-        clean,
-        around=acceptance.tool_hooks.around,
-    )
+    def looking(notes: Notes) -> Toolbox:
+        return Toolbox([tool for tool in tools(notes) if tool.reads_only], assignment.breach)
+
+    files, run, hooks = assignment.places.explorations, session.journal.run, acceptance.tool_hooks
+    explorers = Explorers(model, ledger, looking, files, run, assignment.in_place, clean, around=hooks.around)
     own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
     others = [reference_tool(assignment.library)] if session.references is not None else []
     box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
     digests = {path: session.before.get(path, "") for path in session.planned}
-    runner = ToolRunner(box, acceptance.tool_hooks, workspace, commands, explorers, notes, digests)
+    runner = ToolRunner(box, hooks, workspace, commands, explorers, notes, digests)
     memory = Memory(assignment.plan, session, runner.schemas)
     state = AgentState(
         Conversation(model, session.journal, ledger, "implement", on_text=events.receiving, on_wait=events.working),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.engine.graph import Graph
+from collections.abc import Mapping, Sequence
 
+from pipeline.engine.phase import Phase
+
+Flows = Mapping[tuple[str, str], Sequence[str]]
+"""The documents between two phases: {(number of the writer, number of the reader): names}."""
 _COLOURS = {
     "done": "#cfe8cf",
     "skipped": "#e8e8e8",
@@ -14,22 +18,22 @@ _COLOURS = {
 }
 
 
-def as_mermaid(graph: Graph, status: dict[str, str]) -> str:
+def as_mermaid(phases: Sequence[Phase], flows: Flows, status: Mapping[str, str]) -> str:
     """A Mermaid flowchart: phases as nodes, documents on the arrows."""
     lines = ["flowchart TD"]
-    for phase in graph.phases:
+    for phase in phases:
         lines.append(f'    p{phase.number}["{phase.number} {phase.name}"]')
         if status.get(phase.number) in _COLOURS:
             lines.append(f"    style p{phase.number} fill:{_COLOURS[status[phase.number]]}")
-    for (source, target), names in sorted(_document_flows(graph).items()):
+    for (source, target), names in sorted(flows.items()):
         lines.append(f'    p{source} -->|"{", ".join(names)}"| p{target}')
     return "\n".join(lines)
 
 
-def as_svg(graph: Graph, status: dict[str, str]) -> str:
+def as_svg(phases: Sequence[Phase], flows: Flows, status: Mapping[str, str]) -> str:
     """The phases in a column, an arc for each pair between which documents flow."""
     height, top = 46, 20
-    place = {phase.number: top + index * height for index, phase in enumerate(graph.phases)}
+    place = {phase.number: top + index * height for index, phase in enumerate(phases)}
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="{top * 2 + height * len(place)}" '
@@ -40,14 +44,14 @@ def as_svg(graph: Graph, status: dict[str, str]) -> str:
             '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>'
         ),
     ]
-    for (source, target), names in sorted(_document_flows(graph).items()):
+    for (source, target), names in sorted(flows.items()):
         start, end = place[source] + 15, place[target] + 15
         reach = 200 + min(260, (end - start) // 2)
         parts.append(
             f'<path d="M190 {start} C{reach} {start} {reach} {end} 192 {end}" fill="none" stroke="#999" marker-end="url(#a)">'
             f"<title>{', '.join(names)}</title></path>"
         )
-    for phase in graph.phases:
+    for phase in phases:
         y, colour = place[phase.number], _COLOURS.get(status.get(phase.number, ""), "#ffffff")
         dash = ' stroke-dasharray="4 3"' if phase.optional else ""
         parts.append(
@@ -56,12 +60,3 @@ def as_svg(graph: Graph, status: dict[str, str]) -> str:
             f'<text x="480" y="{y + 20}" fill="#555">{", ".join(phase.writes)}</text>'
         )
     return "\n".join([*parts, "</svg>"])
-
-
-def _document_flows(graph: Graph) -> dict[tuple[str, str], list[str]]:
-    flows: dict[tuple[str, str], list[str]] = {}
-    for phase in graph.phases:
-        for name in phase.reads:
-            if writer := graph.writer(name):
-                flows.setdefault((writer.number, phase.number), []).append(name)
-    return flows

@@ -35,12 +35,18 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def main(words: list[str]) -> int:
-    """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs."""
+def main(words: list[str], environment: dict[bytes, bytes] | None = None) -> int:
+    """`order:value … -- program argument …`. Returns only when something could not be given up: then nothing runs.
+
+    `environment` is the program's; None: that of this process.
+    """
     end = words.index("--")
     try:
         confine_process([_parse_order(word) for word in words[:end]])
-        os.execvp(words[end + 1], words[end + 1 :])  # noqa: S606 - to become the command is what this is for
+        program, arguments = words[end + 1], words[end + 1 :]
+        if environment is None:
+            os.execvp(program, arguments)  # noqa: S606 - to become the command is what this is for
+        os.execvpe(program, arguments, environment)  # noqa: S606 - the same
     except (OSError, ValueError) as error:
         os.write(2, f"not run: the sandbox could not be closed: {error}\n".encode("utf-8", "replace"))
     return REFUSED

@@ -165,9 +165,7 @@ def _become_command(order: Order, connection: int) -> int:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         if order.is_confined:
-            os.environb.clear()
-            os.environb.update(order.environment)
-            return confine(list(map(os.fsdecode, order.argv)))
+            return confine(list(map(os.fsdecode, order.argv)), dict(order.environment))
         where = order.directory
         os.chdir(where)
         where = order.argv[0]

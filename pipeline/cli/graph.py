@@ -41,8 +41,10 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None) -> Answer:
     rows = [{**{n: getattr(p, n) for n in names}, "status": status.get(p.number)} for p in graph.phases]
     from phases.pages.phase_graph import as_mermaid, as_svg  # late: most commands draw nothing
 
-    draw = {"text": as_text, "mermaid": as_mermaid, "svg": as_svg}[form]
-    return Answer(rows, lambda: print_text(draw(graph, status)))
+    draw = {"mermaid": as_mermaid, "svg": as_svg}.get(form)
+    return Answer(
+        rows, lambda: print_text(draw(graph.phases, graph.flows(), status) if draw else as_text(graph, status))
+    )
 
 
 def as_text(graph: Graph, status: dict[str, str]) -> str:

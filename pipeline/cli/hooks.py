@@ -128,13 +128,9 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
             "so with: --yes"
         )
     if not as_json:
-        print_text(
-            f"{relative_path(workspace)}/{REPO_FILE}:"
-            if offer.has_file
-            else f"{relative_path(workspace)} has no {REPO_FILE}:"
-        )
-        for line in offer_lines(offer, setting.settings_file):
-            print_text(line)
+        place = relative_path(workspace)
+        head = f"{place}/{REPO_FILE}:" if offer.has_file else f"{place} has no {REPO_FILE}:"
+        print_text("\n".join([head, *offer_lines(offer, setting.settings_file)]))
     if offer.fault:
         print_warning(f"nothing can be trusted now: {offer.fault}")
     written = wanted and (yes or click.confirm("Trust all of that?", err=True))

@@ -47,6 +47,15 @@ class Graph:
                 found.append(other)
         return found[1:]
 
+    def flows(self) -> dict[tuple[str, str], list[str]]:
+        """The documents between two phases: {(number of the writer, number of the reader): names}."""
+        flows: dict[tuple[str, str], list[str]] = {}
+        for phase in self.phases:
+            for name in phase.reads:
+                if writer := self.writer(name):
+                    flows.setdefault((writer.number, phase.number), []).append(name)
+        return flows
+
     def find(self, wanted: str) -> Phase:
         """The phase of that number ('3', '03', '05b') or name. Raises UsageError."""
         for phase in self.phases if wanted else ():

@@ -73,17 +73,8 @@ def check_code(
     ]
     if problems:
         run = _CheckRun([], problems, ["the files are not in order, so nothing was run"], [])
-    elif commands.box.kind == NONE:
-        # Without a sandbox nothing of the agent is run: its code may do anything.
-        run = _CheckRun(
-            [], list_open_requirements(workspace, plan), [f"no sandbox on this machine: {probe_best().detail}"], []
-        )
     else:
-        run = _run_all(plan, python, paths, commands, missing)
-        still_open = list_open_requirements(workspace, plan)
-        run.problems.extend(still_open)
-        run.why.extend(["requirements of the plan are open"] if still_open else [])
-        run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
+        run = _run_checks(workspace, plan, python, commands, missing)
     verification = {
         "verified": bool(run.rows) and not run.problems and not run.why and not run.doubts,
         "tree_sha256": tree_digest(workspace),
@@ -94,6 +85,27 @@ def check_code(
         "doubts": run.doubts,
     }
     return {"block": "\n\n".join(run.problems) or None, "verification": verification}
+
+
+def _run_checks(
+    workspace: Workspace,
+    plan: dict[str, Any],
+    python: Mapping[str, str],
+    commands: CommandRunner,
+    missing: Sequence[str],
+) -> _CheckRun:
+    """What the checks say of files that are in order, and which requirements are open all the same."""
+    if commands.box.kind == NONE:
+        # Without a sandbox nothing of the agent is run: its code may do anything.
+        why = [f"no sandbox on this machine: {probe_best().detail}"]
+        return _CheckRun([], list_open_requirements(workspace, plan), why, [])
+    paths = workspace.paths()
+    run = _run_all(plan, python, paths, commands, missing)
+    still_open = list_open_requirements(workspace, plan)
+    run.problems.extend(still_open)
+    run.why.extend(["requirements of the plan are open"] if still_open else [])
+    run.doubts.extend(f"{path} stands in for {_OWN}" for path in find_shadows(paths))
+    return run
 
 
 class _CheckRun(NamedTuple):
