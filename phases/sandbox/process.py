@@ -35,7 +35,7 @@ Taker = Callable[[bytes], object]
 """What is called with each piece of output."""
 
 
-class Outcome(NamedTuple):
+class ProcessOutcome(NamedTuple):
     """What came of a command: one of an exit code, a signal, a timeout and a fault."""
 
     exit_code: int | None = None
@@ -125,20 +125,22 @@ class SupervisedProcess:
                 os.killpg(int(group), signal.SIGKILL)
         self._pipes.close()
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ProcessOutcome:
         """What the supervisor told."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
         if word == supervisor.TELLS_FAULT:
-            return Outcome(fault=value, notes=notes)
+            return ProcessOutcome(fault=value, notes=notes)
         if word == supervisor.TELLS_TIMEOUT:
-            return Outcome(timed_out=True, notes=notes)
+            return ProcessOutcome(timed_out=True, notes=notes)
         if word == supervisor.TELLS_EXIT:
-            return Outcome(exit_code=int(value), notes=notes)
+            return ProcessOutcome(exit_code=int(value), notes=notes)
         if word == supervisor.TELLS_SIGNAL:
-            return Outcome(signal=int(value), notes=notes)
+            return ProcessOutcome(signal=int(value), notes=notes)
         code = self._process.returncode
-        return Outcome(fault=f"the process that watches over it was ended before it (exit code {code})", notes=notes)
+        return ProcessOutcome(
+            fault=f"the process that watches over it was ended before it (exit code {code})", notes=notes
+        )
 
     def _reports(self) -> dict[bytes, bytes]:
         return {word: rest for word, _, rest in (line.partition(b" ") for line in self._told.split(b"\n"))}
@@ -217,9 +219,9 @@ class BubblewrapProcess:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ProcessOutcome:
         """Its exit code, which bubblewrap passes on."""
-        return Outcome(exit_code=self._process.returncode)
+        return ProcessOutcome(exit_code=self._process.returncode)
 
 
 def follow_process(

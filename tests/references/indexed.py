@@ -13,7 +13,7 @@ from phases.references.index.cache_file import cache_path
 from phases.references.index.documents import CheckRow
 from phases.references.relate import relations
 from phases.references.search import answers, search
-from phases.references.search.answers import Answer
+from phases.references.search.answers import SearchHit
 from phases.references.search.search import Hit
 
 
@@ -31,7 +31,7 @@ def search_code(into: str, query: str, **how: Any) -> list[Hit]:
     return search.search_code(into, query, **how, cache_directory=_directory(os.path.dirname(into)))
 
 
-def answer_query(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[Answer]:
+def answer_query(root: str, index: Mapping[str, Any], query: str, repository: str, most: int) -> list[SearchHit]:
     return answers.answer_query(root, index, query, repository, most, _directory(root))
 
 

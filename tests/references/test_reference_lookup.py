@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phases.references.lookup.agreement import Record, agreement_of, family_name, title_agreement
+from phases.references.lookup.agreement import FoundPaper, agreement_of, family_name, title_agreement
 from phases.references.lookup.service import Lookup, NoServiceAnswer, repositories_in, text_in, year_in
 from phases.references.lookup.services import look_up, open_lookups
 from phases.references.values import Candidate, Entry
@@ -532,30 +532,30 @@ def test_a_setting_that_cannot_be_kept_is_refused_with_what_would_do(setting: st
 @pytest.mark.parametrize(
     ("record", "least", "most"),
     [
-        (Record("Slow waiting with sparse rooms", ("Anna Kühn", "Ben Osei"), 2019), 1.0, 1.0),
-        (Record("Slow-Waiting with Sparse Rooms.", ("Kuhn, A.",), 2020), 0.8, 0.9),
-        (Record("Slow waiting with sparse rooms"), 0.75, 0.85),
-        (Record("Slow waiting with sparse rooms", ("C. Nobody",), 2019), 0.0, 0.5),
-        (Record("Slow waiting with sparse rooms", ("Anna Kühn",), 1990), 0.6, 0.75),
-        (Record("Fast running", ("Anna Kühn", "Ben Osei"), 2019), 0.0, 0.0),
-        (Record("Fast running", ("C. Nobody",), 1990, arxiv="1905.01234"), 0.0, 0.3),
-        (Record("", (), None, doi="10.1000/WAIT.1"), 0.75, 0.85),
+        (FoundPaper("Slow waiting with sparse rooms", ("Anna Kühn", "Ben Osei"), 2019), 1.0, 1.0),
+        (FoundPaper("Slow-Waiting with Sparse Rooms.", ("Kuhn, A.",), 2020), 0.8, 0.9),
+        (FoundPaper("Slow waiting with sparse rooms"), 0.75, 0.85),
+        (FoundPaper("Slow waiting with sparse rooms", ("C. Nobody",), 2019), 0.0, 0.5),
+        (FoundPaper("Slow waiting with sparse rooms", ("Anna Kühn",), 1990), 0.6, 0.75),
+        (FoundPaper("Fast running", ("Anna Kühn", "Ben Osei"), 2019), 0.0, 0.0),
+        (FoundPaper("Fast running", ("C. Nobody",), 1990, arxiv="1905.01234"), 0.0, 0.3),
+        (FoundPaper("", (), None, doi="10.1000/WAIT.1"), 0.75, 0.85),
     ],
     ids=["the same", "a year apart", "title alone", "other authors", "another year", "other title", "number misread", "number"],
 )  # fmt: skip
-def test_agreement_is_of_title_authors_and_year(record: Record, least: float, most: float) -> None:
+def test_agreement_is_of_title_authors_and_year(record: FoundPaper, least: float, most: float) -> None:
     assert least <= agreement_of(ENTRY, record).confidence <= most
 
 
 def test_two_papers_of_the_same_authors_and_year_are_told_apart_by_a_word() -> None:
-    sibling = Record("Fast waiting with sparse rooms", ENTRY.authors, ENTRY.year)
+    sibling = FoundPaper("Fast waiting with sparse rooms", ENTRY.authors, ENTRY.year)
     assert agreement_of(TITLED, sibling).confidence < 0.6
 
 
 def test_a_title_of_two_words_is_not_enough_without_an_author() -> None:
     short = TITLED._replace(title="Deep learning")
-    assert agreement_of(short, Record("Deep learning", (), 2019)).confidence == 0.5
-    assert agreement_of(short, Record("Deep learning", ("A. Kühn", "B. Osei"), 2019)).confidence == 1.0
+    assert agreement_of(short, FoundPaper("Deep learning", (), 2019)).confidence == 0.5
+    assert agreement_of(short, FoundPaper("Deep learning", ("A. Kühn", "B. Osei"), 2019)).confidence == 1.0
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 _LARGEST_POINTER = 1024
 
 
-class TreeEntry(NamedTuple):
+class GitEntry(NamedTuple):
     """One entry of a repository that is no folder."""
 
     kind: str
@@ -34,7 +34,7 @@ def kind_of(mode: str) -> str:
     return _KINDS.get(mode, OTHER)
 
 
-def select_files(entries: Iterable[TreeEntry], absent: str, rules: FetchRules) -> tuple[list[KeptFile], dict[str, int]]:
+def select_files(entries: Iterable[GitEntry], absent: str, rules: FetchRules) -> tuple[list[KeptFile], dict[str, int]]:
     """The files that are kept, and how many were left out for which reason. Raises Refused where it is too much.
 
     `absent` is the reason for what is listed, and not there.
@@ -74,7 +74,7 @@ def too_many_bytes(rules: FetchRules) -> RepositoryRefused:
     )
 
 
-def _why_left_out(entry: TreeEntry, absent: str) -> str | None:
+def _why_left_out(entry: GitEntry, absent: str) -> str | None:
     if entry.kind != REGULAR:
         return entry.kind
     if entry.size is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
-from phases.references.fetch.file_filter import TreeEntry, kind_of
+from phases.references.fetch.file_filter import GitEntry, kind_of
 from phases.references.fetch.model import RepositoryRefused
 
 OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -28,9 +28,9 @@ class TreeListing(NamedTuple):
     rows: tuple[tuple[str, bytes, str], ...]
     """Of each entry that is no folder: kind, path, and what git calls its content."""
 
-    def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[TreeEntry]:
+    def with_sizes(self, sizes: Mapping[str, int]) -> Iterator[GitEntry]:
         """The entries with the size of what is there."""
-        return (TreeEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
+        return (GitEntry(kind, path, sizes.get(oid), oid) for kind, path, oid in self.rows)
 
 
 def parse_listing(data: bytes) -> TreeListing:

@@ -11,7 +11,7 @@ from phases.references.fetch.file_filter import (
     LINK,
     OTHER,
     REGULAR,
-    TreeEntry,
+    GitEntry,
     free_name,
     make_printable,
     select_files,
@@ -122,7 +122,7 @@ def _gives_a_file(folder: UserRepository) -> bool:
 
 def read_user_repository(folder: UserRepository, rules: FetchRules) -> RepositoryContent:
     """The content of one repository as it is now. Raises Refused, also as the source is gone through."""
-    entries: list[TreeEntry] = []
+    entries: list[GitEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
         entries.extend(_tree_entry(found) for found in islice(walk_files(folder.path, skip=_is_git), most))
@@ -154,17 +154,17 @@ def _is_git(name: str) -> bool:
     return name.lower() == _GIT
 
 
-def _tree_entry(found: WalkedEntry) -> TreeEntry:
+def _tree_entry(found: WalkedEntry) -> GitEntry:
     """What cannot be looked at is taken for a file: that it cannot be read is told when it is."""
     path = os.fsencode(found.path)
     try:
         if found.entry.is_symlink():
-            return TreeEntry(LINK, path)
+            return GitEntry(LINK, path)
         if found.is_regular():
-            return TreeEntry(REGULAR, path, found.status().st_size)
-        return TreeEntry(REGULAR if found.is_directory() else OTHER, path)
+            return GitEntry(REGULAR, path, found.status().st_size)
+        return GitEntry(REGULAR if found.is_directory() else OTHER, path)
     except OSError:
-        return TreeEntry(REGULAR, path)
+        return GitEntry(REGULAR, path)
 
 
 def _user_file_contents(root: str, kept: Sequence[KeptFile], left_out: dict[str, int]) -> Iterator[tuple[str, bytes]]:

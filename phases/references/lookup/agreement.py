@@ -30,7 +30,7 @@ _EMPTY = frozenset(
 _NOBODY = frozenset({"al", "et", "others"})
 
 
-class Record(NamedTuple):
+class FoundPaper(NamedTuple):
     """What a service says of one paper."""
 
     title: str
@@ -47,7 +47,7 @@ class Agreement(NamedTuple):
     why: str
 
 
-def agreement_of(entry: Entry, record: Record) -> Agreement:
+def agreement_of(entry: Entry, record: FoundPaper) -> Agreement:
     """How well they agree."""
     same = _same_number(entry, record)
     title = title_agreement(entry.title or "", record.title)
@@ -122,7 +122,7 @@ def _same_person(one: str, other: str) -> bool:
     return family_name(one) in _fold_words(other) and family_name(other) in _fold_words(one)
 
 
-def _same_number(entry: Entry, record: Record) -> bool:
+def _same_number(entry: Entry, record: FoundPaper) -> bool:
     doi, arxiv = (entry.doi or "").lower(), (entry.arxiv or "").lower()
     return bool((doi and doi == record.doi.lower()) or (arxiv and arxiv == record.arxiv.lower()))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from phases.references.lookup.agreement import Record, search_words
+from phases.references.lookup.agreement import FoundPaper, search_words
 from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
 from phases.references.lookup.service import (
     Canonical,
@@ -78,7 +78,7 @@ def _parse_work(row: dict[str, Any]) -> PaperRecord:
     doi = text_in(row, "doi", 300).lower().removeprefix("https://doi.org/")
     arxiv = doi.removeprefix(_ARXIV) if doi.startswith(_ARXIV) else ""
     names = (text_in(authorship.get("author"), "display_name", 100) for authorship in rows_in(row, "authorships"))
-    record = Record(text_in(row, "title"), tuple(filter(None, names)), year_in(row, "publication_year"), doi, arxiv)
+    record = FoundPaper(text_in(row, "title"), tuple(filter(None, names)), year_in(row, "publication_year"), doi, arxiv)
     places = "\n".join(
         text_in(place, name) for place in rows_in(row, "locations") for name in ("landing_page_url", "pdf_url")
     )
@@ -134,7 +134,7 @@ def _has_papers(answer: Any) -> bool:
 def _parse_paper(row: dict[str, Any]) -> PaperRecord:
     numbers = row.get("externalIds")
     names = tuple(filter(None, (text_in(author, "name", 100) for author in rows_in(row, "authors"))))
-    record = Record(
+    record = FoundPaper(
         text_in(row, "title"),
         names,
         year_in(row, "year"),

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from phases.references.lookup.agreement import Record, agreement_of, squeeze_text
+from phases.references.lookup.agreement import FoundPaper, agreement_of, squeeze_text
 from phases.references.lookup.service import Canonical, NoServiceAnswer, best_candidates, text_in
 from phases.references.values import Candidate, Entry
 
@@ -54,7 +54,7 @@ class PapersWithCode:
         address = self._canonical(link.url)
         if not address:
             return None
-        agrees = agreement_of(entry, Record(link.title, (), _year_of(link.arxiv), "", link.arxiv))
+        agrees = agreement_of(entry, FoundPaper(link.title, (), _year_of(link.arxiv), "", link.arxiv))
         kind = "official" if link.official else "not its authors'"
         named = ", named in the paper" if link.mentioned else ""
         confidence = round(agrees.confidence * (1.0 if link.official else _NOT_OFFICIAL), 3)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from phases.references.lookup.agreement import Record, agreement_of
+from phases.references.lookup.agreement import FoundPaper, agreement_of
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import PipelineError
 
@@ -104,7 +104,7 @@ def plain_text(text: str, most: int = LONGEST_TEXT) -> str:
 class PaperRecord(NamedTuple):
     """One record, and the texts of it that may name code: what they are, and what they say."""
 
-    record: Record
+    record: FoundPaper
     texts: tuple[tuple[str, str], ...]
 
 

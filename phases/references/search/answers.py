@@ -17,7 +17,7 @@ LONGEST = 60
 """Lines of one stretch; the rest of it is read on with another question."""
 
 
-class Answer(NamedTuple):
+class SearchHit(NamedTuple):
     """A stretch of a file of somebody else."""
 
     repository: str
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 def answer_query(
     root: str, index: Mapping[str, Any], query: str, repository: str, most: int, cache_directory: str = ""
-) -> list[Answer]:
+) -> list[SearchHit]:
     """The best answers first. `root` is the task's folder, `index` its indexes/index.json. Raises PipelineError."""
     _refuse_unknown(index, repository)
     into = os.path.join(root, "indexes")
@@ -52,7 +52,7 @@ def answer_query(
     return found
 
 
-def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> Answer:
+def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, line: int, most: int) -> SearchHit:
     """Lines of a file that was fetched. Raises PipelineError where there are none."""
     _refuse_unknown(index, repository)
     return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
@@ -60,10 +60,10 @@ def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, lin
 
 def _build_answer(
     root: str, index: Mapping[str, Any], file: tuple[str, str], stretch: tuple[int, int], what: tuple[str, str]
-) -> Answer:
+) -> SearchHit:
     shown = read_lines(os.path.join(root, "code_base"), *file, *stretch)
     row = next((row for row in index["repositories"] if row["name"] == file[0]), {"commit": None, "licence": None})
-    return Answer(*file, row["commit"], row["licence"], shown.line, shown.end, *what, shown.text)
+    return SearchHit(*file, row["commit"], row["licence"], shown.line, shown.end, *what, shown.text)
 
 
 def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
