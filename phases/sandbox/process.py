@@ -35,7 +35,7 @@ Taker = Callable[[bytes], object]
 """What is called with each piece of output."""
 
 
-class ProcessOutcome(NamedTuple):
+class CommandOutcome(NamedTuple):
     """What came of a command: one of an exit code, a signal, a timeout and a fault."""
 
     exit_code: int | None = None
@@ -125,20 +125,20 @@ class SupervisedProcess:
                 os.killpg(int(group), signal.SIGKILL)
         self._pipes.close()
 
-    def outcome(self) -> ProcessOutcome:
+    def outcome(self) -> CommandOutcome:
         """What the supervisor told."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
         if word == supervisor.TELLS_FAULT:
-            return ProcessOutcome(fault=value, notes=notes)
+            return CommandOutcome(fault=value, notes=notes)
         if word == supervisor.TELLS_TIMEOUT:
-            return ProcessOutcome(timed_out=True, notes=notes)
+            return CommandOutcome(timed_out=True, notes=notes)
         if word == supervisor.TELLS_EXIT:
-            return ProcessOutcome(exit_code=int(value), notes=notes)
+            return CommandOutcome(exit_code=int(value), notes=notes)
         if word == supervisor.TELLS_SIGNAL:
-            return ProcessOutcome(signal=int(value), notes=notes)
+            return CommandOutcome(signal=int(value), notes=notes)
         code = self._process.returncode
-        return ProcessOutcome(
+        return CommandOutcome(
             fault=f"the process that watches over it was ended before it (exit code {code})", notes=notes
         )
 
@@ -219,9 +219,9 @@ class BubblewrapProcess:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def outcome(self) -> ProcessOutcome:
+    def outcome(self) -> CommandOutcome:
         """Its exit code, which bubblewrap passes on."""
-        return ProcessOutcome(exit_code=self._process.returncode)
+        return CommandOutcome(exit_code=self._process.returncode)
 
 
 def follow_process(
