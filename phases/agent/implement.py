@@ -90,7 +90,12 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
-    logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, ending.detail[:_MOST_LOGGED])
+    logger.info(
+        "the agent ended after {} turns: {} {}",
+        ending.turns,
+        ending.stop_reason,
+        ending.detail.partition("\n")[0][:_MOST_LOGGED],
+    )
     shutil.rmtree(places.snapshot, ignore_errors=True)
     sync_tree(places.workspace)
     installed = [dict(row) for row in packages.installed]
