@@ -161,7 +161,7 @@ def _text_kind(start: bytes, *, whole: bool) -> Kind:
         old = start.decode("latin-1")
         if _LATEX.search(old) or _LATEX_PIECE.search(old):
             return Kind(LATEX)
-        return Kind(None, f"is not a paper that can be read (byte {error.start} is no UTF-8); give {READ}")
+        return Kind(None, f"is not a paper that can be read (it is not valid UTF-8 at byte {error.start}); give {READ}")
     if "\x00" in text:
         return Kind(None, f"is not a paper that can be read (it holds NUL bytes); give {READ}")
     if whole and not re.search(r"[^\W_]", text):

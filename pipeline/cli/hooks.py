@@ -59,7 +59,7 @@ def hooks_command(context: click.Context) -> None:
 
     \b
     pipeline hooks list                          yours, and those of the newest task
-    pipeline hooks trust paper --show            what you would vouch for
+    pipeline hooks trust paper --show            what you would trust
     pipeline hooks test paper user:tests         run one now
     pipeline hooks import --from claude .claude/settings.json
     """
@@ -97,16 +97,16 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
     return 1 if found.problems else 0
 
 
-@hooks_command.command("trust", short_help="Vouch for the hooks of a workspace.")
+@hooks_command.command("trust", short_help="Trust the hooks of a workspace.")
 @task_or_newest
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
 @click.option("--yes", is_flag=True, help="Ask nobody.")
 @tasks_dir_option
 @_JSON
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
-    """Vouch for the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
+    """Trust the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
 
-    Scripts in the workspace that your own hooks name are vouched for along with them.
+    Scripts in the workspace that your own hooks name are trusted along with them.
 
     \b
     pipeline hooks trust paper --show

@@ -230,7 +230,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "a picture": (b"\x89PNG\r\n", "a picture", "give the paper as"),
     "a 7z archive": (b"7z\xbc\xaf\x27\x1c", "7z", "give the paper as"),
     "PostScript": (b"%!PS-Adobe", "PostScript", "give the paper as"),
-    "random bytes": (b"\xff\xfe\x00\x01" * 9, "no UTF-8", "give a PDF"),
+    "random bytes": (b"\xff\xfe\x00\x01" * 9, "not valid UTF-8", "give a PDF"),
     "a text with NUL bytes": (b"a\x00b", "NUL", "give a PDF"),
     "no words": (b"# !!", "no words", "give the paper as"),
     "an archive of a text": (tar({"a.txt": b"words"}), "without LaTeX source", "give a PDF"),

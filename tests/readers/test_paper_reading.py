@@ -67,7 +67,7 @@ REFUSED = [
     pytest.param(b"version https://git-lfs.github.com/spec/v1\noid", "git lfs pull", id="a git-LFS pointer"),
     pytest.param(b"\x89PNG\r\n\x1a\n", "picture", id="a picture"),
     pytest.param(b"%!PS-Adobe", "PostScript", id="PostScript"),
-    pytest.param(b"\xff\xfeA\x00", "no UTF-8", id="UTF-16"),
+    pytest.param(b"\xff\xfeA\x00", "not valid UTF-8", id="UTF-16"),
     pytest.param(b"a\x00b", "NUL", id="NUL bytes"),
     pytest.param(b"... --- ###\n", "no words", id="marks alone"),
 ]

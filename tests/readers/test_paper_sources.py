@@ -157,7 +157,7 @@ def test_a_file_is_what_its_content_says(content: bytes, kind: str) -> None:
         pytest.param(b"\x7fELF\x02", "a program", id="a program"),
         pytest.param(b"words\x00more", "NUL", id="text with NUL bytes"),
         pytest.param(b"words \xff\xfe", "byte 6", id="bytes that are no text"),
-        pytest.param("Grüße".encode("utf-16"), "no UTF-8", id="text in UTF-16"),
+        pytest.param("Grüße".encode("utf-16"), "not valid UTF-8", id="text in UTF-16"),
         pytest.param(b"--- !! ***", "no words", id="text without words"),
     ],
 )
