@@ -374,7 +374,7 @@ def test_what_is_left_of_a_crash_while_sweeping_is_still_ours(ground: Ground, mo
     assert ground.fetch()["notes"] == []
 
 
-@pytest.mark.parametrize("step", ["replace_file", "sync_folder"])
+@pytest.mark.parametrize("step", ["replace_file", "sync_directory"])
 def test_what_is_left_of_a_crash_while_names_are_given_is_still_ours(
     step: str, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
