@@ -217,7 +217,9 @@ class Conversation:
                 "--plan-model or --code-model"
             )
         if reply.outcome in _USELESS:
-            told = f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome} ({reply.detail})"
+            told = (
+                f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome} ({reply.detail})"
+            )
             return Unusable(f"{where}: {told}", again)
         return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", again)
 

@@ -1,4 +1,4 @@
-"""What a model is to the agent: a request in, one reply out. The adapters are in models/."""
+"""What a model is to the agent: a request in, one reply out. The adapters are in adapters/."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Reply:
     wait: float | None = None
     """Of rate_limited, unavailable and transient: after how many seconds the server wants to be asked again, where it said so."""
     reasoning: Mapping[str, Any] = field(default_factory=dict)
-    """What the model thought, where the server tells it: given back to it word for word (models/reasoning.py)."""
+    """What the model thought, where the server tells it: given back to it word for word (reasoning.py)."""
     room: int = 0
     """Of a reply that was cut off while the model still thought: how many tokens it might have had; else 0."""
     limit: int = 0

@@ -25,7 +25,7 @@ _NO_REASONS = (ModeSignal.RECOVERY_PENDING, ModeSignal.ENGINE_FAIL_SAFE)
 
 @dataclass(frozen=True)
 class ModeState:
-    """All that L1 remembers (section 5.1). constraints.py alone makes one with another execution_mode."""
+    """All that L1 remembers (section 5.1). No other module makes one with another execution_mode."""
 
     execution_mode: ExecutionMode = ExecutionMode.FREE
     lock_remaining: int = 0

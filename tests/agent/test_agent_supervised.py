@@ -454,11 +454,17 @@ def test_a_mistake_in_the_kernel_stops_no_run(tmp_path: Path, monkeypatch: pytes
     def broken(*anything: Any, **more: Any) -> Any:
         raise LookupError("a mistake")
 
-    for name in ("start_round", "gate_call", "record_result", "end_round", "step_l2"):
+    for name in ("start_round", "record_result", "end_round"):
         with monkeypatch.context() as patch:
             patch.setattr(f"phases.supervision.bridge.{name}", broken)
             made = supervised(tmp_path / name, says(*healthy()))
         assert made["stop_reason"] == "accepted"
+        assert any("kernel_error" in line for line in events(tmp_path / name))
+    for name in ("gate_call", "step_l2"):  # a healthy turn enters neither
+        with monkeypatch.context() as patch:
+            patch.setattr(f"phases.supervision.bridge.{name}", broken)
+            with pytest.raises(Paused):  # of a limit, or for its user: in order
+                supervised(tmp_path / name, Scripted(looping(helped=False)), max_turns=30)
         assert any("kernel_error" in line for line in events(tmp_path / name))
 
 

@@ -71,7 +71,12 @@ BAD: dict[str, tuple[Maker, str, str, str | None]] = {
     "a git-LFS pointer": (_file("paper.pdf", LFS.encode()), "LFS pointer", "git lfs pull", "broken"),
     "a zip archive": (_file("paper.pdf", _zip()), "word/document.xml", "give another format", "broken"),
     "a gzip archive": (_file("paper.md", _tar()), "archive without LaTeX", "give a PDF, LaTeX source", "broken"),
-    "random bytes": (_file("paper.md", b"\xff\xfe\x00\x01" * 99), "not valid UTF-8", "give a PDF, LaTeX source", "broken"),
+    "random bytes": (
+        _file("paper.md", b"\xff\xfe\x00\x01" * 99),
+        "not valid UTF-8",
+        "give a PDF, LaTeX source",
+        "broken",
+    ),
     "text with NUL bytes": (_file("paper.md", b"# A\x00B\n"), "NUL", "give a PDF, LaTeX source", "broken"),
     "text without words": (_file("paper.md", b"# -- !!\n***\n"), "no words", "give the paper as", "broken"),
     "an encrypted PDF": (_file("paper.pdf", pdf([["a b"]], locked=True)), "encrypted", "qpdf --decrypt", "encrypted"),

@@ -299,7 +299,7 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_made(tmp_path:
         pytest.param(
             {"one/big.bin": "\0" * (2 * 2**20 + 1)}, "holds no code that can be taken", id="only what is too large"
         ),
-        pytest.param(None, "that is no folder", id="a file"),
+        pytest.param(None, "that is not a directory", id="a file"),
     ],
 )
 def test_references_without_code_are_refused_with_what_to_do(

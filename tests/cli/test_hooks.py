@@ -801,7 +801,7 @@ def _sparse(path: Path) -> None:
     ("make", "code", "told"),
     [
         pytest.param(lambda path: None, 2, "there is no file", id="nothing"),
-        pytest.param(lambda path: path.mkdir(), 1, "is a folder", id="a folder"),
+        pytest.param(lambda path: path.mkdir(), 1, "is a directory", id="a folder"),
         pytest.param(_named_pipe, 1, "is a pipe", id="a pipe"),
         pytest.param(_sparse, 1, "over the limit of 4,194,304", id="300 MB"),
         pytest.param(lambda path: path.write_text("{"), 1, "not JSON", id="no JSON"),

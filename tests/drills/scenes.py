@@ -56,7 +56,7 @@ import os
 import pathlib
 
 from phases.sandbox.box import Box, OFF
-from phases.sandbox.commands import run_in
+from phases.sandbox.commands import run_command
 from pipeline.engine.phase import Phase
 
 SIGNS = pathlib.Path(@signs@)

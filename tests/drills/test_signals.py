@@ -29,7 +29,7 @@ def test_a_stopped_run_says_so_and_goes_on_later(tmp_path: Path, number: signal.
     with held(ground) as process:
         process.send_signal(number)
         ended = ground.wait(process)
-    ended.assert_failed("stopped")
+    ended.assert_failed("interrupted")
     assert ended.code == SIGNALS[number]
     report = json.loads((ground.task / "report.json").read_bytes())
     assert (report["status"], report["exit_code"]) == ("cancelled", SIGNALS[number])
@@ -160,7 +160,7 @@ def _stopped_at(reference: Reference, call: Call, name: str) -> list[str]:
 
 
 def _told(ended: Ended) -> bool:
-    return len(ended.complaints) == 1 and "stopped" in ended.complaints[0]
+    return len(ended.complaints) == 1 and "interrupted" in ended.complaints[0]
 
 
 def _missing(reference: Reference) -> list[str]:

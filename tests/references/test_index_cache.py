@@ -115,7 +115,7 @@ def test_an_index_folder_that_is_a_link_is_refused_and_nothing_written_through_i
     (task / "indexes").rename(task / "elsewhere")
     (task / "indexes").symlink_to(task / "elsewhere")
     before = sorted(os.listdir(task / "elsewhere"))
-    with pytest.raises(StorageError, match="indexes is not a folder"):
+    with pytest.raises(StorageError, match="indexes is not a directory"):
         again(task)
     assert sorted(os.listdir(task / "elsewhere")) == before
 

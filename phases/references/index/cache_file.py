@@ -39,7 +39,7 @@ _MACHINES_FAULT = (
 def cache_path(cache_directory: str, into: str, tell: Callable[[str], None] = lambda text: None) -> Iterator[str]:
     """Where the cache of the index directory `into` lies: in the user's cache directory, named after place and version.
 
-    Decision 145 says why. Where nothing can be written there, or no directory is given, it is a temporary file for this block
+    Decision 147 says why. Where nothing can be written there, or no directory is given, it is a temporary file for this block
     alone, and `tell` says so.
     """
     key = hashlib.sha256(f"{STAMP} ".encode() + os.fsencode(os.path.realpath(into))).hexdigest()[:32]
