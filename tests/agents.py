@@ -54,12 +54,22 @@ class Scripted:
         return (tokens_in + tokens_out) / 1_000_000
 
 
+class _Counting(Scripted):
+    """The offline model, with its requests kept; it writes a scaffold, which is judged once."""
+
+    name = OfflineModel.name
+
+    def __init__(self) -> None:
+        self._offline = OfflineModel()
+        super().__init__(self._offline.ask)
+
+    def is_over(self, thread: str, turn: int) -> bool:
+        return self._offline.is_over(thread, turn)
+
+
 def counting() -> Scripted:
     """The offline model, with its requests kept."""
-    offline = OfflineModel()
-    model = Scripted(offline.ask)
-    model.name = offline.name
-    return model
+    return _Counting()
 
 
 def says(*replies: Reply) -> Scripted:
