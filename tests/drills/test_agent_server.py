@@ -264,7 +264,7 @@ def test_a_server_that_only_sends_nonsense_ends_the_run_after_a_few_tries(fault:
     with LlmServer(voice) as server:
         ground = ground_at(tmp_path, server)
         ended = ground.call()
-        ended.assert_failed("4 replies in a row were of no use")
+        ended.assert_failed("4 replies in a row could not be used")
         assert ended.code == 1
         assert len(voice.asked) == 2 + 4
     assert code(ground) == {}
