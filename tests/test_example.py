@@ -211,6 +211,7 @@ def test_the_values_of_the_plan_are_those_of_the_code() -> None:
     assert {name: scope[name] for name in valued} == valued
 
 
+@pytest.mark.slow
 def test_the_code_passes_its_own_tests(tmp_path: Path) -> None:
     ended = run_tests(played(tmp_path), *TESTS)
     assert ended.returncode == 0, ended.stderr
@@ -273,6 +274,7 @@ MUTANTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "right", "wrong"), MUTANTS)
 def test_a_method_that_is_not_the_papers_fails_its_tests(file: str, right: str, wrong: str, tmp_path: Path) -> None:
     path = played(tmp_path) / PACKAGE / file

@@ -83,6 +83,7 @@ def test_an_old_task_that_ended_is_not_worked_on_again(name: str, tmp_path: Path
     assert json.loads((old.root / "report.json").read_text())["status"] == report["status"]
 
 
+@pytest.mark.slow
 @needs_a_sandbox
 def test_an_old_task_that_was_killed_goes_on_to_its_end(tmp_path: Path) -> None:
     old = Old("killed", tmp_path)

@@ -29,6 +29,7 @@ def run(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_wheel_alone_does_the_main_job(tmp_path: Path) -> None:
     reach = run(
         sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", tmp_path / "reach", "click", cwd=tmp_path

@@ -696,6 +696,7 @@ PACKAGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", [*PACKAGES, "asyncio", "email", "importlib", "concurrent", "multiprocessing"])
 def test_there_is_no_false_alarm_over_code_that_many_people_use(package: str) -> None:
     found = importlib.util.find_spec(package)

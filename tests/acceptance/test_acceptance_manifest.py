@@ -180,6 +180,7 @@ def test_more_files_than_are_looked_at_count_as_a_change_and_none_of_them_as_del
     assert compare_manifests(head, head) == Changes(True, truncated=True)
 
 
+@pytest.mark.slow
 def test_behind_more_files_than_a_journal_keeps_a_change_is_still_seen(root: Path) -> None:
     (root / "a").mkdir()
     for number in range(MOST_KEPT):

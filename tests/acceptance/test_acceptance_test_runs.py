@@ -97,7 +97,9 @@ def test_a_check_that_runs_no_test_is_refused_and_says_so(tmp_path: Path, tests:
 
 @needs_a_sandbox
 @pytest.mark.parametrize("with_pytest", [True, False], ids=["pytest is there", "pytest is not installed"])
-@pytest.mark.parametrize("tests", [PLAIN, IN_A_CLASS], ids=["a function", "a class"])
+@pytest.mark.parametrize(
+    "tests", [pytest.param(PLAIN, id="a function"), pytest.param(IN_A_CLASS, id="a class", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("verify", [(DISCOVER,), ()], ids=["the plan says unittest", "the plan names no check"])
 def test_tests_in_pytests_style_are_run_whatever_the_plan_says(
     tmp_path: Path, verify: tuple[str, ...], tests: str, with_pytest: bool, monkeypatch: pytest.MonkeyPatch

@@ -81,6 +81,7 @@ def test_a_failing_test_goes_back_to_the_model_and_its_repair_is_verified(tmp_pa
     assert sorted(path for path in tree(tmp_path / "task") if "cache" not in path) == ["mean.py", "test_mean.py"]
 
 
+@pytest.mark.slow
 @needs_pytest
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
@@ -152,6 +153,7 @@ def test_pre_commit_that_modifies_files_refuses_and_passes_the_second_time(tmp_p
     assert ended["attempts"][0]["hooks"][-1]["wrote"] == ["mean.py"]
 
 
+@pytest.mark.slow
 @needs_pre_commit
 def test_pre_commit_says_what_it_wants_mended(tmp_path: Path) -> None:
     broken = RIGHT.replace("    return", "    breakpoint()\n    return")
@@ -203,6 +205,7 @@ def imported(kind: str, settings: dict[str, Any], name: str) -> tuple[list[dict[
     return found.items, found.untranslated
 
 
+@pytest.mark.slow
 @needs_jq
 @needs_bash
 def test_the_settings_of_claude_code_with_their_scripts_unchanged_check_a_run(tmp_path: Path) -> None:
@@ -226,6 +229,7 @@ def test_the_settings_of_claude_code_with_their_scripts_unchanged_check_a_run(tm
     assert [row["hook_id"] for row in events(tmp_path / "task") if row["event"] == "hook_failed"] == []
 
 
+@pytest.mark.slow
 @needs_jq
 @needs_bash
 def test_the_guard_of_a_claude_code_script_against_endless_rounds_holds_here_too(tmp_path: Path) -> None:

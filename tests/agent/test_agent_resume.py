@@ -76,7 +76,10 @@ PLAN = small_plan(*PATHS, verify=("python -c 'import a; assert a.A == 4, a.A'", 
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize("window", [10**6, 16_000], ids=["a wide window", "a narrow one"])
+@pytest.mark.parametrize(
+    "window",
+    [pytest.param(10**6, id="a wide window"), pytest.param(16_000, id="a narrow one", marks=pytest.mark.slow)],
+)
 def test_a_run_that_stops_at_any_turn_goes_on_as_if_it_had_not(window: int, tmp_path: Path) -> None:
     straight = following(session())
     straight.window = window

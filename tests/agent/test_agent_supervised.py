@@ -237,6 +237,7 @@ def uncut(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, Path]:
 _QUICK = (2, 9, 12, 14, 17)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cut", [pytest.param(cut, marks=[pytest.mark.drill] * (cut not in _QUICK)) for cut in range(2, 22)]
 )
@@ -510,6 +511,7 @@ def test_a_checkpoint_of_before_is_not_held_against_a_run_that_went_on_without_s
     assert again(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_for_ever_ends_in_every_mode(tmp_path: Path) -> None:
     for mode in ("adaptive", "strict"):
         model = Scripted(

@@ -291,6 +291,7 @@ def _shared() -> list[Any]:
     return [pytest.param(row, id=row["id"]) for row in rows if row["id"].startswith(("bad_", "enc_", "pwl_"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", _shared())
 def test_a_real_paper_gets_the_verdict_that_its_manifest_expects(row: dict[str, Any], tmp_path: Path) -> None:
     command = Command(tmp_path)

@@ -65,6 +65,7 @@ def test_a_damaged_document_is_made_again_or_mended_by_the_commands_under_next(c
     assert command.attempts("paper")["outline"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("document", "phase"),
     [pytest.param("initial_plan.txt", "05", id="a plan"), pytest.param("paper.md", "02", id="the paper as Markdown")],
@@ -212,6 +213,7 @@ def run_toys(command: Command, line: str, **environment: str) -> Ended:
     return paste(command, line, PIPELINE_PHASES=str(toys if toys.exists() else write_toys(toys, 3)), **environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("called", "shown"),
     [
@@ -263,6 +265,7 @@ def screen_lines(text: str) -> list[str]:
     return [row.rsplit("\r\x1b[K", 1)[-1].rstrip("\r") for row in plain.split("\n")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
     "arguments",

@@ -227,6 +227,7 @@ def documents(command: Command) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["02", "04", "05", "06", "07", "08", "09"])
 def test_a_run_that_is_killed_in_a_phase_goes_on_to_the_same_documents(
     full: tuple[Command, Ended], mirror: Path, tmp_path: Path, phase: str
@@ -344,6 +345,7 @@ def test_what_was_not_fetched_is_counted_with_the_reason_that_holds_for_all(
     assert count_fetched({"repositories": [], "refused": refused}) == told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_without_a_network_the_progress_and_the_last_screen_say_how_many_were_fetched(tmp_path: Path) -> None:
     command = Command(tmp_path)

@@ -124,6 +124,7 @@ def test_a_mode_that_there_is_not_is_a_usage_error_that_names_those_there_are(tm
 # what is only looked at
 
 
+@pytest.mark.slow
 @_NO_SANDBOX
 def test_supervision_that_only_looks_on_asks_for_the_same_as_none_and_notes_what_it_would_have_done(
     tmp_path: Path,

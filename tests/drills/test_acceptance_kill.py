@@ -24,6 +24,8 @@ from tests.drills.test_agent_kill import processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 from tests.hooks import events
 
+pytestmark = pytest.mark.slow
+
 if kind_of_sandbox("required") == "none":
     pytest.skip("no sandbox on this machine, so the built-in check runs nothing", allow_module_level=True)
 

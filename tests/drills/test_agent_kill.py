@@ -24,6 +24,8 @@ from tests.drills.ground import Ground, until
 from tests.drills.trees import differences, half_written, tree_of
 from tests.llm_server import Answer, LlmServer, Raw, Says, openai_chunks
 
+pytestmark = pytest.mark.slow
+
 if kind_of_sandbox("required") == "none":
     pytest.skip("no sandbox on this machine, so the recorded commands do not run", allow_module_level=True)
 

@@ -16,6 +16,8 @@ from tests.drills import scenes
 from tests.drills.aftermath import last_words
 from tests.llm_server import Answer, LlmServer, Says, Status
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("openai", reason="the openai package is not installed")
 if kind_of_sandbox("required") == "none":
     pytest.skip("no sandbox on this machine, so the recorded commands do not run", allow_module_level=True)

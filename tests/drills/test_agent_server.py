@@ -31,6 +31,8 @@ from tests.llm_server import (
 from tests.papers import HANGS
 from tests.web import sends, serving
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("openai", reason="the openai package is not installed")
 
 KEY = "sk-canary-0123456789-0123456789"

@@ -14,6 +14,8 @@ from pipeline.engine.graph import GIVEN
 from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND, LAST = "first", "zweites-Papier-ä", "last-論文"
 
 

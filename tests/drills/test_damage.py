@@ -14,6 +14,8 @@ from tests.drills import scenes
 from tests.drills.ground import Ended, Ground
 from tests.drills.trees import differences, tree_of
 
+pytestmark = pytest.mark.slow
+
 QUICK = 20.0
 """Seconds in which a command has to say what is wrong. A hang is what this is about, not speed."""
 

@@ -18,6 +18,8 @@ from tests.drills.faults import Call, call_with, mount, small_disk
 from tests.drills.ground import Ended, Ground, held, let_go
 from tests.drills.trees import differences, half_written, tree_of
 
+pytestmark = pytest.mark.slow
+
 ERRORS = ("EIO", "ENOSPC", "EROFS", "EDQUOT")
 PAGE = 4096
 

@@ -11,6 +11,8 @@ from tests.drills import scenes
 from tests.drills.faults import Call, calls_of
 from tests.drills.ground import Ground
 
+pytestmark = pytest.mark.slow
+
 _CALLS = "fsync fdatasync syncfs write rename renameat renameat2"
 RENAMES = ("rename", "renameat", "renameat2")
 

@@ -13,6 +13,8 @@ from tests.drills.faults import launched
 from tests.drills.ground import Ended, Ground, held, let_go
 from tests.drills.trees import tree_of
 
+pytestmark = pytest.mark.slow
+
 NAMES = {
     "spaces": " two  words ",
     "a newline": "two\nlines",

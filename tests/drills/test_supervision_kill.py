@@ -24,6 +24,8 @@ from tests.drills.looping import LED, LOST, RIGHT, STOPS_AT, looping
 from tests.drills.test_agent_kill import Undisturbed, at_each, processes_of, settled_tree
 from tests.drills.trees import differences, half_written
 
+pytestmark = pytest.mark.slow
+
 PAUSED = 5
 SEED = 42
 POINTS = 48

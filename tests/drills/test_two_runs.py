@@ -17,6 +17,8 @@ from tests.drills import scenes
 from tests.drills.ground import Ended, Ground, held, let_go, until
 from tests.drills.trees import tree_of
 
+pytestmark = pytest.mark.slow
+
 TRIES = [3, pytest.param(100, marks=pytest.mark.drill)]
 
 

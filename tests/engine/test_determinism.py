@@ -67,7 +67,7 @@ def without_digests_of(names: set[str], state: dict[str, Any]) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("mode", ["--fast", "--full"])
-@pytest.mark.parametrize("kind", ["a PDF", "Markdown"])
+@pytest.mark.parametrize("kind", [pytest.param("a PDF", marks=pytest.mark.slow), "Markdown"])
 def test_two_runs_give_the_same_documents(mode: str, kind: str, tmp_path: Path) -> None:
     source = EXAMPLE if kind == "a PDF" else paper(tmp_path)
     found = []

@@ -678,7 +678,9 @@ def test_a_busy_server_is_left_alone_as_long_as_it_says(name: str, wire: str) ->
         assert sleep.waits == [1.0] if told is None else sleep.waits[0] >= told
 
 
-@pytest.mark.parametrize("told", ["0", "0.2", "7", "59", ""])
+@pytest.mark.parametrize(
+    "told", ["59", *(pytest.param(told, marks=pytest.mark.slow) for told in ("0", "0.2", "7", ""))]
+)
 def test_a_server_that_is_busy_for_ever_is_given_up_after_five_minutes(told: str, wire: str) -> None:
     busy = Status(429, error_body("slow down"), {"Retry-After": told} if told else {})
     with LlmServer(always(busy)) as server:
@@ -690,9 +692,14 @@ def test_a_server_that_is_busy_for_ever_is_given_up_after_five_minutes(told: str
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(503, ""), (529, "overloaded_error"), (504, ""), (500, "overloaded_error")]
+    ("status", "kind"),
+    [
+        (503, ""),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in ((504, ""), (500, "overloaded_error"))),
+        (529, "overloaded_error"),
+    ],
 )
-@pytest.mark.parametrize("told", ["7", ""])
+@pytest.mark.parametrize("told", ["7", pytest.param("", marks=pytest.mark.slow)])
 def test_a_server_that_is_down_is_waited_for_like_one_that_is_busy(
     status: int, kind: str, told: str, wire: str
 ) -> None:

@@ -276,6 +276,7 @@ def test_reasoning_counts_as_what_came_and_is_bounded() -> None:
 # The whole command
 
 
+@pytest.mark.slow
 @needs_a_sandbox
 def test_a_run_killed_in_planning_and_in_writing_gives_back_what_was_thought_and_so_does_a_replay(
     tmp_path: Path,

@@ -36,6 +36,7 @@ def test_a_little_bomb_ends_in_a_verdict_and_leaves_nothing_behind(bomb: Bomb, t
         assert (blast.verdict, "no bomb at all" in blast.words) == (OK, True), "little, it is a paper like any other"
 
 
+@pytest.mark.slow
 def test_two_gigabytes_in_two_megabytes_are_no_text_or_broken_within_the_limits(tmp_path: Path) -> None:
     blast = explode(flate(), tmp_path)
     assert blast.verdict in (NO_TEXT, BROKEN)

@@ -781,6 +781,7 @@ def damaged_there(into: Path) -> None:
         (into / f"a__{name}" / "model.py").write_bytes(b"damaged")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [nothing_there, damaged_there], ids=["nothing there", "damaged there"])
 @pytest.mark.parametrize(
     "points", [3, pytest.param(20, marks=pytest.mark.drill)], ids=["at a few points", "at many points"]

@@ -458,6 +458,7 @@ def test_any_body_gives_a_document(body: str) -> None:
     assert document(numbered(body))["version"] == 2
 
 
+@pytest.mark.slow
 def test_a_long_hostile_paper_is_read_to_its_end() -> None:
     for piece in (
         "Smith (2019a) ",

@@ -303,6 +303,7 @@ EVERYTHING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share {share + 1} of {SHARES}")
 def test_both_decide_alike_in_every_round_of_every_stream(share: int) -> None:
     seen: Counter[str] = Counter()

@@ -362,6 +362,7 @@ def gone_at(task: Path, nth: int) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_killed_at_any_change_of_the_disk_it_is_carried_out_by_the_next_or_was_not_begun(
     task: Path, tmp_path: Path
 ) -> None:
