@@ -18,7 +18,7 @@ from phases.acceptance.todo_list.todo import (
     STATUSES,
 )
 from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
-from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from pipeline.base.text_escaping import one_line
 
 _MARKS = {
@@ -47,7 +47,7 @@ def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) 
         try:
             return _render_list(apply_change(current(), arguments, turn()))
         except TodoError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(str(error), ToolResult(str(error), code=error.code)) from error
 
     return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, ToolKind.NEUTRAL)
 
