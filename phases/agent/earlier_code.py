@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.agent.assignment import Assignment
 from phases.agent.interfaces import interfaces_of
 from phases.agent.kernel_files import set_kernel_aside
@@ -22,6 +21,7 @@ from phases.llm.model import ToolCall, reply_from_json
 from phases.planning.changes import compare_files
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over, carry_file_over
 from phases.workspace.manifest import tree_digest
+from phases.workspace.syntax import planned_file_fault
 from phases.workspace.task_paths import TaskPaths
 from phases.workspace.workspace import CONTROL, Workspace, WorkspaceError
 from pipeline.base.errors import PhaseError, PipelineError

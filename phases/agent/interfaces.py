@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.planned_files import planned_file_fault
-from phases.workspace.syntax import parse_python
+from phases.workspace.syntax import parse_python, planned_file_fault
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.text_escaping import escape_text, one_line
 

@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
-from phases.workspace.path_rules import is_workspace_path
-from phases.workspace.workspace import DIRECTORY, LINK, REGULAR, Workspace, kind_of, walk_workspace
+from phases.workspace.workspace import (
+    DIRECTORY,
+    LINK,
+    REGULAR,
+    Workspace,
+    is_workspace_path,
+    kind_of,
+    walk_workspace,
+)
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256, storage_error
 from pipeline.base.safe_tree import WalkedEntry, open_regular

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import NamedTuple
 
-from phases.workspace.path_rules import MOST_PARTS, is_workspace_path, twin_of
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, sha256, storage_error
 from pipeline.base.safe_tree import (
@@ -25,6 +25,8 @@ from pipeline.base.safe_tree import (
 
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
+MOST_PARTS = 32
+"""Names in a path."""
 CONTROL = ".pipeline"
 """The directory of the user's hooks in a workspace."""
 REGULAR, LINK = "a regular file", "a link"
@@ -237,6 +239,13 @@ def kind_of(found: WalkedEntry) -> str:
     return REGULAR if found.is_regular() else OTHER
 
 
+def is_workspace_path(path: str) -> bool:
+    """Whether this is a path inside a directory, as it may be written, shown and copied anywhere."""
+    parts = path.split("/")
+    odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
+    return path.isprintable() and len(parts) <= MOST_PARTS and not any(odd)
+
+
 def _split_path(path: str) -> list[str]:
     if not is_workspace_path(path):
         raise WorkspaceError(
@@ -253,9 +262,17 @@ def _make_directory(name: str, directory: int) -> None:
 
 
 def _refuse_twin(name: str, directory: int) -> None:
-    twin = twin_of(name, directory)
-    if twin is not None:
-        raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone")
+    """Two names that differ in case alone are one file on some disks, and the code could not be copied there."""
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        twin = next((other for other in os.listdir(directory) if _fold_name(other) == _fold_name(name)), None)
+        if twin is not None:
+            raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone") from None
+
+
+def _fold_name(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _mode_to_keep(name: str, directory: int) -> int | None:
