@@ -68,6 +68,7 @@ def completion_request(state: AgentState, text: str, continues: int, *, claimed:
 
 def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:
     """Ends the run here, once: when the user starts it again, it goes on from here. Raises Incomplete."""
+    # Without the documents of phase 09: with them the phase would be done, and a resume would do nothing (decision 77).
     journal = state.conversation.journal
     was_stopped = journal.replaying
     key = {"turn": state.conversation.turn}

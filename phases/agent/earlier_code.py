@@ -87,6 +87,7 @@ def is_unrecorded_code(places: TaskPaths) -> bool:
 
 def is_same_author(rows: Rows, model: str) -> bool:
     """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
+    # Work that is not ended goes on with any model: to switch because one is busy must cost nothing (decision 47).
     begun_by = OFFLINE if rows[0].get("begun", {}).get("hand") == OFFLINE else ""
     last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), begun_by or model)
     return bool(last == model or (rows[-1]["kind"] != "ending" and OFFLINE not in (last, model)))
@@ -102,7 +103,8 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     owed = set(untouched_files(rows[0].get("begun", {}), rows, workspace))
     kept = [path for path in planned if path not in owed and not planned_file_fault(workspace, path)]
     remove: Sequence[str] = ()
-    if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
+    if rows[0].get("plan_sha256") != work.plan_sha256:
+        # Another plan touches only what it changes, whoever changed it (decision 48).
         before = _read_plan(work, str(rows[0].get("plan_sha256")))
         touched = compare_files(before, work.plan) if before else None
         kept = [path for path in kept if touched and path in touched.keep]
@@ -133,6 +135,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
             sync_directory(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
         carry_directory_over(CONTROL, aside, workspace)
+        # Protected files outlive every new beginning: nothing is accepted by a hook that was swapped meanwhile (decision 79).
         for path in begun.get("pins", ()):
             carry_file_over(path, aside, workspace)
         if os.path.isdir(workspace):

@@ -102,15 +102,12 @@ def _find_answer(conversation: Conversation, box: _HookedToolbox, notes: Notes, 
         if reply.outcome == OVERFLOW:
             room, added = int(_tokens_of(messages) * _SHRINK), []
         elif reply.outcome != OK:
-            said = f"Your last reply could not be used ({reply.detail or reply.outcome}). Reply again."
-            added = [Message("user", said)]
+            why = reply.detail or reply.outcome
+            added = [Message("user", f"Your last reply could not be used ({why}). Reply again.")]
         elif not reply.calls:
             return reply.text
         else:
-            added = [
-                message_of(reply),
-                *_run_calls(conversation, box, notes, reply.calls),
-            ]
+            added = [message_of(reply), *_run_calls(conversation, box, notes, reply.calls)]
         messages = [*messages, *added]
         digest = digest_of(b"".join([digest, *(message.digest for message in added)]))
     raise ToolError(f"the sub-agent gave no answer within {MOST_TURNS} turns")
@@ -126,6 +123,7 @@ def _run_calls(
     results = []
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}
+        # A sub-agent only reads, so a power cut may take its records (decision 44).
         row = conversation.journal.replay_or_record("result", key, partial(box.answer, call), durable=False)
         notes.learn(row["seen"])
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], call_id=call.id))

@@ -72,7 +72,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
-    restore_missing(session.journal, workspace)  # before anybody looks at the files
+    # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
+    restore_missing(session.journal, workspace)
     events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
     try:
         state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)
@@ -152,7 +153,9 @@ def build_state(
 
     files, run, hooks = assignment.places.explorations, session.journal.run, acceptance.tool_hooks
     explorers = Explorers(model, ledger, looking, files, run, assignment.in_place, clean, around=hooks.around)
+    # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
     own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
+    # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
     box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
     digests = {path: session.before.get(path, "") for path in session.planned}
@@ -187,7 +190,8 @@ def _choose_supervisor(
     if is_unsupervised(session.journal, wanted, warning):
         rules_of(session.journal.begun)  # rules of a later version are refused all the same
         return Unsupervised()
-    from phases.agent.supervisor_adapter import build_supervisor  # late: with supervision off the kernel is not loaded
+    # Imported here: with supervision off the kernel is not loaded.
+    from phases.agent.supervisor_adapter import build_supervisor
 
     return build_supervisor(assignment, session, memory, ledger, runner.kinds, commands.tell)
 

@@ -119,6 +119,7 @@ def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
     header = row_line(_next_header(places, rows[0][1], refusal.turn))
     data = b"\n".join([header, *(line for line, _ in rows[1:]), b""])
     write_durable(os.path.join(stage, os.path.basename(places.journal)), data)
+    # Last of all: only with this file is anything moved, so a kill before it changes nothing.
     decided = {
         "number": refusal.number,
         "turn": refusal.turn,

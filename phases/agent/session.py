@@ -84,6 +84,7 @@ def begin_session(
     everything = {"write": list(planned), "kept": {}, "before": {}}
     coming = places.journal + _NEXT
     work.in_place()
+    # The decision is on the disk before any of it is done, so a kill in between is gone on with (earlier_code.py).
     decided = read_decision(coming, header, fixed["hand"])
     if decided is None:
         undo_decision(work, coming)
@@ -119,5 +120,6 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,
+        # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
     }

@@ -158,7 +158,8 @@ class KernelSupervisor:
         return self.bridge.gate(self._call) if self._call else ""
 
     def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
-        """Learns what came of a call. Also while it is off: it may be switched on when the run is gone on with."""
+        """Learns what came of a call."""
+        # Off now, it may be switched on by a resume, which must know what was written until then.
         if self._call is None:
             self.observed.changed(call, result)
         else:
@@ -227,6 +228,7 @@ class KernelSupervisor:
         self._log()
         if out.snapshot:
             self.files.snapshot(to_json(out.snapshot))
+        # The checkpoint is for people; nothing is ever restored from it (decision 51).
         triggers = [*out.triggers, *(["verification_failed"] if failed else [])]
         if triggers and not self.journal.replaying:
             self._write_down(",".join(dict.fromkeys(triggers)))
@@ -248,6 +250,7 @@ class KernelSupervisor:
         self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
+        # A pause and not an ending: to resume is a person's word, and what counted against the work begins anew (decision 54).
         was_stopped = self.journal.replaying
         row = self.journal.replay_or_record(
             STOP, {"turn": self.turn}, lambda: {"stop_reason": stop.reason.value, "detail": stop.detail}

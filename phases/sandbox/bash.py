@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-# decision 117: a check like `pytest | tail` must fail where pytest does, and sh has no pipefail
+# A check like `pytest | tail` must fail where pytest does, and sh has no pipefail (decision 117).
 _PRELUDE = """\
 set -o pipefail; __ok=0 __was=0; \
 __of_pipe() { local s; [[ $- != *e* && ${!#} == 0 ]] || return 0; \

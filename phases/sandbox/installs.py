@@ -69,7 +69,7 @@ def install_wheels(
     Nothing is built, so nothing of a package runs; pip may write nowhere else. `environment` is the user's: pip's own
     settings in it, those of proxies and where the home directory is are used, the rest is not. Raises PipelineError.
     """
-    # decision 115: whether packages may be installed at all is said under the seal of task.json, and asked before this.
+    # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
     asked = sorted({" ".join(package.split()) for package in packages})
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())

@@ -149,6 +149,7 @@ class SupervisedProcess:
         return next((word for word in _DECIDED if word in self._reports()), b"")
 
 
+# No supervisor beside bubblewrap: it would cost each command the start of one more Python (decision 145).
 class BubblewrapProcess:
     """A command in bubblewrap, its output and its errors together."""
 

@@ -114,7 +114,10 @@ def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, .
     yield ("clone",), [_load_argument(0), (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), *no, (_ANSWER, 0, 0, _ALLOW)]
     yield ("clone3",), [_refuse_with(errno.ENOSYS)]  # its flags cannot be seen here; the C library then takes clone
     yield ("ioctl",), [_load_argument(1), *_refuse_values((_TIOCSTI, _TIOCLINUX))]
-    yield ("openat2",), [_refuse_with(errno.ENOSYS)]  # its mode cannot be seen here; callers then take openat (decision 129)
+    yield (
+        ("openat2",),
+        [_refuse_with(errno.ENOSYS)],
+    )  # its mode cannot be seen here; callers then take openat (decision 129)
     for name, place in _MODES.items():
         yield (name,), _plain_mode(place, _refuse_with(0) if alone else (_ANSWER, 0, 0, _ALLOW))
     for name, place in _MADE.items():

@@ -31,7 +31,7 @@ _FOLDERS = None
 """The part of a pattern that stands for any number of directories."""
 
 
-# decisions 74 and 95
+# Own code: a hostile file can make the patterns of other libraries run for ever (decision 95).
 class GitignoreRules:
     """The rules of .gitignore files. `texts`: theirs, by path, as they stood when nobody who is judged had touched them."""
 

@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 
+# Here and not in the machine's paths: tests and replays need them for a directory of their own (decision 69).
 class TaskPaths(NamedTuple):
     """Paths of one task."""
 

@@ -21,14 +21,14 @@ LARGEST_TREE = 256 * 2**20
 MOST_ENTRIES = 20_000
 DEEPEST = 64
 _SIGNS = 7
-_UNSETTLED_NS = 100_000_000
+UNSETTLED_NS = 100_000_000
 """The clock of a file system may stand still for so long: what changed less before it was looked at could change once
 more without a sign of it."""
 _COARSE_NS = 20_000_000
 """Two steps of the coarsest clock that a kernel stamps files by."""
-# decision 127
 _MOST_SYNCED = 64
-"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that others use."""
+"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that
+others use (decision 127)."""
 _KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
 
 
@@ -213,7 +213,7 @@ def _entry_of(path: str, status: os.stat_result, *, directory: int) -> TreeEntry
         return TreeEntry(path, kind, mode, copy=os.readlink(path.rpartition("/")[2], dir_fd=directory))
     if kind != FILE:
         return TreeEntry(path, kind, mode)
-    settled = status.st_ctime_ns + _UNSETTLED_NS < time.time_ns()
+    settled = status.st_ctime_ns + UNSETTLED_NS < time.time_ns()
     signs = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     return TreeEntry(path, kind, mode, *signs, settled=settled)
 

@@ -35,7 +35,8 @@ DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a
 _TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Nothing in them is work."""
 _KEPT_BITS, _OWN_BITS = 0o755, 0o600
-# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path.
+# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path, and once recorded it
+# would be replayed on a healthy disk (decision 22).
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EACCES,

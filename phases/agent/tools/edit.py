@@ -30,7 +30,7 @@ class EditError(Exception):
 
 
 def apply_replacement(text: str, replacement: Replacement) -> str:
-    """The text with the replacement made. Raises NoEdit."""
+    """The text with the replacement made. Raises EditError."""
     old, new, everywhere = replacement
     if old == new:
         raise EditError("old_string and new_string are the same: there is nothing to change")

@@ -171,7 +171,9 @@ class Toolbox:
 
     def _checked(self, tool: Tool, given: Any) -> dict[str, Any]:
         """The arguments, when they fit. A null is taken for an argument that was left out, as many models mean it."""
-        arguments = {name: value for name, value in given.items() if value is not None} if _is_object(given) else given
+        arguments = given
+        if isinstance(given, Mapping):
+            arguments = {name: value for name, value in given.items() if value is not None}
         try:
             characters = len(json.dumps(arguments, ensure_ascii=False))
             if characters > MOST_CHARACTERS:
@@ -194,10 +196,6 @@ def describe_tool(tool: Tool) -> str:
         for name, schema in tool.parameters["properties"].items()
     ]
     return f"{tool.name} takes: {', '.join(rows)}."
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _describe_kind(schema: Mapping[str, Any]) -> str:
