@@ -30,8 +30,6 @@ from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
 
 
 class Acceptance(NamedTuple):
-    """All of it."""
-
     chain: Chain
     tool_hooks: ToolHooks
     events: HookEvents
@@ -96,7 +94,6 @@ class RunEnd:
         """What hooks said for the model when the run began."""
 
     def ended_by(self, ending: Ending) -> Ending:
-        """The run came to an ending of its own."""
         self.reason, self.detail = ending.stop_reason, " ".join(ending.detail.split())[:500]
         return ending
 

@@ -47,7 +47,6 @@ class Assignment(NamedTuple):
 
     @property
     def task(self) -> str:
-        """The name of the task."""
         return os.path.basename(os.path.dirname(self.places.workspace))
 
     @property

@@ -48,13 +48,11 @@ def judge_again(state: AgentState, ending: Ending, holds: Callable[[Ending], boo
 
 
 def _count_refusals(state: AgentState) -> int:
-    """How often the work was refused by now."""
     verdicts = (row["result"] for row in state.conversation.journal.all_rows() if row["kind"] == "verdict")
     return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
 
 
 def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
-    """Records how the run ends, so far."""
     turn = state.conversation.turn
     state.conversation.journal.replay_or_record("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
     return Ending(stop_reason, turn, verdict["verification"], detail)

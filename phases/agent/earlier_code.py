@@ -202,7 +202,6 @@ def _is_accepted_unchanged(rows: Rows, workspace: Workspace) -> bool:
 
 
 def _read_plan(work: Assignment, digest: str) -> dict[str, Any] | None:
-    """The plan of that digest, as it was approved once."""
     path = os.path.join(work.places.plan_versions, f"{digest[:16]}.txt")
     try:
         return work.parse_plan(read_bytes(path)) if os.path.exists(path) else None

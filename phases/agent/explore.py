@@ -50,7 +50,6 @@ class Explorers:
     """Names the call that starts the next one, the same before and after a kill."""
 
     def tool(self) -> Tool:
-        """The tool Task."""
         return Tool(
             "Task",
             "Ask a sub-agent that can read and search the workspace. It sees only your prompt; its answer comes back as text.",

@@ -42,7 +42,6 @@ def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
 
 
 def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
-    """The interfaces of those files that are there and sound."""
     states: Mapping[str, Mapping[str, Any]] = {path: state_of(workspace, path) for path in paths}
     return {path: state["interface"] for path, state in states.items() if state["sound"]}
 
@@ -75,7 +74,6 @@ def _bound_lines(head: str, lines: list[str]) -> str:
 
 
 def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:
-    """The first line of a docstring."""
     text = (ast.get_docstring(node, clean=False) or "").strip()
     return [f'{indent}"""{one_line(text.splitlines()[0], _LONGEST_LINE)}"""'] if text else []
 

@@ -69,7 +69,6 @@ class FactExtractor:
         return frozenset(self._written)
 
     def call(self, call: ToolCall) -> Call:
-        """A call, before it is done."""
         # A tool that is not there does nothing, like a search; one that is there has named its kind.
         kind, arguments = self._classes.get(call.name, ToolClass.SEARCH), call.arguments
         path = next(
@@ -215,8 +214,6 @@ _LONGEST, _MOST_PARTS = 4_000, 20
 
 
 class CheckCommand(NamedTuple):
-    """A check as a model runs it."""
-
     key: str
     """Of the plan's command."""
     filtered: bool

@@ -77,7 +77,6 @@ class KernelFiles:
         self._try(lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
 
     def report(self, report: Mapping[str, Any]) -> None:
-        """Writes kernel-report.json."""
         self._in_place()
         self._try(lambda: write_without_sync(self._report, _json_bytes(report)))
 

@@ -53,7 +53,6 @@ class OfflineModel:
 
 
 def file_text(plan: dict[str, Any], path: str) -> str:
-    """The scaffold of one planned file."""
     row = next(row for row in plan["file_structure"] if row["path"] == path)
     if not path.endswith(".py"):
         return f"{row['purpose']}\n"

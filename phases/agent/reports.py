@@ -119,7 +119,6 @@ def acceptance_document(
 
 
 def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
-    """The `requirements` of report.json."""
     rows = traced["requirements"]
     open_rows = [
         {"id": row["id"], "text": row["text"], "status": row["status"]}

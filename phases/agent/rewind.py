@@ -45,8 +45,6 @@ _DECIDED_KEYS = {"number", "turn", "last", "suffix", "aside"}
 
 
 class Rewind(NamedTuple):
-    """A rewind that was carried out."""
-
     number: int
     turn: int
     last: bool

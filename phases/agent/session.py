@@ -33,8 +33,6 @@ _NEXT = ".next"
 
 
 class Session(NamedTuple):
-    """Work that has begun."""
-
     journal: Journal
     planned: tuple[str, ...]
     """Every planned file, in the order of writing."""

@@ -149,16 +149,13 @@ class KernelSupervisor:
                 self.memory.told(told)
 
     def brief(self) -> str:
-        """What the model is told for its next turn alone."""
         return self.bridge.begin() if self.bridge.on else ""
 
     def refuse(self, call: ToolCall) -> str:
-        """Why a call must not be done; empty where it may."""
         self._call = self.observed.call(call) if self.bridge.on else None
         return self.bridge.gate(self._call) if self._call else ""
 
     def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
-        """Learns what came of a call."""
         # Off now, it may be switched on by a resume, which must know what was written until then.
         if self._call is None:
             self.observed.changed(call, result)
@@ -185,7 +182,6 @@ class KernelSupervisor:
         return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
 
     def close(self, stop_reason: str, detail: str) -> None:
-        """Writes down how the run ended, so far."""
         if self.bridge.on:
             self._write_down("ended")
         if self.bridge.on or self.warning:

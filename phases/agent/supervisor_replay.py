@@ -120,7 +120,6 @@ def _end_journal() -> NoReturn:
 
 
 def _compare_events(places: TaskPaths, copy: TaskPaths) -> list[str]:
-    """Where the two event logs differ, line by line."""
     old, new = (_read_events(os.path.join(directory, EVENTS)) for directory in (places.kernel, copy.kernel))
     told = [
         f"{EVENTS}, line {number}: {_describe_line(was)} on record, {_describe_line(now)} when computed again"
@@ -169,7 +168,6 @@ def _compare_state(places: TaskPaths, supervisor: KernelSupervisor) -> list[str]
 
 
 def _plan_of(places: TaskPaths, digest: str, parse_plan: ParsePlan) -> dict[str, Any]:
-    """The plan that the run was made of."""
     root = os.path.dirname(places.workspace)
     for path in (os.path.join(root, "initial_plan.txt"), os.path.join(places.plan_versions, f"{digest[:16]}.txt")):
         if os.path.exists(path) and sha256(data := read_bytes(path)) == digest:

@@ -76,7 +76,6 @@ def _is_unmerged(text: str) -> bool:
 
 
 def _work_files(listed: Collection[str], planned: Sequence[str], written: Collection[str]) -> set[str]:
-    """Files outside of the plan that are work."""
     kinds = {_kind_of(path) for path in planned}
     return {path for path in listed if _kind_of(path) in kinds} | set(written)
 

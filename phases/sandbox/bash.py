@@ -23,5 +23,4 @@ def shell_words(command: str) -> list[str]:
 
 
 def has_bash() -> bool:
-    """Whether this machine has bash."""
     return shutil.which("bash") is not None

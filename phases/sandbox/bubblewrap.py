@@ -71,7 +71,6 @@ def _tmpfs_options(most: int, path: str) -> list[str]:
 
 @cache
 def _known_options() -> frozenset[str]:
-    """The options of the bubblewrap of this machine."""
     told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, timeout=20, check=False)
     return frozenset((told.stdout + told.stderr).split())
 

@@ -40,8 +40,6 @@ _ELSEWHERE = re.compile(
 
 
 class InstallResult(NamedTuple):
-    """What came of an installation."""
-
     ok: bool
     packages: tuple[Mapping[str, str], ...]
     """name and version each, also of those that were installed because another needs them."""
@@ -138,7 +136,6 @@ def _remove_leftovers(directory: str, home: str, record: str) -> None:
 
 
 def _pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """What pip finds in its environment."""
     names = [name for name in environment if name.startswith("PIP_") and not _ELSEWHERE.fullmatch(name)]
     names += [name for name in environment if name.lower() in _PROXIES or name in ("HOME", "XDG_CONFIG_HOME")]
     return {name: environment[name] for name in names}

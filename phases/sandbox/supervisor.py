@@ -239,7 +239,6 @@ def _tell(connection: int, word: bytes, rest: str = "") -> None:
 
 
 def _remove_scratch(scratch: str) -> None:
-    """The runner does this, too, if it still lives."""
     import shutil  # late: its start costs as much as that of all the rest here, and this is hardly ever needed
 
     shutil.rmtree(scratch, ignore_errors=True)

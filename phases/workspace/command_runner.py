@@ -29,7 +29,6 @@ class CommandRunner:
         self._since = 0
 
     def run(self, command: str, seconds: int) -> CommandResult:
-        """Runs a shell command in the workspace."""
         self.remove_bytecode()
         self.begin()
         finished = run_command(self.box, command, seconds=seconds)
@@ -48,7 +47,6 @@ class CommandRunner:
                         os.unlink(name, dir_fd=directory)
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
-        """Exit code and output, for the tool of that name."""
         finished = self.run(command, seconds)
         limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
         return finished.exit_code, limit + finished.output

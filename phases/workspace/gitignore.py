@@ -83,8 +83,6 @@ class _StepsUsedUp(Exception):
 
 
 class _StepBudget:
-    """The steps that are left."""
-
     def __init__(self, steps: int) -> None:
         self._steps = steps
 
@@ -108,8 +106,6 @@ _Name = tuple[str | _Set, ...]
 
 
 class _Rule(NamedTuple):
-    """One line of a .gitignore."""
-
     hides: bool
     directories_only: bool
     anywhere: bool

@@ -122,7 +122,6 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def manifest_from_json(row: Mapping[str, Any]) -> Manifest:
-    """A manifest from a journal."""
     return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]), dict(row["gitignores"]))
 
 

@@ -28,8 +28,6 @@ JournalRow = dict[str, Any]
 
 
 class Refusal(NamedTuple):
-    """One ending that was not accepted."""
-
     number: int
     turn: int
     source: str

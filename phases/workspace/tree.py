@@ -233,7 +233,6 @@ def _open_up(name: str, directory: int | None) -> int:
 
 @contextmanager
 def _open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
-    """The open directory that a path is in, and its name there."""
     *parts, name = path.split("/")
     if any(part in ("", ".", "..") for part in (*parts, name)):
         raise StorageError(f"the copy of the workspace is damaged: {path!r} is no path in it")

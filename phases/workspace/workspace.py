@@ -50,8 +50,6 @@ class WorkspaceError(PipelineError):
 
 
 class FileDigest(NamedTuple):
-    """One regular file of the workspace."""
-
     path: str
     bytes: int
     sha256: str | None
@@ -118,7 +116,6 @@ class Workspace:
                 raise self._refusal("remove", path, error) from error
 
     def exists(self, path: str) -> bool:
-        """Whether there is a readable file at this path."""
         try:
             parts = _split_path(path)
             with self._directory(parts[:-1]) as directory:
@@ -133,13 +130,11 @@ class Workspace:
 
     def digests(self) -> list[FileDigest]:
         """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
-        return sorted(
-            FileDigest(path, size, None if data is None else sha256(data)) for path, size, data in self._contents()
-        )
-
-    def files(self) -> list[tuple[str, bytes]]:
-        """Every file of at most LARGEST_FILE by path, all of them held at once: for workspaces known to be small."""
-        return sorted((path, data) for path, _, data in self._contents() if data is not None)
+        rows = []
+        for found in self._regular():
+            with suppress(WorkspaceError):  # it cannot be read, or it went since it was listed
+                rows.append(self._digest(found))
+        return sorted(rows)
 
     def strays(self) -> list[str]:
         """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
@@ -163,23 +158,16 @@ class Workspace:
             return str(error)
         return "" if kind == REGULAR else f"it is {kind}"
 
-    def _contents(self) -> Iterator[tuple[str, int, bytes | None]]:
-        """Path, size and content of each regular file that can be taken in; no content of one over the limit."""
-        for found in self._regular():
-            try:
-                yield found.path, *self._measure(found)
-            except WorkspaceError:
-                continue  # it cannot be read, or it went since it was listed
-
-    def _measure(self, found: WalkedEntry) -> tuple[int, bytes | None]:
+    def _digest(self, found: WalkedEntry) -> FileDigest:
         with os.fdopen(self._open(found.path, found.name, found.directory), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             try:
                 data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
             except OSError as error:
                 raise self._refusal("read", found.path, error) from error
-        size = max(size, len(data))  # it may have grown since
-        return (size, None) if size > LARGEST_FILE else (len(data), data)
+        if max(size, len(data)) > LARGEST_FILE:  # it may have grown since
+            return FileDigest(found.path, max(size, len(data)), None)
+        return FileDigest(found.path, len(data), sha256(data))
 
     def _regular(self) -> Iterator[WalkedEntry]:
         return (found for found in self._walk() if found.is_regular() and is_workspace_path(found.path))

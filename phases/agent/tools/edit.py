@@ -18,8 +18,6 @@ _LIKE = 0.5
 
 
 class Replacement(NamedTuple):
-    """What Edit is asked for."""
-
     old: str
     new: str
     everywhere: bool = False

@@ -22,7 +22,6 @@ _PATTERN = {"type": "string", "minLength": 1, "maxLength": 1000}
 
 
 def search_tools(workspace: Workspace) -> list[Tool]:
-    """Glob and Grep."""
     return [
         Tool(
             "Glob",

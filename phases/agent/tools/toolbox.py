@@ -45,8 +45,6 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came of a call."""
-
     text: str
     touched: tuple[str, ...] = ()
     """Paths of the workspace that were written. What a command wrote is not among them."""
@@ -60,8 +58,6 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool."""
-
     name: str
     description: str
     parameters: Mapping[str, Any]
@@ -78,7 +74,6 @@ class Tool:
         return self.kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.DELEGATE)
 
     def schema(self) -> dict[str, Any]:
-        """What models are given."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
@@ -128,7 +123,6 @@ class Toolbox:
         return [tool.schema() for tool in self._tools.values()]
 
     def kinds(self) -> dict[str, ToolKind]:
-        """The kind of every tool, by name."""
         return {tool.name: tool.kind for tool in self._tools.values()}
 
     def reads_only(self, name: str) -> bool:
@@ -189,7 +183,6 @@ class Toolbox:
 
 
 def describe_tool(tool: Tool) -> str:
-    """What a tool takes, in one sentence."""
     required = tool.parameters["required"]
     rows = [
         f"{name} ({_describe_kind(schema)}{'' if name in required else ', may be left out'})"
