@@ -45,15 +45,7 @@ def untouched_files(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) 
     before = begun.get("before", {})
     written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
     there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return [path for path in there if digest_of_file(workspace, path) == before[path]]
-
-
-def digest_of_file(workspace: Workspace, path: str) -> str:
-    """The sha256 of a file of the workspace; empty where it cannot be read."""
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""
+    return [path for path in there if workspace.digest_of(path) == before[path]]
 
 
 def read_decision(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
@@ -115,7 +107,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     copy = next_aside(root)
     if not kept or not back_up_tree(root, copy):
         return None
-    digests = {path: digest_of_file(workspace, path) for path in planned}
+    digests = {path: workspace.digest_of(path) for path in planned}
     return {
         "write": [path for path in planned if path not in kept],
         "kept": interfaces_of(workspace, planned),

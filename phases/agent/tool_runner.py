@@ -15,8 +15,7 @@ from phases.agent.tools.toolbox import Notes, Toolbox, ToolKind
 from phases.llm.journal import Journal
 from phases.llm.model import ToolCall
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.workspace import Workspace, WorkspaceError
-from pipeline.base.files import sha256
+from phases.workspace.workspace import Workspace
 from pipeline.base.logs import logger
 
 Row = dict[str, Any]
@@ -73,7 +72,7 @@ class ToolRunner:
         stamp = _stat_key(self.workspace, path)
         known, digest = self._on_disk.get(path, (None, ""))
         if stamp != known:
-            digest = _read_digest(self.workspace, path) if stamp else ""
+            digest = (self.workspace.digest_of(path) or _UNREADABLE) if stamp else ""
             self._on_disk[path] = stamp, digest
         return digest
 
@@ -133,13 +132,6 @@ class ToolCallStep:
 
     def _skip(self) -> Row:
         return {"text": self.refusal, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
-
-
-def _read_digest(workspace: Workspace, path: str) -> str:
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return _UNREADABLE
 
 
 def _stat_key(workspace: Workspace, path: str) -> tuple[int, ...] | None:

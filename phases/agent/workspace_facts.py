@@ -85,14 +85,8 @@ def _kind_of(path: str) -> str:
     return name[name.rfind(".") :].casefold() if "." in name else name
 
 
-def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile]) -> str:
-    """Empty where it cannot be read: it is not what it was."""
-    if path in files:
-        return files[path].sha256
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""
+def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile]) -> str | None:
+    return files[path].sha256 if path in files else workspace.digest_of(path)
 
 
 def _build_summary(files: Mapping[str, _PlannedFile]) -> str | None:

@@ -83,9 +83,7 @@ def _run_in_bubblewrap(
     argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
     environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
     output = OutputBuffer()
-    with BubblewrapProcess(argv, environment, output.add) as process:
-        breach = _follow_within_limits(process, output, box, seconds, (box.workspace,))
-    return _result_of(process, output, box, breach, seconds)
+    return _run_to_end(BubblewrapProcess(argv, environment, output.add), output, box, seconds, (box.workspace,))
 
 
 def _run_supervised(
@@ -105,30 +103,25 @@ def _run_supervised(
     environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
     order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
     output = OutputBuffer()
-    with SupervisedProcess(order, (output.add,)) as process:
-        breach = _follow_within_limits(process, output, box, seconds, (box.workspace, scratch))
-    return _result_of(process, output, box, breach, seconds)
+    return _run_to_end(SupervisedProcess(order, (output.add,)), output, box, seconds, (box.workspace, scratch))
 
 
-def _follow_within_limits(
+def _run_to_end(
     process: BubblewrapProcess | SupervisedProcess,
     output: OutputBuffer,
     box: Box,
     seconds: float,
-    directories: Sequence[str],
-) -> str | None:
-    watch = LimitWatch(process.pid, directories, box.limits)
-
-    def find_breach() -> str | None:
-        too_much = output.taken > box.limits.output
-        return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
-
-    return follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
-
-
-def _result_of(
-    process: BubblewrapProcess | SupervisedProcess, output: OutputBuffer, box: Box, breach: str | None, seconds: float
+    watched: Sequence[str],
 ) -> CommandResult:
+    """Holds a process to the limits of its box. `watched`: the directories that it may fill."""
+    with process:
+        watch = LimitWatch(process.pid, watched, box.limits)
+
+        def find_breach() -> str | None:
+            too_much = output.taken > box.limits.output
+            return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
+
+        breach = follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
     ended = process.outcome()
     code = ended.exit_code if ended.signal is None else 128 + ended.signal
     limit = f"time: {seconds:g} s" if breach == TIME else breach

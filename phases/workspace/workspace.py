@@ -84,6 +84,13 @@ class Workspace:
             with os.fdopen(descriptor, "rb") as file:
                 return file.read(LARGEST_FILE)
 
+    def digest_of(self, path: str) -> str | None:
+        """The sha256 of a file; None where it cannot be read."""
+        try:
+            return sha256(self.read_bytes(path))
+        except WorkspaceError:
+            return None
+
     def write(self, path: str, text: str) -> None:
         """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
         parts = _split_path(path)
