@@ -91,26 +91,15 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
-    logger.info(
-        "the agent ended after {} turns: {} {}",
-        ending.turns,
-        ending.stop_reason,
-        ending.detail.partition("\n")[0][:_MOST_LOGGED],
-    )
+    detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
+    logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
     sync_tree(places.workspace)
-    installed = [dict(row) for row in packages.installed]
-    return _documents(assignment, session, state, ending, installed, scaffold=events.scaffold)
+    return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
 
 
 def _documents(
-    assignment: Assignment,
-    session: Session,
-    state: AgentState,
-    ending: Ending,
-    installed: list[dict[str, str]],
-    *,
-    scaffold: bool,
+    assignment: Assignment, session: Session, state: AgentState, ending: Ending, packages: Packages, *, scaffold: bool
 ) -> dict[str, Any]:
     """What the work came to, by the short names of the documents."""
     plan, workspace = assignment.plan, Workspace(assignment.places.workspace)
@@ -121,7 +110,7 @@ def _documents(
             **made,
             "subagents": read_subagents(rows).counts,
             "todos": todo_rows(state.todo_list.todos),
-            "packages": installed,
+            "packages": [dict(row) for row in packages.installed],
             "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
         "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),

@@ -56,11 +56,11 @@ def build_supervisor(
     done = [path for path in session.planned if path not in session.write]
     checks = plan["validation_approach"]["verify_commands"]
     observed = FactExtractor(session.planned, session.before, done, checks, kinds, rules=rules_of(begun))
-    workspace = Workspace(places.workspace)
+    workspace, most_turns = Workspace(places.workspace), float(assignment.turn_limit)
 
     def limits(turn: int) -> dict[str, tuple[float, float]]:
         used = {name: (used, float(assignment.limits[name])) for name, used in ledger.used().items()}
-        return {**used, "max_turns": (turn - 1, float(assignment.turn_limit))}
+        return {**used, "max_turns": (turn - 1, most_turns)}
 
     return KernelSupervisor(
         plan,

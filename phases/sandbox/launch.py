@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 
-from phases.sandbox.bash import has_bash, shell_words
+from phases.sandbox.bash import has_bash, shell_words, why_no_command
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, CommandResult, format_bytes
 from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
 from phases.sandbox.landlock import SIGNALS_ABI, landlock_abi, landlock_words
@@ -20,8 +20,6 @@ from phases.sandbox.seccomp import seccomp_words
 from phases.sandbox.supervisor import pack_order
 from phases.sandbox.watch import LimitWatch
 
-MOST_BYTES = 100_000
-"""Of a command: a kernel gives a program no longer argument than 128 KiB."""
 _OPEN_FILES = 4096
 _NICE = 10
 """The runner gets its turn whatever a command does."""
@@ -35,14 +33,8 @@ def launch_command(
 
     `network` opens that of the host, in bubblewrap alone; Landlock alone never does.
     """
-    length = len(command.encode("utf-8", "replace"))
-    if length > MOST_BYTES:
-        return CommandResult(
-            None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
-        )
-    # Said here in one way, because each kind of sandbox would fail over it in words of its own.
-    if "\0" in command:
-        return CommandResult(None, "not run: there is a NUL character in the command\n")
+    if why := why_no_command(command):
+        return CommandResult(None, f"not run: {why}\n")
     if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
@@ -53,7 +45,7 @@ def launch_command(
             return _run_in_bubblewrap(box, shell, seconds, variables, network=network)
         with scratch_directory() as scratch:
             return _run_supervised(box, shell, seconds, variables, scratch)
-    except (OSError, ValueError) as error:  # ValueError: half a surrogate pair in the command
+    except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
         return CommandResult(None, f"not run: {error}\n")
 
 
