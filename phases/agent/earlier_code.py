@@ -89,6 +89,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     """What there is left to do on the code that is there; None where that is everything."""
     rows, root = read_journal(work.places.journal), work.places.workspace
     givers = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
+    # What a scaffold wrote is no beginning for a model, nor the other way round.
     if not rows or (OFFLINE in {model, *givers} and {model, *givers} != {OFFLINE}) or not os.path.isdir(root):
         return None
     workspace, planned = Workspace(root), order_files(work.plan)
@@ -138,8 +139,8 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
         tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
-    for folder in (work.places.explorations, work.places.hooks, work.places.endings):
-        set_aside(folder)
+    for directory in (work.places.explorations, work.places.hooks, work.places.endings):
+        set_aside(directory)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)
     set_aside(work.places.journal)
 

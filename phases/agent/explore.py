@@ -33,13 +33,13 @@ _PARAMETERS = {
 
 @dataclass
 class Explorers:
-    """The sub-agents of one run. `folder` holds a journal for each."""
+    """The sub-agents of one run. `directory` holds a journal for each."""
 
     model: Model
     ledger: Ledger
     box_with: Callable[[Notes], Toolbox]
     """Tools that only read, with the notes of one conversation."""
-    folder: str
+    directory: str
     run: int
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
@@ -61,10 +61,10 @@ class Explorers:
     def explore(self, description: str, prompt: str) -> str:
         """The answer to one question. Raises ToolError where there is none."""
         self.in_place()
-        make_directory(self.folder)
+        make_directory(self.directory)
         thread = f"explore-{self.step}"
         header = {"thread": thread, "prompt_sha256": sha256(prompt.encode("utf-8", "replace")), "of_run": self.run}
-        path = os.path.join(self.folder, f"{self.run}-{self.step}.jsonl")
+        path = os.path.join(self.directory, f"{self.run}-{self.step}.jsonl")
         journal = Journal(path, header, self.run, self.in_place, clean=self.clean)
         conversation = Conversation(self.model, journal, self.ledger, thread)
         notes = Notes()

@@ -94,6 +94,7 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
     logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
+    # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
     return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
 

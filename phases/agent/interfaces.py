@@ -14,6 +14,7 @@ from pipeline.base.text_escaping import escape_text, one_line
 
 LARGEST = 4000
 _LONGEST_VALUE, _LONGEST_SIGNATURE, _LONGEST_LINE = 80, 400, 160
+# To write a long literal out again costs far more than what is kept of it.
 _MOST_ROWS, _MOST_SPAN = 50, 4000
 _ROOM_FOR_THE_REST = 60
 _MOST_ARGUMENTS = 60

@@ -71,6 +71,7 @@ class Memory:
         """The next request; `aside` is told in it, and in no other. Raises PhaseError when not even the plan fits the window."""
         self._aside = [Message("user", aside)] if aside else []
         size = self._look()
+        # From what costs the model least to what costs it most; each step only where the one before was not enough.
         for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
                 break

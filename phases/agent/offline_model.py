@@ -125,7 +125,7 @@ def _source_of(requirement: dict[str, Any]) -> str:
 
 
 def _one_plain_line(text: str) -> str:
-    """Text of a stranger on one line, with nothing invisible in it and no double quote."""
+    """Text of the paper on one line, with nothing invisible in it and no double quote."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
 
 

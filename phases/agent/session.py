@@ -85,7 +85,7 @@ def begin_session(
     # The decision is on the disk before any of it is done, so a kill in between is gone on with (earlier_code.py).
     decided = read_decision(coming, header, fixed["hand"])
     if decided is None:
-        undo_decision(work, coming)
+        undo_decision(work, coming)  # one for another plan or model: what it had moved goes back
         goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
         logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
         if not goes_on or is_unrecorded_code(places):

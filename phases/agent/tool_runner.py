@@ -122,6 +122,7 @@ class ToolCallStep:
         # Sub-agents are told of in the event log by the hooks' own module, whether hooks are asked or not.
         is_sub_agent = tools.kinds.get(self.call.name) is ToolKind.DELEGATE
         row = tools.hooks.around(self.call, self.turn, act) if hooked or is_sub_agent else act()
+        # Before the record: what is on record is never done again, so it must be on the disk.
         if commands.begun:
             commands.sync()
         return row

@@ -35,6 +35,7 @@ def read_disk_facts(
     Only the content of planned files, and of those in `before`, is read. Of all others it counts that they are there, and
     only for kinds of files that the plan has: tables, pictures and checkpoints that a run leaves behind are no work.
     """
+    # The workspace's .git is not asked: the directory is hostile, and git runs what its configuration says (decision 73).
     files = _read_planned(workspace, planned)
     listed = set(workspace.paths())
     there = {*files, *listed, *(path for path in {*before, *written} - listed if workspace.exists(path))}

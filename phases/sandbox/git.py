@@ -1,4 +1,4 @@
-"""Runs git on what strangers made: in a box, with no settings but these, so that nothing of a repository acts."""
+"""Runs git on other people's repositories: in a box, with no settings but these, so that nothing of a repository acts."""
 
 from __future__ import annotations
 

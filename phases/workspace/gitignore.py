@@ -27,7 +27,7 @@ _CLASSES = {
     "upper": _LETTERS.upper(),
     "xdigit": _DIGITS + "abcdefABCDEF",
 }
-_FOLDERS = None
+_ANY_DIRECTORIES = None
 """The part of a pattern that stands for any number of directories."""
 
 
@@ -121,7 +121,7 @@ class _Rule(NamedTuple):
             left.take(len(reached))
             following = [False] * len(reached)
             for place, fits in enumerate(reached):
-                if part is _FOLDERS:
+                if part is _ANY_DIRECTORIES:
                     nothing = fits and number < len(self.parts)  # at the end it is about what is inside
                     following[place] = nothing or (place > 0 and (reached[place - 1] or following[place - 1]))
                 elif fits and place < len(names):
@@ -148,7 +148,7 @@ def _parse_rule(line: str) -> _Rule | None:
         return None
     anywhere = "/" not in pattern
     texts = pattern.removeprefix("/").split("/")
-    parts = tuple(_FOLDERS if text == "**" and not anywhere else _parse_name(text) for text in texts)
+    parts = tuple(_ANY_DIRECTORIES if text == "**" and not anywhere else _parse_name(text) for text in texts)
     if any(part == () for part in parts):
         return None
     return _Rule(not negated, directories_only, anywhere, parts)

@@ -55,6 +55,7 @@ def text_before(text: str, replacement: Replacement, known: str | None) -> str |
     old, new, _ = replacement
     if not old or old == new or (known and sha256(_encode(text)) == known):
         return None
+    # Whoever wrote the texts must not choose how long this takes.
     tries = max(1, _MOST_WORK // (len(text) + 1))
     candidates = [
         before for before in islice(_texts_before(text, replacement), tries) if _leads_to(before, replacement, text)

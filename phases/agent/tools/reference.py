@@ -1,4 +1,4 @@
-"""SearchReference: a model's eyes on other people's code, which names the licence of whatever it shows."""
+"""SearchReference: searches other people's code, and names the licence of whatever it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Glob and Grep: a model's eyes on the workspace."""
+"""Glob and Grep: list and search the files of the workspace."""
 
 from __future__ import annotations
 
