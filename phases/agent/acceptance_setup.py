@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
@@ -52,10 +52,8 @@ def build_acceptance(
 
     Raises Incomplete where the hooks of the user keep it from starting.
     """
-    places = assignment.places
+    places, task, clean = assignment.places, assignment.task, partial(redact_value, secrets=model.secrets)
     root = os.path.realpath(places.workspace)
-    task = assignment.task
-    clean = partial(redact_value, secrets=model.secrets)
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
     try:
@@ -77,11 +75,10 @@ def build_acceptance(
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
-
-    def check() -> dict[str, Any]:
-        return check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing)
-
-    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
+    gate_hooks = GateHooks(
+        *(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned),
+        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing),
+    )
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell

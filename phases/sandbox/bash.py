@@ -37,5 +37,5 @@ def why_no_command(command: str) -> str:
     except UnicodeEncodeError:
         return "the command is no text: it holds half a surrogate pair"
     if length > LONGEST:
-        return f"the command has {length:,} bytes, over {LONGEST:,}; write them to a file and run that"
+        return f"the command has {length:,} bytes, over {LONGEST:,}; put it into a file, and run that"
     return "there is a NUL character in the command" if "\0" in command else ""
