@@ -15,13 +15,12 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from phases.agent.kernel_files import OWN
-from phases.llm.journal import PAID, find_journals, read_journal, run_of
+from phases.llm.journal import PAID, find_journals, read_journal, read_journal_lines, run_of
 from phases.llm.ledger_rows import read_ledger
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over
 from phases.workspace.rejected_snapshots import (
     Refusal,
     digest_of_tree,
-    read_journal_lines,
     read_refusals,
     remove_leftovers,
 )

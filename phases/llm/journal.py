@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipeline.base.errors import PhaseError, StorageError
-from pipeline.base.jsonl import append_row, read_rows, repair_tail
+from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_tail
 
 PAID = "paid"
 """In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
@@ -139,6 +139,11 @@ class Journal:
 def read_journal(path: str) -> list[dict[str, Any]]:
     """The rows of a journal, its header first. Raises PhaseError for a damaged one."""
     return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
+
+
+def read_journal_lines(path: str) -> list[tuple[bytes, dict[str, Any]]]:
+    """The same of a journal that may be growing, each row with its line."""
+    return read_whole_lines(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
