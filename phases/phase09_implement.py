@@ -77,7 +77,7 @@ def _reference_context(index: dict[str, Any], root: str, cache_directory: str) -
     """The fetched code, where there is any."""
     if is_placeholder(index) or not index["repositories"]:
         return None
-    from phases.agent.reference_context import Excerpt, ReferenceContext
+    from phases.agent.reference_context import ReferenceContext
     from phases.references.search.answers import answer_query, read_on
 
     licences = {row["name"]: row["licence"] for row in index["repositories"]}
@@ -87,10 +87,8 @@ def _reference_context(index: dict[str, Any], root: str, cache_directory: str) -
         helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
         relations.setdefault(row["file"], []).append(helps)
     return ReferenceContext(
-        lambda query, repository, most: [
-            Excerpt(**found._asdict()) for found in answer_query(root, index, query, repository, most, cache_directory)
-        ],
-        lambda *asked: Excerpt(**read_on(root, index, *asked)._asdict()),
+        lambda query, repository, most: answer_query(root, index, query, repository, most, cache_directory),
+        lambda *asked: read_on(root, index, *asked),
         relations,
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
@@ -30,8 +31,6 @@ from pipeline.base.errors import Incomplete, Interrupted, Paused, PipelineError
 
 
 class Acceptance(NamedTuple):
-    """All of it."""
-
     chain: Chain
     tool_hooks: ToolHooks
     events: HookEvents
@@ -53,10 +52,8 @@ def build_acceptance(
 
     Raises Incomplete where the hooks of the user keep it from starting.
     """
-    places = assignment.places
+    places, task, clean = assignment.places, assignment.task, partial(redact_value, secrets=model.secrets)
     root = os.path.realpath(places.workspace)
-    task = assignment.task
-    clean = partial(redact_value, secrets=model.secrets)
     events = HookEvents(places.hooks, assignment.in_place, clean)
     past = read_history(begun.journal.begun, begun.journal.all_rows())
     try:
@@ -78,8 +75,10 @@ def build_acceptance(
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
-    check = partial(_run_checks, workspace, assignment.plan, commands, begun, missing)
-    gate_hooks = GateHooks(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned, check)
+    gate_hooks = GateHooks(
+        *(hooks.hooks, facts, executor, commands, workspace, ManifestReader(), begun.planned),
+        lambda: check_code(workspace, assignment.plan, commands, begun.untouched(workspace), missing),
+    )
     chain = Chain(begun.journal, gate_hooks, protected, events, hooks.unverified_reason or past.why_unverified(hooks))
     tool_hooks = ToolHooks(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
@@ -87,16 +86,16 @@ def build_acceptance(
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
 
 
+@dataclass
 class RunEnd:
     """How a run ends, as its hooks and its event log are told."""
 
-    def __init__(self) -> None:
-        self.reason, self.detail = "fatal_error", ""
-        self.said: list[str] = []
-        """What hooks said for the model when the run began."""
+    reason: str = "fatal_error"
+    detail: str = ""
+    said: list[str] = field(default_factory=list)
+    """What hooks said for the model when the run began."""
 
     def ended_by(self, ending: Ending) -> Ending:
-        """The run came to an ending of its own."""
         self.reason, self.detail = ending.stop_reason, " ".join(ending.detail.split())[:500]
         return ending
 
@@ -147,9 +146,3 @@ def _report_repo_hooks(acceptance: Acceptance, tell: Callable[[str], None]) -> N
     if event:
         emit(event, reason=repo.reason)
         tell(f"hooks of the workspace are not run ({repo.state}: {repo.reason}); see: pipeline hooks list")
-
-
-def _run_checks(
-    workspace: Workspace, plan: dict[str, Any], commands: CommandRunner, begun: Session, missing: Sequence[str]
-) -> dict[str, Any]:
-    return check_code(workspace, plan, commands, begun.untouched(workspace), missing)

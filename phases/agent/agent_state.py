@@ -133,16 +133,12 @@ class Fact:
 
 @dataclass
 class RunTodos:
-    """The list of one run."""
-
     todos: tuple[Todo, ...] = ()
     turn: int = 0
 
 
 @dataclass
 class AgentState:
-    """What the loop works with."""
-
     conversation: Conversation
     memory: Memory
     tools: ToolRunner
@@ -212,8 +208,6 @@ class AgentState:
 
 @dataclass(frozen=True)
 class Ending:
-    """How the loop ended."""
-
     stop_reason: str
     """One of acceptance/stop_reasons.py."""
     turns: int

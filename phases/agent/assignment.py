@@ -43,11 +43,10 @@ class Assignment(NamedTuple):
     tell: Callable[[str], None] = lambda text: None
     """Tells the user something that stays on the screen."""
     in_place: Callable[[], None] = lambda: None
-    """Raises when the task folder is no longer where it was."""
+    """Raises when the task directory is no longer where it was."""
 
     @property
     def task(self) -> str:
-        """The name of the task."""
         return os.path.basename(os.path.dirname(self.places.workspace))
 
     @property

@@ -48,13 +48,11 @@ def judge_again(state: AgentState, ending: Ending, holds: Callable[[Ending], boo
 
 
 def _count_refusals(state: AgentState) -> int:
-    """How often the work was refused by now."""
     verdicts = (row["result"] for row in state.conversation.journal.all_rows() if row["kind"] == "verdict")
     return sum(verdict["block"] is not None and not verdict["stop"] and verdict["claimed"] for verdict in verdicts)
 
 
 def record_ending(state: AgentState, stop_reason: str, verdict: dict[str, Any], detail: str) -> Ending:
-    """Records how the run ends, so far."""
     turn = state.conversation.turn
     state.conversation.journal.replay_or_record("ending", {"turn": turn}, lambda: {"stop_reason": stop_reason})
     return Ending(stop_reason, turn, verdict["verification"], detail)
@@ -68,6 +66,7 @@ def completion_request(state: AgentState, text: str, continues: int, *, claimed:
 
 def stop_for_user(state: AgentState, stop_reason: str, detail: str) -> None:
     """Ends the run here, once: when the user starts it again, it goes on from here. Raises Incomplete."""
+    # Without the documents of phase 09: with them the phase would be done, and a resume would do nothing (decision 77).
     journal = state.conversation.journal
     was_stopped = journal.replaying
     key = {"turn": state.conversation.turn}

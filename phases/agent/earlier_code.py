@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.agent.assignment import Assignment
 from phases.agent.interfaces import interfaces_of
 from phases.agent.kernel_files import set_kernel_aside
@@ -22,6 +21,7 @@ from phases.llm.model import ToolCall, reply_from_json
 from phases.planning.changes import compare_files
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over, carry_file_over
 from phases.workspace.manifest import tree_digest
+from phases.workspace.syntax import planned_file_fault
 from phases.workspace.task_paths import TaskPaths
 from phases.workspace.workspace import CONTROL, Workspace, WorkspaceError
 from pipeline.base.errors import PhaseError, PipelineError
@@ -45,15 +45,7 @@ def untouched_files(begun: Mapping[str, Any], rows: Rows, workspace: Workspace) 
     before = begun.get("before", {})
     written = {path for row in rows if row["kind"] == "result" for path in row["result"].get("files", ())}
     there = [path for path in begun.get("write", ()) if path in before and path not in written]
-    return [path for path in there if digest_of_file(workspace, path) == before[path]]
-
-
-def digest_of_file(workspace: Workspace, path: str) -> str:
-    """The sha256 of a file of the workspace; empty where it cannot be read."""
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""
+    return [path for path in there if workspace.digest_of(path) == before[path]]
 
 
 def read_decision(coming: str, header: Mapping[str, Any], hand: str) -> dict[str, Any] | None:
@@ -87,6 +79,7 @@ def is_unrecorded_code(places: TaskPaths) -> bool:
 
 def is_same_author(rows: Rows, model: str) -> bool:
     """Whether this model may go on with what is recorded: work that ended is another model's to begin anew."""
+    # Work that is not ended goes on with any model: to switch because one is busy must cost nothing (decision 47).
     begun_by = OFFLINE if rows[0].get("begun", {}).get("hand") == OFFLINE else ""
     last = next((row["result"]["model"] for row in reversed(rows) if row["kind"] == "reply"), begun_by or model)
     return bool(last == model or (rows[-1]["kind"] != "ending" and OFFLINE not in (last, model)))
@@ -96,13 +89,15 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     """What there is left to do on the code that is there; None where that is everything."""
     rows, root = read_journal(work.places.journal), work.places.workspace
     givers = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
+    # What a scaffold wrote is no beginning for a model, nor the other way round.
     if not rows or (OFFLINE in {model, *givers} and {model, *givers} != {OFFLINE}) or not os.path.isdir(root):
         return None
     workspace, planned = Workspace(root), order_files(work.plan)
     owed = set(untouched_files(rows[0].get("begun", {}), rows, workspace))
     kept = [path for path in planned if path not in owed and not planned_file_fault(workspace, path)]
     remove: Sequence[str] = ()
-    if rows[0].get("plan_sha256") != work.plan_sha256:  # another plan: what it changes is to be written again
+    if rows[0].get("plan_sha256") != work.plan_sha256:
+        # Another plan touches only what it changes, whoever changed it (decision 48).
         before = _read_plan(work, str(rows[0].get("plan_sha256")))
         touched = compare_files(before, work.plan) if before else None
         kept = [path for path in kept if touched and path in touched.keep]
@@ -113,7 +108,7 @@ def decide_remaining(work: Assignment, model: str) -> dict[str, Any] | None:
     copy = next_aside(root)
     if not kept or not back_up_tree(root, copy):
         return None
-    digests = {path: digest_of_file(workspace, path) for path in planned}
+    digests = {path: workspace.digest_of(path) for path in planned}
     return {
         "write": [path for path in planned if path not in kept],
         "kept": interfaces_of(workspace, planned),
@@ -133,6 +128,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
             sync_directory(os.path.dirname(workspace))
             tell(f"begins anew; the earlier code is kept in {os.path.basename(aside)}")
         carry_directory_over(CONTROL, aside, workspace)
+        # Protected files outlive every new beginning: nothing is accepted by a hook that was swapped meanwhile (decision 79).
         for path in begun.get("pins", ()):
             carry_file_over(path, aside, workspace)
         if os.path.isdir(workspace):
@@ -143,8 +139,8 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
         tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
-    for folder in (work.places.explorations, work.places.hooks, work.places.endings):
-        set_aside(folder)
+    for directory in (work.places.explorations, work.places.hooks, work.places.endings):
+        set_aside(directory)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)
     set_aside(work.places.journal)
 
@@ -199,7 +195,6 @@ def _is_accepted_unchanged(rows: Rows, workspace: Workspace) -> bool:
 
 
 def _read_plan(work: Assignment, digest: str) -> dict[str, Any] | None:
-    """The plan of that digest, as it was approved once."""
     path = os.path.join(work.places.plan_versions, f"{digest[:16]}.txt")
     try:
         return work.parse_plan(read_bytes(path)) if os.path.exists(path) else None

@@ -33,13 +33,13 @@ _PARAMETERS = {
 
 @dataclass
 class Explorers:
-    """The sub-agents of one run. `folder` holds a journal for each."""
+    """The sub-agents of one run. `directory` holds a journal for each."""
 
     model: Model
     ledger: Ledger
     box_with: Callable[[Notes], Toolbox]
     """Tools that only read, with the notes of one conversation."""
-    folder: str
+    directory: str
     run: int
     in_place: Callable[[], None]
     clean: Callable[[Any], Any]
@@ -50,7 +50,6 @@ class Explorers:
     """Names the call that starts the next one, the same before and after a kill."""
 
     def tool(self) -> Tool:
-        """The tool Task."""
         return Tool(
             "Task",
             "Ask a sub-agent that can read and search the workspace. It sees only your prompt; its answer comes back as text.",
@@ -62,10 +61,10 @@ class Explorers:
     def explore(self, description: str, prompt: str) -> str:
         """The answer to one question. Raises ToolError where there is none."""
         self.in_place()
-        make_directory(self.folder)
+        make_directory(self.directory)
         thread = f"explore-{self.step}"
         header = {"thread": thread, "prompt_sha256": sha256(prompt.encode("utf-8", "replace")), "of_run": self.run}
-        path = os.path.join(self.folder, f"{self.run}-{self.step}.jsonl")
+        path = os.path.join(self.directory, f"{self.run}-{self.step}.jsonl")
         journal = Journal(path, header, self.run, self.in_place, clean=self.clean)
         conversation = Conversation(self.model, journal, self.ledger, thread)
         notes = Notes()
@@ -102,15 +101,12 @@ def _find_answer(conversation: Conversation, box: _HookedToolbox, notes: Notes, 
         if reply.outcome == OVERFLOW:
             room, added = int(_tokens_of(messages) * _SHRINK), []
         elif reply.outcome != OK:
-            said = f"Your last reply could not be used ({reply.detail or reply.outcome}). Reply again."
-            added = [Message("user", said)]
+            why = reply.detail or reply.outcome
+            added = [Message("user", f"Your last reply could not be used ({why}). Reply again.")]
         elif not reply.calls:
             return reply.text
         else:
-            added = [
-                message_of(reply),
-                *_run_calls(conversation, box, notes, reply.calls),
-            ]
+            added = [message_of(reply), *_run_calls(conversation, box, notes, reply.calls)]
         messages = [*messages, *added]
         digest = digest_of(b"".join([digest, *(message.digest for message in added)]))
     raise ToolError(f"the sub-agent gave no answer within {MOST_TURNS} turns")
@@ -126,6 +122,7 @@ def _run_calls(
     results = []
     for call in calls:
         key = {"turn": conversation.turn, "call": call.id}
+        # A sub-agent only reads, so a power cut may take its records (decision 44).
         row = conversation.journal.replay_or_record("result", key, partial(box.answer, call), durable=False)
         notes.learn(row["seen"])
         results.append(Message("tool", ("error: " if row["failed"] else "") + row["text"], call_id=call.id))

@@ -72,7 +72,8 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
     workspace = Workspace(places.workspace)
     box = Box(places.workspace, assignment.sandbox, (places.paper,), packages.python)
     commands = CommandRunner(box, Snapshot(places.workspace, places.snapshot), tell)
-    restore_missing(session.journal, workspace)  # before anybody looks at the files
+    # Before anybody looks at the files. One that was edited is left alone, and the verdict taken anew (decision 15).
+    restore_missing(session.journal, workspace)
     events = ProgressReporter(assignment, workspace, progress, scaffold=model.name == OFFLINE)
     try:
         state, acceptance = build_state(assignment, model, ledger, session, commands, missing, events)
@@ -90,26 +91,16 @@ def implement_plan(assignment: Assignment, model: Model, progress: Progress) -> 
         state.hook_messages = end.said
         ending = end.ended_by(_work_to_ending(state, assignment, workspace, commands, missing))
     state.supervisor.close(_in_report(ending), ending.detail)
-    logger.info(
-        "the agent ended after {} turns: {} {}",
-        ending.turns,
-        ending.stop_reason,
-        ending.detail.partition("\n")[0][:_MOST_LOGGED],
-    )
+    detail = ending.detail.partition("\n")[0][:_MOST_LOGGED]
+    logger.info("the agent ended after {} turns: {} {}", ending.turns, ending.stop_reason, detail)
     shutil.rmtree(places.snapshot, ignore_errors=True)
+    # The documents hold the digests of these files, so the files must not be lost after them.
     sync_tree(places.workspace)
-    installed = [dict(row) for row in packages.installed]
-    return _documents(assignment, session, state, ending, installed, scaffold=events.scaffold)
+    return _documents(assignment, session, state, ending, packages, scaffold=events.scaffold)
 
 
 def _documents(
-    assignment: Assignment,
-    session: Session,
-    state: AgentState,
-    ending: Ending,
-    installed: list[dict[str, str]],
-    *,
-    scaffold: bool,
+    assignment: Assignment, session: Session, state: AgentState, ending: Ending, packages: Packages, *, scaffold: bool
 ) -> dict[str, Any]:
     """What the work came to, by the short names of the documents."""
     plan, workspace = assignment.plan, Workspace(assignment.places.workspace)
@@ -120,7 +111,7 @@ def _documents(
             **made,
             "subagents": read_subagents(rows).counts,
             "todos": todo_rows(state.todo_list.todos),
-            "packages": installed,
+            "packages": [dict(row) for row in packages.installed],
             "reference_files": group_by_file(excerpts_shown(session.journal.begun, rows)),
         },
         "summary": summary_document(state.memory.interfaces, workspace, plan, assignment.plan_sha256),
@@ -152,7 +143,9 @@ def build_state(
 
     files, run, hooks = assignment.places.explorations, session.journal.run, acceptance.tool_hooks
     explorers = Explorers(model, ledger, looking, files, run, assignment.in_place, clean, around=hooks.around)
+    # A list of todos is answered, not kept, here: the run keeps it when the answer is on record.
     own = [bash_tool(commands.bash), todo_tool(lambda: todo_list.todos, lambda: todo_list.turn)]
+    # Where the work began with other people's code the tool stays, even if that code is gone: recorded calls named it.
     others = [reference_tool(assignment.library)] if session.references is not None else []
     box = Toolbox([*tools(notes), *own, *others, explorers.tool()], assignment.breach)
     digests = {path: session.before.get(path, "") for path in session.planned}
@@ -187,7 +180,8 @@ def _choose_supervisor(
     if is_unsupervised(session.journal, wanted, warning):
         rules_of(session.journal.begun)  # rules of a later version are refused all the same
         return Unsupervised()
-    from phases.agent.supervisor_adapter import build_supervisor  # late: with supervision off the kernel is not loaded
+    # Imported here: with supervision off the kernel is not loaded.
+    from phases.agent.supervisor_adapter import build_supervisor
 
     return build_supervisor(assignment, session, memory, ledger, runner.kinds, commands.tell)
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phases.acceptance.checks.planned_files import planned_file_fault
-from phases.workspace.syntax import parse_python
+from phases.workspace.syntax import parse_python, planned_file_fault
 from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.text_escaping import escape_text, one_line
 
 LARGEST = 4000
 _LONGEST_VALUE, _LONGEST_SIGNATURE, _LONGEST_LINE = 80, 400, 160
+# To write a long literal out again costs far more than what is kept of it.
 _MOST_ROWS, _MOST_SPAN = 50, 4000
 _ROOM_FOR_THE_REST = 60
 _MOST_ARGUMENTS = 60
@@ -43,7 +43,6 @@ def state_of(workspace: Workspace, path: str) -> dict[str, Any]:
 
 
 def interfaces_of(workspace: Workspace, paths: Sequence[str]) -> dict[str, Any]:
-    """The interfaces of those files that are there and sound."""
     states: Mapping[str, Mapping[str, Any]] = {path: state_of(workspace, path) for path in paths}
     return {path: state["interface"] for path, state in states.items() if state["sound"]}
 
@@ -76,7 +75,6 @@ def _bound_lines(head: str, lines: list[str]) -> str:
 
 
 def _doc_line(node: ast.Module | ast.ClassDef | _Function, indent: str) -> list[str]:
-    """The first line of a docstring."""
     text = (ast.get_docstring(node, clean=False) or "").strip()
     return [f'{indent}"""{one_line(text.splitlines()[0], _LONGEST_LINE)}"""'] if text else []
 

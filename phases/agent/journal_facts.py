@@ -69,7 +69,6 @@ class FactExtractor:
         return frozenset(self._written)
 
     def call(self, call: ToolCall) -> Call:
-        """A call, before it is done."""
         # A tool that is not there does nothing, like a search; one that is there has named its kind.
         kind, arguments = self._classes.get(call.name, ToolClass.SEARCH), call.arguments
         path = next(
@@ -77,7 +76,7 @@ class FactExtractor:
         )
         command = str(arguments.get("command", "")) if kind is ToolClass.EXEC else ""
         check = self._check_in(command)
-        # However a check is run, it is the same call: else each other filter would begin a loop anew.
+        # However a check is run, it is the same call: else each new filter would start the count of a loop again.
         same = {"command": check.key} if check and self.rules != FIRST else arguments
         return Call(
             call.id,
@@ -180,6 +179,7 @@ def gate_verdict(verdict: Mapping[str, Any], *, rules: int = RULES) -> GateVerdi
     return GateVerdict(passed=False, failures=tuple(sorted(failures))[:50])
 
 
+# A filter may hide how a check ended; one that says nothing verifies nothing (decision 123).
 def _ended_well(row: Mapping[str, Any], check: CheckCommand | None) -> bool | None:
     """Whether a call ended well: behind a filter, as its output says it; None where that says nothing."""
     return has_passed(str(row["text"])) if check and check.filtered else not row["failed"]
@@ -214,8 +214,6 @@ _LONGEST, _MOST_PARTS = 4_000, 20
 
 
 class CheckCommand(NamedTuple):
-    """A check as a model runs it."""
-
     key: str
     """Of the plan's command."""
     filtered: bool

@@ -31,6 +31,8 @@ class KernelFiles:
         self._graph, self._told, self._written = b"", False, 0
         self._try(self._count)
 
+    # Nothing here is synced: what can be made again from the journal need not be waited for (decision 55).
+
     def request(self) -> bool:
         """Whether the user asked for a takeover."""
         return os.path.isfile(self._path(REQUEST))
@@ -64,10 +66,8 @@ class KernelFiles:
             self._graph = data
 
     def checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Writes the checkpoint."""
-        data = (
-            row_line(checkpoint) + b"\n"
-        )  # on one line: it is large, it is for programs, and indenting costs ten times as much
+        """Writes the checkpoint, on one line: it is large, for programs, and indenting costs ten times as much."""
+        data = row_line(checkpoint) + b"\n"
         self._try(lambda: write_without_sync(self._ready(CHECKPOINT), data))
 
     def snapshot(self, snapshot: Mapping[str, Any]) -> None:
@@ -77,7 +77,6 @@ class KernelFiles:
         self._try(lambda: write_without_sync(self._ready(name), _json_bytes(snapshot)))
 
     def report(self, report: Mapping[str, Any]) -> None:
-        """Writes kernel-report.json."""
         self._in_place()
         self._try(lambda: write_without_sync(self._report, _json_bytes(report)))
 

@@ -14,6 +14,7 @@ OFF, FACTS = "off", "facts"
 """A mode; and the kind of the journal rows that say what a supervisor learned from outside."""
 RULES_KEY = "rules"
 """In the header of a journal, under `begun`."""
+# Fixed when work begins: what the model was told follows from them, and a resume must tell it again (decision 122).
 FIRST_RULES, RULES = 1, 2
 """Those of journals that name none, and today's: the same as in supervision/config.py, which is not loaded for them."""
 
@@ -26,7 +27,8 @@ def read_wanted(work: Assignment) -> tuple[dict[str, Any], str]:
     content, warning = read_settings(work.places.kernel, work.parse_supervision)
     if work.supervisor == OFF and content == {}:
         return {"mode": OFF, "shadow": False, "config": {}}, ""
-    from phases.agent.supervisor_adapter import resolve_setting  # late: with supervision off the kernel is not loaded
+    # Imported here: with supervision off the kernel is not loaded.
+    from phases.agent.supervisor_adapter import resolve_setting
 
     return resolve_setting(work, content, warning)
 

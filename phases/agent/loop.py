@@ -17,6 +17,7 @@ from pipeline.base.logs import logger
 _TELL_AFTER, _STUCK_AFTER, _HOPELESS_AFTER = 3, 10, 30
 """After so many equal turns in a row the model is told; after so many the work ends; and under a supervisor after so many."""
 _MOST_DESCRIBED = 3
+# Without this a model that changes nothing would be refused for as long as attempts are left (decision 80).
 _SAME_TREE = 2
 """So many refusals in a row may find that nothing changed since the one before; the next one ends the run."""
 
@@ -27,6 +28,7 @@ def run_loop(state: AgentState) -> Ending:
     Raises Paused at a limit and where supervision stops the run, PhaseError where the model cannot go on, Incomplete where only
     the user can mend what is wrong.
     """
+    # No state is ever loaded: a resume walks the same steps, so there is no second way to rebuild it (decision 15).
     state.chain.begin()
     continues, repeated, last = 0, 0, ""
     while True:
@@ -64,6 +66,7 @@ def _ask(state: AgentState) -> Reply:
             stop_reason="budget_rounds",
             flag=flag,
         )
+    # What a decision rests on must be there when it is made again, so it is on record before it counts (decision 53).
     for fact in state.pending_facts():
         if not state.replaying:
             logger.debug("before turn {}: takes in {}", turns + 1, fact.kind)
@@ -117,6 +120,7 @@ def _end_if_stuck(state: AgentState, repeated: int) -> Ending | None:
     if repeated >= _TELL_AFTER:
         logger.debug("turn {}: the same call and result for the {}th time", state.conversation.turn, repeated)
     if repeated >= (_HOPELESS_AFTER if watched else _STUCK_AFTER):
+        # Nobody says that the work is done, so the user's hooks are not asked (decision 91).
         verdict = state.chain.judge(completion_request(state, "", 0, claimed=False))
         return record_ending(state, STUCK, verdict, f"the same call with the same result {repeated} times in a row")
     if repeated >= _TELL_AFTER and not watched:
@@ -151,4 +155,5 @@ def _is_over(state: AgentState) -> bool:
     model = conversation.model
     if state.replaying:
         return conversation.journal.next_kind == "ending"
+    # Refusing a scaffold four times helps nobody (decision 119).
     return isinstance(model, Finite) and model.is_over(conversation.thread, conversation.turn + 1)

@@ -71,6 +71,7 @@ class Memory:
         """The next request; `aside` is told in it, and in no other. Raises PhaseError when not even the plan fits the window."""
         self._aside = [Message("user", aside)] if aside else []
         size = self._look()
+        # From what costs the model least to what costs it most; each step only where the one before was not enough.
         for reduce in (self._leave_out_results, self._shorten, self._shorten_all, self._outline):
             if size <= self._room:
                 break
@@ -87,6 +88,7 @@ class Memory:
     @property
     def lasting(self) -> tuple[int, ...]:
         """Up to where the next requests begin like this one: the plan, the interfaces, the turns of the file at hand."""
+        # Providers cache a prefix: a mark is worth its price only where later questions begin alike (decision 134).
         interfaces = len(self._head) + len(self._interfaces())
         turns = interfaces + len(self._step) + sum(map(len, self._recent))
         return len(self._head) - 1, interfaces - 1, turns - 1
@@ -135,6 +137,7 @@ class Memory:
         if not self._step_is_over:
             return False
         self._step_is_over = False
+        # History makes way where it has done its work, not where a window happens to end (decision 45).
         self._recent[:] = self._with_feedback([])
         self._fold()
         self._begin_step()

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import keyword
 import re
+import textwrap
 from typing import Any
 
 from phases.agent.prompt import parse_first_messages
 from phases.llm.model import Reachability, Reply, Request, ToolCall
 
-_WIDTH = 100
+_WIDTH, _PAD = 100, "    "
 
 
+# Not an adapter of llm/: it answers by reading the agent's own prompt (decision 142).
 class OfflineModel:
     """Writes one planned file a turn, in the plan's order, and then says what it did not do."""
 
@@ -51,7 +53,6 @@ class OfflineModel:
 
 
 def file_text(plan: dict[str, Any], path: str) -> str:
-    """The scaffold of one planned file."""
     row = next(row for row in plan["file_structure"] if row["path"] == path)
     if not path.endswith(".py"):
         return f"{row['purpose']}\n"
@@ -63,19 +64,17 @@ def file_text(plan: dict[str, Any], path: str) -> str:
 
 
 def _module_text(plan: dict[str, Any], row: dict[str, Any]) -> str:
-    parts = [
-        f'"""{_escape_backslashes(_one_plain_line(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip("."))}."""\n'
-    ]
-    stubs = [pair for pair in _symbols_of(plan, row) if pair[1]["kind"] != "hyperparameter"]
-    values = [pair for pair in _symbols_of(plan, row) if pair[1]["kind"] == "hyperparameter"]
+    purpose = _one_plain_line(row["purpose"][:1].upper() + row["purpose"][1:]).rstrip(".")
+    parts = [f'"""{_escape_backslashes(purpose)}."""\n']
+    symbols = _symbols_of(plan, row)
+    stubs = [pair for pair in symbols if pair[1]["kind"] != "hyperparameter"]
+    values = [pair for pair in symbols if pair[1]["kind"] == "hyperparameter"]
     if stubs:
         parts.append("from __future__ import annotations\n")
     parts += [f"{name} = {requirement.get('value')!r}  # {_source_of(requirement)}" for name, requirement in values]
     for name, requirement in stubs:
-        parts.append(
-            "\n"
-            + (_class_text(name, requirement) if requirement["kind"] == "model" else _function_text(name, requirement))
-        )
+        write = _class_text if requirement["kind"] == "model" else _function_text
+        parts.append("\n" + write(name, requirement))
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -87,9 +86,8 @@ def _symbols_of(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, di
         interface = row.get("interface", [])
         declared = interface[index] if index < len(interface) else ""
         match = re.match(r"(?:class |def |async def )?([A-Za-z_][A-Za-z0-9_]*)", declared)
-        name = (
-            match.group(1) if match and not keyword.iskeyword(match.group(1)) else f"requirement_{identifier.lower()}"
-        )
+        named = match and not keyword.iskeyword(match.group(1))
+        name = match.group(1) if match and named else f"requirement_{identifier.lower()}"
         if identifier in requirements:
             pairs.append((name, requirements[identifier]))
     return pairs
@@ -97,31 +95,27 @@ def _symbols_of(plan: dict[str, Any], row: dict[str, Any]) -> list[tuple[str, di
 
 def _function_text(name: str, requirement: dict[str, Any]) -> str:
     return (
-        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring_of(requirement, 4)}"
+        f"def {name}(*arguments: object, **settings: object) -> object:\n{_docstring_of(requirement)}"
         f'    raise NotImplementedError("{requirement["id"]} is a stub")\n'
     )
 
 
 def _class_text(name: str, requirement: dict[str, Any]) -> str:
     return (
-        f"class {name}:\n{_docstring_of(requirement, 4)}\n    def __init__(self, **settings: object) -> None:\n"
+        f"class {name}:\n{_docstring_of(requirement)}\n    def __init__(self, **settings: object) -> None:\n"
         f'        raise NotImplementedError("{requirement["id"]} is a stub")\n'
     )
 
 
-def _docstring_of(requirement: dict[str, Any], indent: int) -> str:
-    import textwrap
-
-    pad = " " * indent
-
+def _docstring_of(requirement: dict[str, Any]) -> str:
     def wrapped(text: str) -> str:
-        return textwrap.fill(text, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False)
+        return textwrap.fill(text, _WIDTH, initial_indent=_PAD, subsequent_indent=_PAD, break_on_hyphens=False)
 
     said = _one_plain_line(requirement["text"])
     title = said.rstrip(". ") if len(said) <= _WIDTH else f"{said[:_WIDTH].rpartition(' ')[0] or said[:_WIDTH]} …"
     whole = f"{_escape_backslashes(wrapped(said))}\n\n" if len(said) > _WIDTH else ""
     body = wrapped(f"{_source_of(requirement)}: '{_one_plain_line(requirement['source']['quote'])}'")
-    return f'{pad}"""{_escape_backslashes(title)}.\n\n{whole}{_escape_backslashes(body)}\n{pad}"""\n'
+    return f'{_PAD}"""{_escape_backslashes(title)}.\n\n{whole}{_escape_backslashes(body)}\n{_PAD}"""\n'
 
 
 def _source_of(requirement: dict[str, Any]) -> str:
@@ -131,18 +125,13 @@ def _source_of(requirement: dict[str, Any]) -> str:
 
 
 def _one_plain_line(text: str) -> str:
-    """Text of a stranger on one line, with nothing invisible in it and no double quote."""
+    """Text of the paper on one line, with nothing invisible in it and no double quote."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace('"', "'")
 
 
 def _escape_backslashes(text: str) -> str:
     """What goes between the quotes of a docstring. Wrapping and cutting come first: they would cut an escape in two."""
     return text.replace("\\", "\\\\")
-
-
-def _package_of(plan: dict[str, Any]) -> str:
-    path = next((row["path"] for row in plan["file_structure"] if row["path"].endswith("__main__.py")), "")
-    return path.rpartition("/")[0].replace("/", ".")
 
 
 def _modules_of(plan: dict[str, Any]) -> list[str]:
@@ -154,10 +143,7 @@ def _modules_of(plan: dict[str, Any]) -> list[str]:
 
 
 def _entry_script(plan: dict[str, Any]) -> str:
-    rows = [
-        (requirement["id"], requirement["kind"], _one_plain_line(requirement["text"]))
-        for requirement in plan["requirements"]
-    ]
+    rows = [(row["id"], row["kind"], _one_plain_line(row["text"])) for row in plan["requirements"]]
     table = "\n".join(f"    {row!r}," for row in rows)
     return f'''"""Lists what the paper demands, and what of it is only a stub so far."""
 
@@ -187,6 +173,7 @@ if __name__ == "__main__":
 
 
 def _tests_text(plan: dict[str, Any]) -> str:
+    # unittest, because the scaffold must run where only Python is installed (decision 16).
     names = {
         row["path"][:-3].replace("/", "."): tuple(name for name, _ in _symbols_of(plan, row))
         for row in plan["file_structure"]

@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # the search brings SQLite, and this module is loaded where nothing is searched
+    from phases.references.search.answers import SearchHit
 
 _FILE = ("repository", "file", "commit", "licence")
-
-
-class Excerpt(NamedTuple):
-    """A stretch of a file of somebody else."""
-
-    repository: str
-    file: str
-    """Its path in the repository."""
-    commit: str | None
-    """None for a folder of the user's."""
-    licence: str | None
-    """SPDX; None where none was found."""
-    line: int
-    end: int
-    kind: str
-    """What is there: a kind of symbol, or text."""
-    name: str
-    text: str
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """What the journal keeps of it once the model has seen it."""
-        names = ("repository", "file", "commit", "licence", "line", "end")
-        return {name: getattr(self, name) for name in names}
 
 
 class ReferenceContext(NamedTuple):
     """What can be asked of it. Both raise PipelineError where it cannot be read."""
 
-    search: Callable[[str, str, int], Sequence[Excerpt]]
+    search: Callable[[str, str, int], Sequence[SearchHit]]
     """Query, the repository (empty: all) and how many are wanted in; the best first out."""
-    read: Callable[[str, str, int, int], Excerpt]
+    read: Callable[[str, str, int, int], SearchHit]
     """Repository, path in it, first line and number of lines in."""
     relations: Mapping[str, Sequence[Mapping[str, Any]]]
     """Planned file -> what helps with it: repository, file, symbol, line, kind, confidence, licence, why each; best first."""
+
+
+def describe_shown(hit: SearchHit) -> dict[str, Any]:
+    """What the journal keeps of it once the model has seen it."""
+    return {name: getattr(hit, name) for name in (*_FILE, "line", "end")}
 
 
 def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

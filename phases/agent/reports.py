@@ -119,7 +119,6 @@ def acceptance_document(
 
 
 def requirement_counts(traced: Mapping[str, Any]) -> dict[str, Any]:
-    """The `requirements` of report.json."""
     rows = traced["requirements"]
     open_rows = [
         {"id": row["id"], "text": row["text"], "status": row["status"]}
@@ -160,6 +159,7 @@ def _why_not_done(
         gone = len(counts["missing"]) - counts["stubbed"]
         stubs = [f"{counts['stubbed']} of {counts['total']} requirements are only stubs"] if counts["stubbed"] else []
         faults.append(", ".join([*stubs, *([f"{gone} of {counts['total']} are missing"] if gone else [])]))
+    # That a scaffold is refused says nothing beyond its stubs, and those are named already.
     if ending.stop_reason != ACCEPTED and not (scaffold and faults and ending.stop_reason == EXHAUSTED):
         faults.append(f"not accepted ({ending.stop_reason}): {' '.join(ending.detail.split())[:200]}")
     return faults

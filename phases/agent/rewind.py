@@ -1,6 +1,6 @@
 """Going back to an ending that was not accepted: its files, and the journal up to it, take the place of what came after.
 
-All that is to be is made ready first, in a folder of its own, and its last file says so. From then on the way back is a row of
+All that is to be is made ready first, in a directory of its own, and its last file says so. From then on the way back is a row of
 renames, of which any may be done already: whoever comes next, after a kill, does the rest. What was there is kept as `.prev`.
 """
 
@@ -15,13 +15,12 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from phases.agent.kernel_files import OWN
-from phases.llm.journal import PAID, find_journals, read_journal, run_of
+from phases.llm.journal import PAID, find_journals, read_journal, read_journal_lines, run_of
 from phases.llm.ledger_rows import read_ledger
 from phases.workspace.backup_tree import back_up_tree, carry_directory_over
 from phases.workspace.rejected_snapshots import (
     Refusal,
     digest_of_tree,
-    read_journal_lines,
     read_refusals,
     remove_leftovers,
 )
@@ -45,8 +44,6 @@ _DECIDED_KEYS = {"number", "turn", "last", "suffix", "aside"}
 
 
 class Rewind(NamedTuple):
-    """A rewind that was carried out."""
-
     number: int
     turn: int
     last: bool
@@ -54,7 +51,7 @@ class Rewind(NamedTuple):
     suffix: str
     """What was set aside has this behind its name."""
     aside: tuple[str, ...]
-    """What was set aside, as paths in the folder of the task."""
+    """What was set aside, as paths in the directory of the task."""
     names: tuple[str, ...]
     """All that a rewind is about, whether it was there or not."""
 
@@ -109,7 +106,7 @@ def find_refusal(places: TaskPaths, number: int) -> Refusal:
 
 
 def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
-    """Puts all that is to be in one folder, and notes there what is to be done with it."""
+    """Puts all that is to be in one directory, and notes there what is to be done with it."""
     stage = os.path.join(places.endings, STAGE)
     remove_leftovers(places.endings)
     make_directory(stage)
@@ -119,6 +116,7 @@ def _stage_rewind(places: TaskPaths, refusal: Refusal) -> None:
     header = row_line(_next_header(places, rows[0][1], refusal.turn))
     data = b"\n".join([header, *(line for line, _ in rows[1:]), b""])
     write_durable(os.path.join(stage, os.path.basename(places.journal)), data)
+    # Last of all: only with this file is anything moved, so a kill before it changes nothing.
     decided = {
         "number": refusal.number,
         "turn": refusal.turn,
@@ -133,7 +131,7 @@ def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
     """The code as it was, with the hooks of the user as they are: those are no work to go back to."""
     if not back_up_tree(refusal.copy, target):
         raise StorageError(f"cannot copy {refusal.copy}: something in it cannot be read, or the disk is full")
-    os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a folder moves it
+    os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a directory moves it
     if digest_of_tree(target) != refusal.tree:
         raise PhaseError(
             f"{refusal.copy} is no longer what it was when ending {refusal.number} was judged; it cannot be gone back to"
@@ -146,11 +144,11 @@ def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
 def _copy_logs(places: TaskPaths, rows: list[dict[str, Any]], stage: str) -> None:
     """The logs that the story up to there names."""
     logs = [str(row.get("result", {}).get("log") or "") for row in rows if row["kind"] == "hook"]
-    folder = os.path.join(stage, os.path.basename(places.hooks))
+    directory = os.path.join(stage, os.path.basename(places.hooks))
     for name in {os.path.basename(log) for log in logs if log}:
-        make_directory(folder)
+        make_directory(directory)
         with contextlib.suppress(StorageError):  # somebody removed it: nothing but a person ever reads it
-            write_durable(os.path.join(folder, name), read_bytes(os.path.join(places.hooks, name)))
+            write_durable(os.path.join(directory, name), read_bytes(os.path.join(places.hooks, name)))
 
 
 def _next_header(places: TaskPaths, header: dict[str, Any], turn: int) -> dict[str, Any]:
@@ -211,7 +209,7 @@ def _read_decision(places: TaskPaths) -> dict[str, Any] | None:
 
 
 def _names_of(places: TaskPaths) -> tuple[str, ...]:
-    """All that is of one course of the work, as paths in the folder of the task; the journal first."""
+    """All that is of one course of the work, as paths in the directory of the task; the journal first."""
     task = os.path.dirname(places.journal)
     own = (os.path.join(places.kernel, name) for name in OWN)
     paths = (places.journal, places.workspace, places.explorations, places.hooks, places.snapshot, places.kernel_report)

@@ -33,8 +33,6 @@ _NEXT = ".next"
 
 
 class Session(NamedTuple):
-    """Work that has begun."""
-
     journal: Journal
     planned: tuple[str, ...]
     """Every planned file, in the order of writing."""
@@ -84,9 +82,10 @@ def begin_session(
     everything = {"write": list(planned), "kept": {}, "before": {}}
     coming = places.journal + _NEXT
     work.in_place()
+    # The decision is on the disk before any of it is done, so a kill in between is gone on with (earlier_code.py).
     decided = read_decision(coming, header, fixed["hand"])
     if decided is None:
-        undo_decision(work, coming)
+        undo_decision(work, coming)  # one for another plan or model: what it had moved goes back
         goes_on = can_continue(places.journal, header, lambda rows: is_same_author(rows, model.name))
         logger.debug("the journal on the disk is {}of this work", "" if goes_on else "not ")
         if not goes_on or is_unrecorded_code(places):
@@ -119,5 +118,6 @@ def _start_facts(work: Assignment, model: Model, installed: Sequence[str]) -> di
         "hand": OFFLINE if model.name == OFFLINE else "model",
         "supervisor": supervisor,
         RULES_KEY: RULES,
+        # An index that was made anew would ask other questions than those on record (decision 113).
         **({"references": work.library.relations} if work.library else {}),
     }

@@ -56,11 +56,11 @@ def build_supervisor(
     done = [path for path in session.planned if path not in session.write]
     checks = plan["validation_approach"]["verify_commands"]
     observed = FactExtractor(session.planned, session.before, done, checks, kinds, rules=rules_of(begun))
-    workspace = Workspace(places.workspace)
+    workspace, most_turns = Workspace(places.workspace), float(assignment.turn_limit)
 
     def limits(turn: int) -> dict[str, tuple[float, float]]:
         used = {name: (used, float(assignment.limits[name])) for name, used in ledger.used().items()}
-        return {**used, "max_turns": (turn - 1, float(assignment.turn_limit))}
+        return {**used, "max_turns": (turn - 1, most_turns)}
 
     return KernelSupervisor(
         plan,
@@ -149,16 +149,14 @@ class KernelSupervisor:
                 self.memory.told(told)
 
     def brief(self) -> str:
-        """What the model is told for its next turn alone."""
         return self.bridge.begin() if self.bridge.on else ""
 
     def refuse(self, call: ToolCall) -> str:
-        """Why a call must not be done; empty where it may."""
         self._call = self.observed.call(call) if self.bridge.on else None
         return self.bridge.gate(self._call) if self._call else ""
 
     def observe(self, call: ToolCall, result: Mapping[str, Any]) -> None:
-        """Learns what came of a call. Also while it is off: it may be switched on when the run is gone on with."""
+        # Off now, it may be switched on by a resume, which must know what was written until then.
         if self._call is None:
             self.observed.changed(call, result)
         else:
@@ -184,7 +182,6 @@ class KernelSupervisor:
         return "the supervisor hands the work back" if now.handoffs > before.handoffs else ""
 
     def close(self, stop_reason: str, detail: str) -> None:
-        """Writes down how the run ended, so far."""
         if self.bridge.on:
             self._write_down("ended")
         if self.bridge.on or self.warning:
@@ -227,6 +224,7 @@ class KernelSupervisor:
         self._log()
         if out.snapshot:
             self.files.snapshot(to_json(out.snapshot))
+        # The checkpoint is for people; nothing is ever restored from it (decision 51).
         triggers = [*out.triggers, *(["verification_failed"] if failed else [])]
         if triggers and not self.journal.replaying:
             self._write_down(",".join(dict.fromkeys(triggers)))
@@ -248,6 +246,7 @@ class KernelSupervisor:
         self.files.checkpoint({**kept, "journalRows": len(self.journal.all_rows())})
 
     def _stop(self, stop: Stop) -> None:
+        # A pause and not an ending: to resume is a person's word, and what counted against the work begins anew (decision 54).
         was_stopped = self.journal.replaying
         row = self.journal.replay_or_record(
             STOP, {"turn": self.turn}, lambda: {"stop_reason": stop.reason.value, "detail": stop.detail}

@@ -78,6 +78,7 @@ def replay_decisions(root: str, parse_plan: ParsePlan) -> tuple[list[str], int]:
             raise PhaseError(
                 f"{places.journal}: fits no run of this version ({type(error).__name__}: {error})"
             ) from error
+        # The state is computed again and held against the file, never read from it (decision 51).
         differences = [*told, *_compare_events(places, copy), *_compare_state(places, supervisor)]
     calls = sum(row["kind"] == "result" for row in rows[1:])
     return differences[:_MOST_TOLD], calls + supervisor.bridge.state.round
@@ -91,16 +92,9 @@ def _walk_journal(
     identity = {name: header[name] for name in header if name not in ("kind", "run", "begun")}
     journal = Journal(places.journal, identity, in_place=_end_journal, strict=True)
     session = session_from(journal, order_files(plan))
+    # No file of settings lies in the copy, so nothing is ever parsed.
     assignment = Assignment(
-        plan,
-        header["plan_sha256"],
-        places,
-        NONE,
-        {"max_turns": 0},
-        lambda schema, value: None,
-        _parse_nothing,
-        _parse_nothing,
-        0,
+        plan, header["plan_sha256"], places, NONE, {"max_turns": 0}, lambda schema, value: None, _no_file, _no_file, 0
     )
     commands = CommandRunner(Box(places.workspace, NONE), Snapshot(places.workspace, places.snapshot))
     model = _SilentModel(begun["window"])
@@ -117,8 +111,8 @@ def _walk_journal(
     return supervisor, []
 
 
-def _parse_nothing(data: bytes) -> dict[str, Any]:
-    return {}
+def _no_file(data: bytes) -> NoReturn:
+    raise ValueError("a replay reads no settings and no other plan")
 
 
 def _end_journal() -> NoReturn:
@@ -126,7 +120,6 @@ def _end_journal() -> NoReturn:
 
 
 def _compare_events(places: TaskPaths, copy: TaskPaths) -> list[str]:
-    """Where the two event logs differ, line by line."""
     old, new = (_read_events(os.path.join(directory, EVENTS)) for directory in (places.kernel, copy.kernel))
     told = [
         f"{EVENTS}, line {number}: {_describe_line(was)} on record, {_describe_line(now)} when computed again"
@@ -175,7 +168,6 @@ def _compare_state(places: TaskPaths, supervisor: KernelSupervisor) -> list[str]
 
 
 def _plan_of(places: TaskPaths, digest: str, parse_plan: ParsePlan) -> dict[str, Any]:
-    """The plan that the run was made of."""
     root = os.path.dirname(places.workspace)
     for path in (os.path.join(root, "initial_plan.txt"), os.path.join(places.plan_versions, f"{digest[:16]}.txt")):
         if os.path.exists(path) and sha256(data := read_bytes(path)) == digest:

@@ -15,8 +15,7 @@ from phases.agent.tools.toolbox import Notes, Toolbox, ToolKind
 from phases.llm.journal import Journal
 from phases.llm.model import ToolCall
 from phases.workspace.command_runner import CommandRunner
-from phases.workspace.workspace import Workspace, WorkspaceError
-from pipeline.base.files import sha256
+from phases.workspace.workspace import Workspace
 from pipeline.base.logs import logger
 
 Row = dict[str, Any]
@@ -73,7 +72,7 @@ class ToolRunner:
         stamp = _stat_key(self.workspace, path)
         known, digest = self._on_disk.get(path, (None, ""))
         if stamp != known:
-            digest = _read_digest(self.workspace, path) if stamp else ""
+            digest = (self.workspace.digest_of(path) or _UNREADABLE) if stamp else ""
             self._on_disk[path] = stamp, digest
         return digest
 
@@ -90,19 +89,11 @@ class ToolCallStep:
     refusal: str = ""
     """Why it is kept back; empty: it is not."""
 
-    def run(self) -> Row:
-        """Does the call for the first time."""
-        return self._do(again=False)
-
-    def redo(self) -> Row:
-        """Does it where an earlier start was cut off: a command on the tree that it began with, an edit only if it is missing."""
-        return self._do(again=True)
-
     def record(self, journal: Journal) -> Row:
         """The result: from the journal where it is on record, else of doing the call now."""
         key = {"turn": self.turn, "call": self.call.id, **({"kept_back": True} if self.refusal else {})}
-        do = self._skip if self.refusal else self.redo if journal.cut_here else self.run
-        # What changed nothing may be lost in a power cut and is asked for again: it is not worth a sync of the disk.
+        do = self._skip if self.refusal else partial(self._run, again=journal.cut_here)
+        # What changed nothing may be lost in a power cut and is asked for again: no sync of the disk (decision 44).
         durable = not self.refusal and not self.tools.box.reads_only(self.call.name)
         result = journal.replay_or_record("result", key, do, durable=durable)
         self.tools.settle(result)
@@ -114,7 +105,10 @@ class ToolCallStep:
         note = " (kept back)" if self.refusal else " (failed)" if result["failed"] else ""
         return f"{self.call.name} {' '.join(first[:200].split())[:80]}".strip() + note
 
-    def _do(self, *, again: bool) -> Row:
+    def _run(self, *, again: bool) -> Row:
+        """`again`: an earlier start may have been cut off in it. A command then gets the tree that it began with (decision 46),
+        and an edit is made only if it is missing.
+        """
         tools, commands = self.tools, self.tools.commands
         commands.step = tools.explorers.step = f"{self.turn}-{self.index}"
         hooked = tools.hooked and tools.hooks.are_there_for(self.call)
@@ -128,6 +122,7 @@ class ToolCallStep:
         # Sub-agents are told of in the event log by the hooks' own module, whether hooks are asked or not.
         is_sub_agent = tools.kinds.get(self.call.name) is ToolKind.DELEGATE
         row = tools.hooks.around(self.call, self.turn, act) if hooked or is_sub_agent else act()
+        # Before the record: what is on record is never done again, so it must be on the disk.
         if commands.begun:
             commands.sync()
         return row
@@ -138,13 +133,6 @@ class ToolCallStep:
 
     def _skip(self) -> Row:
         return {"text": self.refusal, "failed": True, "skipped": True, "touched": [], "seen": {}, "files": {}}
-
-
-def _read_digest(workspace: Workspace, path: str) -> str:
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return _UNREADABLE
 
 
 def _stat_key(workspace: Workspace, path: str) -> tuple[int, ...] | None:

@@ -58,6 +58,7 @@ class Transcript:
         return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
     def _name(self, number: int) -> str:
+        # No random ones: the transcript is written anew with each start, and an entry must keep its name.
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._session}/{number}"))
 
 

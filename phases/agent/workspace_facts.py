@@ -35,6 +35,7 @@ def read_disk_facts(
     Only the content of planned files, and of those in `before`, is read. Of all others it counts that they are there, and
     only for kinds of files that the plan has: tables, pictures and checkpoints that a run leaves behind are no work.
     """
+    # The workspace's .git is not asked: the directory is hostile, and git runs what its configuration says (decision 73).
     files = _read_planned(workspace, planned)
     listed = set(workspace.paths())
     there = {*files, *listed, *(path for path in {*before, *written} - listed if workspace.exists(path))}
@@ -76,7 +77,6 @@ def _is_unmerged(text: str) -> bool:
 
 
 def _work_files(listed: Collection[str], planned: Sequence[str], written: Collection[str]) -> set[str]:
-    """Files outside of the plan that are work."""
     kinds = {_kind_of(path) for path in planned}
     return {path for path in listed if _kind_of(path) in kinds} | set(written)
 
@@ -86,14 +86,8 @@ def _kind_of(path: str) -> str:
     return name[name.rfind(".") :].casefold() if "." in name else name
 
 
-def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile]) -> str:
-    """Empty where it cannot be read: it is not what it was."""
-    if path in files:
-        return files[path].sha256
-    try:
-        return sha256(workspace.read_bytes(path))
-    except WorkspaceError:
-        return ""
+def _digest_of(workspace: Workspace, path: str, files: Mapping[str, _PlannedFile]) -> str | None:
+    return files[path].sha256 if path in files else workspace.digest_of(path)
 
 
 def _build_summary(files: Mapping[str, _PlannedFile]) -> str | None:

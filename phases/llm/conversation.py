@@ -144,7 +144,7 @@ class Conversation:
         tried = max((reply.room for reply in cut), default=0)
         wanted = min(max(told.first or least, 2 * tried), told.most, self._known_limit)
         if wanted > least:
-            asked = sum(message.tokens for message in messages) + tokens_of(json.dumps(list(map(dict, tools))))
+            asked = sum(message.tokens for message in messages) + _tokens_of_tools(tools)
             wanted = min(wanted, max(least, window - asked))
         if wanted > tried and (told.first > tried or not _cut_elsewhere(cut)):
             return wanted
@@ -160,8 +160,11 @@ class Conversation:
     def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:
         tokens, usd = self._least(request)
         reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
+        # max_tokens is never lowered to fit a limit: a reply that is cut off is money for nothing (decision 133).
         self.ledger.check(self.model, self.thread, usd + reply_usd)
-        self._note_begun(call, tokens, usd)
+        counts = bool(usd) or not self.model.priced
+        if counts:  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
+            self.ledger.begin(call, self.model.name, tokens, usd)
         before = has_answered(self.ledger.rows(), self.model.name)
         try:
             request = replace(request, answered_before=before)
@@ -173,36 +176,26 @@ class Conversation:
             reply = _check_reply(reply, self._longest)
             spent = (reply.tokens_in, reply.tokens_out, reply.usd)
             logger.debug("{}, turn {}: {}, {:,} + {:,} tokens, ${:.4f}", self.thread, call.turn, reply.outcome, *spent)
-        except Interrupted:
-            self._note_interrupted(call, tokens, usd)
+        except Interrupted:  # a call that was cut off from this side is paid for, too, as far as it came
+            self.ledger.release(self.thread)
+            if counts:
+                told = "interrupted; what it cost is an estimate"
+                reply = Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told)
+                self.ledger.record(call, self.model.name, reply, used=False)
             raise
         if reply.outcome == OK or reply.room or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
-        self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
+        self.ledger.record(
+            call, self.model.name, reply, used=False
+        )  # not journalled: the next run asks again (decision 27)
         raise self._ending(reply, call, answered=before or reply.tokens_in > 0)
-
-    def _note_begun(self, call: LedgerCall, tokens: int, usd: float) -> None:
-        """A run may be killed in a call, or end beside it: then this counts."""
-        if usd or not self.model.priced:
-            self.ledger.begin(call, self.model.name, tokens, usd)
 
     def _least(self, request: Request) -> tuple[int, float]:
         """About what a question costs, without its answer: tokens, dollars."""
-        tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
-        tokens = tools + sum(message.tokens for message in request.messages)
-        known = self.model.priced
-        return tokens, self.model.price(tokens, 0) if known else tokens * usd_a_token(
-            self.ledger.rows(), self.model.name
-        )
-
-    def _note_interrupted(self, call: LedgerCall, tokens: int, usd: float) -> None:
-        """A call that was cut off from this side is paid for, too, as far as it came."""
-        self.ledger.release(self.thread)
-        if usd or not self.model.priced:
-            told = "interrupted; what it cost is an estimate"
-            self.ledger.record(
-                call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
-            )
+        tokens = _tokens_of_tools(request.tools) + sum(message.tokens for message in request.messages)
+        if self.model.priced:
+            return tokens, self.model.price(tokens, 0)
+        return tokens, tokens * usd_a_token(self.ledger.rows(), self.model.name)
 
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
@@ -217,10 +210,8 @@ class Conversation:
                 "--plan-model or --code-model"
             )
         if reply.outcome in _USELESS:
-            told = (
-                f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome} ({reply.detail})"
-            )
-            return Unusable(f"{where}: {told}", again)
+            told = f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome}"
+            return Unusable(f"{where}: {told} ({reply.detail})", again)
         return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", again)
 
 
@@ -305,14 +296,17 @@ def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> LedgerCal
     return LedgerCall(thread, journal.run_of(turn), turn, row["result"]["about"])
 
 
+def _tokens_of_tools(tools: Sequence[Mapping[str, Any]]) -> int:
+    return tokens_of(json.dumps(list(map(dict, tools)))) if tools else 0
+
+
 def _check_reply(reply: Reply, longest: int) -> Reply:
     """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
     if len({call.id for call in reply.calls}) != len(reply.calls):
         return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
     size = Message("assistant", reply.text, reply.calls).tokens
     if reply.outcome == OK and longest and size > longest:
-        told = f"about {size:,} tokens, and there is room for {longest:,}"
-        told = f"it is longer than is allowed ({told})"
+        told = f"it is longer than is allowed (about {size:,} tokens, and there is room for {longest:,})"
         return replace(reply, outcome=TRUNCATED, text="", calls=(), reasoning={}, detail=told)
     if longest and message_of(reply).tokens > longest:
         return replace(reply, reasoning={})  # it can be shown again without what the model thought

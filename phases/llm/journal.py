@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipeline.base.errors import PhaseError, StorageError
-from pipeline.base.jsonl import append_row, read_rows, repair_tail
+from pipeline.base.jsonl import append_row, read_rows, read_whole_lines, repair_tail
 
 PAID = "paid"
 """In the header, under `begun`: [turn, run] pairs. Up to that turn the replies were paid for in that run."""
@@ -39,14 +39,14 @@ class Journal:
         """`run` and `begun` are taken for a journal that is not there yet; else those that it began with stay.
 
         `clean` takes out of every result what may be in no file. `strict` wants every recorded reply to be one to the very
-        question that is asked now; else its thread and turn are enough, because a release may say a question otherwise.
+        question that is asked now; else its thread and turn are enough.
         """
         self._path, self._in_place, self._clean, self._strict = path, in_place, clean, strict
         self.on_other_question: Callable[[str], None] = lambda what: None
         """Told once, where a recorded reply is one to a question that is said otherwise by now."""
         self._told = False
         repair_tail(path)
-        self._rows = _read_rows(path)
+        self._rows = read_journal(path)
         self._next = 1
         if not self._rows:
             self._rows = [header_row(header, run, begun or {})]
@@ -113,19 +113,19 @@ class Journal:
                     f"{self._path}, line {self._next + 1}: records {row['kind']} {row['key']}, and the run does "
                     f"{kind} {dict(key)}; {_redo_advice(self._path)}"
                 )
-            result = row["result"]
         else:
-            self._in_place()  # what is done now writes into the task folder, and so does the record of it
-            result = self._clean(do())
+            self._in_place()  # both the step and its record write into the task directory (decision 21)
+            row = {"kind": kind, "key": dict(key), "result": self._clean(do())}
             self._in_place()
-            self._rows.append({"kind": kind, "key": dict(key), "result": result})
-            append_row(self._path, self._rows[-1], durable=durable)
+            self._rows.append(row)
+            append_row(self._path, row, durable=durable)
         self._next += 1
-        return dict(result)
+        return dict(row["result"])
 
     def _is_key_of(self, row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
         if row["key"] == dict(key):
             return True
+        # A release may word a question otherwise; what was paid for is used all the same (decision 134).
         if self._strict or {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
             return False
         if not self._told:
@@ -137,8 +137,13 @@ class Journal:
 
 
 def read_journal(path: str) -> list[dict[str, Any]]:
-    """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
-    return _read_rows(path)
+    """The rows of a journal, its header first. Raises PhaseError for a damaged one."""
+    return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
+
+
+def read_journal_lines(path: str) -> list[tuple[bytes, dict[str, Any]]]:
+    """The same of a journal that may be growing, each row with its line."""
+    return read_whole_lines(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
@@ -166,7 +171,7 @@ def can_continue(
 ) -> bool:
     """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
     repair_tail(path)
-    rows = _read_rows(path)
+    rows = read_journal(path)
     return not rows or (is_header_of(rows[0], header) and same(rows))
 
 
@@ -177,7 +182,7 @@ def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) ->
 
 def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
     """Whether a row begins the journal of this work, however it was begun."""
-    return _identity_of(row) == {"kind": "header", **header}
+    return {name: value for name, value in row.items() if name not in _APART} == {"kind": "header", **header}
 
 
 def digest_of(part: str | bytes) -> bytes:
@@ -185,18 +190,10 @@ def digest_of(part: str | bytes) -> bytes:
     return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
 
 
-def _identity_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in header.items() if name not in _APART}
-
-
 def _redo_advice(path: str) -> str:
     name = os.path.basename(path)
     phase = next((phase for phase in ("plan", "references") if name.startswith(phase)), "implement")
     return f"start afresh with --redo {phase}"
-
-
-def _read_rows(path: str) -> list[dict[str, Any]]:
-    return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def _is_record(row: dict[str, Any]) -> bool:
@@ -206,22 +203,13 @@ def _is_record(row: dict[str, Any]) -> bool:
     if not (isinstance(key, dict) and isinstance(result, dict) and row.get("kind") in _WANTED):
         return False
     both = {**key, **result}
-    wanted: Mapping[str, type | tuple[type, ...]] = _WANTED[str(row["kind"])]
-    return all(name in both and isinstance(both[name], kind) for name, kind in wanted.items())
+    return all(name in both and isinstance(both[name], kind) for name, kind in _WANTED[str(row["kind"])].items())
 
 
-_WANTED: dict[str, dict[str, Any]] = {
+_WANTED: dict[str, dict[str, type | tuple[type, ...]]] = {
     "reply": {
-        "thread": str,
-        "turn": int,
-        "request": str,
-        "calls": list,
-        "model": str,
-        "about": str,
-        "outcome": str,
-        "tokens_in": int,
-        "tokens_out": int,
-        "usd": (int, float),
+        "thread": str, "turn": int, "request": str, "calls": list, "model": str, "about": str, "outcome": str,
+        "tokens_in": int, "tokens_out": int, "usd": (int, float),
     },
     "result": {"turn": int, "call": str, "failed": bool, "text": str, "touched": list, "seen": dict},
     "base": {"turn": int, "manifest": dict, "pins": dict},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-# decision 117: a check like `pytest | tail` must fail where pytest does, and sh has no pipefail
+LONGEST = 100_000
+"""Bytes of a command: a kernel gives a program no longer argument than 128 KiB."""
+# A check like `pytest | tail` must fail where pytest does, and sh has no pipefail (decision 117).
 _PRELUDE = """\
 set -o pipefail; __ok=0 __was=0; \
 __of_pipe() { local s; [[ $- != *e* && ${!#} == 0 ]] || return 0; \
@@ -23,5 +25,17 @@ def shell_words(command: str) -> list[str]:
 
 
 def has_bash() -> bool:
-    """Whether this machine has bash."""
     return shutil.which("bash") is not None
+
+
+def why_no_command(command: str) -> str:
+    """Why no shell can be given this text; empty where one can. Said in one way, because each kind of sandbox would fail
+    over it in words of its own.
+    """
+    try:
+        length = len(command.encode())
+    except UnicodeEncodeError:
+        return "the command is no text: it holds half a surrogate pair"
+    if length > LONGEST:
+        return f"the command has {length:,} bytes, over {LONGEST:,}; put it into a file, and run that"
+    return "there is a NUL character in the command" if "\0" in command else ""

@@ -26,8 +26,6 @@ class Limits(NamedTuple):
 
 
 class Box(NamedTuple):
-    """Where a command runs."""
-
     workspace: str
     """The one directory that may be written; the command starts in it."""
     kind: str
@@ -39,8 +37,6 @@ class Box(NamedTuple):
 
 
 class CommandResult(NamedTuple):
-    """How a command ended."""
-
     exit_code: int | None
     """None when it did not run, or was stopped."""
     output: str
@@ -59,7 +55,6 @@ class Probe(NamedTuple):
 
 
 def format_bytes(number: int) -> str:
-    """A number of bytes for people."""
     for unit, name in ((_GIB, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if number >= unit:
             return f"{number / unit:.4g} {name}"

@@ -35,7 +35,7 @@ def wrap_command(box: Box, python: Sequence[str], command: Iterable[str], *, net
             argv += ["--ro-bind", path, path]
     argv += ["--proc", "/proc", "--dev", "/dev", *_tmpfs_options(box.limits.scratch, "/dev/shm")]  # noqa: S108 - its own
     argv += _tmpfs_options(box.limits.scratch, TMP)
-    # decision 105: code_base is never among them; what `cat` prints, nobody could name in the report
+    # code_base is never among them: what `cat` prints, nobody could name in the report (decision 105).
     for path in (*python[1:], *box.readable):
         if not _is_in_system(path):
             argv += ["--ro-bind", path, path]
@@ -71,7 +71,6 @@ def _tmpfs_options(most: int, path: str) -> list[str]:
 
 @cache
 def _known_options() -> frozenset[str]:
-    """The options of the bubblewrap of this machine."""
     told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, timeout=20, check=False)
     return frozenset((told.stdout + told.stderr).split())
 

@@ -1,4 +1,4 @@
-"""Runs git on what strangers made: in a box, with no settings but these, so that nothing of a repository acts."""
+"""Runs git on other people's repositories: in a box, with no settings but these, so that nothing of a repository acts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from phases.sandbox.probe import probe_best
 from pipeline.base.logs import logger
 from pipeline.base.text_escaping import one_line
 
-# decision 101
+# From here on git connects to the address that was checked, and not to what its name means by then (decision 101).
 OLDEST_FOR_THE_NETWORK = (2, 37)
-"""From here on git connects to the address that it is told, and not to what a name means by now."""
 _MEMORY = 3 * 2**30
 _SETTINGS = (
     ("core.hooksPath", "/dev/null"),

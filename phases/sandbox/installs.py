@@ -40,8 +40,6 @@ _ELSEWHERE = re.compile(
 
 
 class InstallResult(NamedTuple):
-    """What came of an installation."""
-
     ok: bool
     packages: tuple[Mapping[str, str], ...]
     """name and version each, also of those that were installed because another needs them."""
@@ -69,7 +67,7 @@ def install_wheels(
     Nothing is built, so nothing of a package runs; pip may write nowhere else. `environment` is the user's: pip's own
     settings in it, those of proxies and where the home directory is are used, the rest is not. Raises PipelineError.
     """
-    # decision 115: whether packages may be installed at all is said under the seal of task.json, and asked before this.
+    # Whether packages may be installed at all stands under the seal of task.json and was asked before (decision 115).
     _refuse_what_is_unsafe(packages, kind)
     asked = sorted({" ".join(package.split()) for package in packages})
     digest = sha256(json.dumps([asked, sys.version_info[:3], sys.base_prefix]).encode())
@@ -138,7 +136,6 @@ def _remove_leftovers(directory: str, home: str, record: str) -> None:
 
 
 def _pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """What pip finds in its environment."""
     names = [name for name in environment if name.startswith("PIP_") and not _ELSEWHERE.fullmatch(name)]
     names += [name for name in environment if name.lower() in _PROXIES or name in ("HOME", "XDG_CONFIG_HOME")]
     return {name: environment[name] for name in names}

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 
-from phases.sandbox.bash import has_bash, shell_words
+from phases.sandbox.bash import has_bash, shell_words, why_no_command
 from phases.sandbox.box import BUBBLEWRAP, LANDLOCK, Box, CommandResult, format_bytes
 from phases.sandbox.bubblewrap import BIN, TMP, build_search_path, wrap_command
 from phases.sandbox.landlock import SIGNALS_ABI, landlock_abi, landlock_words
@@ -20,8 +20,6 @@ from phases.sandbox.seccomp import seccomp_words
 from phases.sandbox.supervisor import pack_order
 from phases.sandbox.watch import LimitWatch
 
-MOST_BYTES = 100_000
-"""Of a command: a kernel gives a program no longer argument than 128 KiB."""
 _OPEN_FILES = 4096
 _NICE = 10
 """The runner gets its turn whatever a command does."""
@@ -35,14 +33,8 @@ def launch_command(
 
     `network` opens that of the host, in bubblewrap alone; Landlock alone never does.
     """
-    length = len(command.encode("utf-8", "replace"))
-    if length > MOST_BYTES:
-        return CommandResult(
-            None, f"not run: the command has {length:,} bytes, over {MOST_BYTES:,}; write them to a file and run that\n"
-        )
-    # Said here in one way, because each kind of sandbox would fail over it in words of its own.
-    if "\0" in command:
-        return CommandResult(None, "not run: there is a NUL character in the command\n")
+    if why := why_no_command(command):
+        return CommandResult(None, f"not run: {why}\n")
     if missing := [path for path in (box.workspace, *box.readable) if not os.path.exists(path)]:
         return CommandResult(None, f"not run: {missing[0]} is needed in the sandbox, and is not there\n")
     if not has_bash():
@@ -53,7 +45,7 @@ def launch_command(
             return _run_in_bubblewrap(box, shell, seconds, variables, network=network)
         with scratch_directory() as scratch:
             return _run_supervised(box, shell, seconds, variables, scratch)
-    except (OSError, ValueError) as error:  # ValueError: half a surrogate pair in the command
+    except (OSError, ValueError) as error:  # ValueError: a variable that no program can be given
         return CommandResult(None, f"not run: {error}\n")
 
 
@@ -83,9 +75,7 @@ def _run_in_bubblewrap(
     argv = wrap_command(box, find_interpreter(box), [*words, *shell], network=network)
     environment = {**base_environment(TMP), "PATH": build_search_path(box, BIN), **variables}
     output = OutputBuffer()
-    with BubblewrapProcess(argv, environment, output.add) as process:
-        breach = _follow_within_limits(process, output, box, seconds, (box.workspace,))
-    return _result_of(process, output, box, breach, seconds)
+    return _run_to_end(BubblewrapProcess(argv, environment, output.add), output, box, seconds, (box.workspace,))
 
 
 def _run_supervised(
@@ -105,30 +95,25 @@ def _run_supervised(
     environment = {**base_environment(scratch), "PATH": build_search_path(box, names), **variables}
     order = pack_order([*words, *shell], environment, "/", scratch=scratch, is_confined=True)
     output = OutputBuffer()
-    with SupervisedProcess(order, (output.add,)) as process:
-        breach = _follow_within_limits(process, output, box, seconds, (box.workspace, scratch))
-    return _result_of(process, output, box, breach, seconds)
+    return _run_to_end(SupervisedProcess(order, (output.add,)), output, box, seconds, (box.workspace, scratch))
 
 
-def _follow_within_limits(
+def _run_to_end(
     process: BubblewrapProcess | SupervisedProcess,
     output: OutputBuffer,
     box: Box,
     seconds: float,
-    directories: Sequence[str],
-) -> str | None:
-    watch = LimitWatch(process.pid, directories, box.limits)
-
-    def find_breach() -> str | None:
-        too_much = output.taken > box.limits.output
-        return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
-
-    return follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
-
-
-def _result_of(
-    process: BubblewrapProcess | SupervisedProcess, output: OutputBuffer, box: Box, breach: str | None, seconds: float
+    watched: Sequence[str],
 ) -> CommandResult:
+    """Holds a process to the limits of its box. `watched`: the directories that it may fill."""
+    with process:
+        watch = LimitWatch(process.pid, watched, box.limits)
+
+        def find_breach() -> str | None:
+            too_much = output.taken > box.limits.output
+            return f"output: {format_bytes(box.limits.output)}" if too_much else watch.find_breach()
+
+        breach = follow_process(process, seconds, tick=_TICK, find_breach=find_breach)
     ended = process.outcome()
     code = ended.exit_code if ended.signal is None else 128 + ended.signal
     limit = f"time: {seconds:g} s" if breach == TIME else breach

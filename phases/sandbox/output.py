@@ -21,7 +21,6 @@ class OutputBuffer:
         self._head, self._tail = b"", bytearray()
 
     def add(self, piece: bytes) -> None:
-        """The next bytes."""
         self.taken += len(piece)
         room = self._room - len(self._head)
         self._head += piece[:room]
@@ -29,7 +28,6 @@ class OutputBuffer:
         del self._tail[: self._room - self._most]
 
     def is_whole(self) -> bool:
-        """Nothing is left out."""
         return self.taken <= self._most
 
     def data(self) -> bytes:

@@ -76,15 +76,9 @@ def _what_is_missing(kind: str) -> tuple[str, str]:
 
 def _find_hole(kind: str) -> str | None:
     """Tries what must not succeed, and what must: the first thing that is wrong, in words."""
-    with (
-        scratch_directory() as directory,
-        socket.create_server(("127.0.0.1", 0)) as host,
-    ):
-        inside, outside, word = (
-            os.path.join(directory, "inside"),
-            os.path.join(directory, "outside"),
-            secrets.token_hex(8),
-        )
+    with scratch_directory() as directory, socket.create_server(("127.0.0.1", 0)) as host:
+        inside, outside = os.path.join(directory, "inside"), os.path.join(directory, "outside")
+        word = secrets.token_hex(8)
         os.mkdir(inside)
         os.mkdir(outside)
         canary = os.path.join(outside, "canary")

@@ -129,8 +129,6 @@ class SupervisedProcess:
         """What the supervisor told."""
         word, notes = self._decision(), tuple(dict.fromkeys(self._notes))
         value = self._reports().get(word, b"").decode("utf-8", "replace")
-        if word == supervisor.TELLS_FAULT:
-            return CommandOutcome(fault=value, notes=notes)
         if word == supervisor.TELLS_TIMEOUT:
             return CommandOutcome(timed_out=True, notes=notes)
         if word == supervisor.TELLS_EXIT:
@@ -138,9 +136,8 @@ class SupervisedProcess:
         if word == supervisor.TELLS_SIGNAL:
             return CommandOutcome(signal=int(value), notes=notes)
         code = self._process.returncode
-        return CommandOutcome(
-            fault=f"the process that watches over it was ended before it (exit code {code})", notes=notes
-        )
+        fault = value if word else f"the process that watches over it was ended before it (exit code {code})"
+        return CommandOutcome(fault=fault, notes=notes)
 
     def _reports(self) -> dict[bytes, bytes]:
         return {word: rest for word, _, rest in (line.partition(b" ") for line in self._told.split(b"\n"))}
@@ -149,6 +146,7 @@ class SupervisedProcess:
         return next((word for word in _DECIDED if word in self._reports()), b"")
 
 
+# No supervisor beside bubblewrap: it would cost each command the start of one more Python (decision 145).
 class BubblewrapProcess:
     """A command in bubblewrap, its output and its errors together."""
 

@@ -22,32 +22,53 @@ _SOCK_STREAM, _TYPE = 1, 0xF
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
 
-_NEVER = (
-    *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_getfd"),
-    *("keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf"),
-    *("perf_event_open", "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr"),
-    *("move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "quotactl", "quotactl_fd", "swapon"),
-    *("swapoff", "kexec_load", "kexec_file_load", "reboot", "userfaultfd", "init_module", "finit_module"),
-    *("delete_module", "syslog", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl"),
-    *("ioperm", "modify_ldt", "lookup_dcookie", "name_to_handle_at", "open_by_handle_at", "fanotify_init"),
-    *("fanotify_mark", "vhangup", "nfsservctl", "migrate_pages", "move_pages"),
-)
-_UNCOUNTED_MEMORY = (
-    *("memfd_create", "memfd_secret", "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl"),
-    *("semget", "semop", "semctl", "semtimedop", "mq_open", "mq_unlink"),
-)
+# Each call is listed once: its name, its number on x86_64, its number on aarch64; - where that machine never had it.
+_NEVER = """
+    ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
+    process_mrelease 448 448, kcmp 312 272, pidfd_getfd 438 438, keyctl 250 219, add_key 248 217,
+    request_key 249 218, io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427, bpf 321 280,
+    perf_event_open 298 241, unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41,
+    chroot 161 51, open_tree 428 428, open_tree_attr 467 467, move_mount 429 429, fsopen 430 430, fsconfig 431 431,
+    fsmount 432 432, fspick 433 433, mount_setattr 442 442, quotactl 179 60, quotactl_fd 443 443, swapon 167 224,
+    swapoff 168 225, kexec_load 246 104, kexec_file_load 320 294, reboot 169 142, userfaultfd 323 282,
+    init_module 175 105, finit_module 313 273, delete_module 176 106, syslog 103 116, acct 163 89,
+    settimeofday 164 170, clock_settime 227 112, sethostname 170 161, setdomainname 171 162, iopl 172 -,
+    ioperm 173 -, modify_ldt 154 -, lookup_dcookie 212 18, name_to_handle_at 303 264, open_by_handle_at 304 265,
+    fanotify_init 300 262, fanotify_mark 301 263, vhangup 153 58, nfsservctl 180 42, migrate_pages 256 238,
+    move_pages 279 239
+"""
+_UNCOUNTED_MEMORY = """
+    memfd_create 319 279, memfd_secret 447 447, shmget 29 194, shmat 30 196, shmctl 31 195, msgget 68 186,
+    msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semget 64 190, semop 65 193, semctl 66 191, semtimedop 220 192,
+    mq_open 240 180, mq_unlink 241 181
+"""
 """What these hold belongs to no process, so no limit on memory sees it; and without namespaces it is the host's."""
-_SOCKETS = ("socket", "connect", "bind")
-_SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
-_ONESELF_ALONE = ("prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity")
-_ONESELF_SECOND = ("setpriority", "ioprio_set")
-_OWNERS = (
-    *("chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr"),
-    *("fremovexattr", "setxattrat", "removexattrat", "file_setattr"),
-)
-_IGNORED = ("utime", "utimes", "futimesat")
+_SOCKETS = "socket 41 198, connect 42 203, bind 49 200"
+_SIGNALS = """
+    kill 62 129, tkill 200 130, tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
+    pidfd_send_signal 424 424
+"""
+_ONESELF_ALONE = """
+    prlimit64 302 261, sched_setscheduler 144 119, sched_setparam 142 118, sched_setattr 314 274,
+    sched_setaffinity 203 122
+"""
+_ONESELF_SECOND = "setpriority 141 140, ioprio_set 251 30"
+_OWNERS = """
+    chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7,
+    removexattr 197 14, lremovexattr 198 15, fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466,
+    file_setattr 469 469
+"""
+_IGNORED = "utime 132 -, utimes 235 -, futimesat 261 -"
 """Landlock does not hold back a change of mode or time outside the workspace. Refused, they would stop a plain copy
 of a file; so they do nothing, and say nothing."""
+_BY_ARGUMENT = """
+    socketpair 53 199, clone 56 220, clone3 435 435, ioctl 16 29, fcntl 72 25, chmod 90 -, fchmod 91 52,
+    fchmodat 268 53, fchmodat2 452 452, open 2 -, openat 257 56, openat2 437 437, creat 85 -, mkdir 83 -,
+    mkdirat 258 34, mknod 133 -, mknodat 259 33, utimensat 280 88
+"""
+_TABLE = (
+    _NEVER, _UNCOUNTED_MEMORY, _SOCKETS, _SIGNALS, _ONESELF_ALONE, _ONESELF_SECOND, _OWNERS, _IGNORED, _BY_ARGUMENT,
+)  # fmt: skip
 _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 """Calls that change a mode, and which of their arguments that is. With Landlock alone they do nothing either."""
 _MADE = {"creat": 1, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2}
@@ -88,12 +109,15 @@ def assemble_filter(machine: str, *, alone: bool, signals: bool) -> bytes:
 def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, ...], list[_Step]]]:
     """Which calls, and what is done with them. A body ends with an answer, whatever way is taken through it."""
     no = [_refuse_with(errno.EPERM)]
-    yield _NEVER, no
-    yield _UNCOUNTED_MEMORY, no
+    yield _names_of(_NEVER), no
+    yield _names_of(_UNCOUNTED_MEMORY), no
     yield ("clone",), [_load_argument(0), (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), *no, (_ANSWER, 0, 0, _ALLOW)]
     yield ("clone3",), [_refuse_with(errno.ENOSYS)]  # its flags cannot be seen here; the C library then takes clone
     yield ("ioctl",), [_load_argument(1), *_refuse_values((_TIOCSTI, _TIOCLINUX))]
-    yield ("openat2",), [_refuse_with(errno.ENOSYS)]  # its mode cannot be seen here; who asks for it then takes openat
+    yield (
+        ("openat2",),
+        [_refuse_with(errno.ENOSYS)],
+    )  # its mode cannot be seen here; callers then take openat (decision 129)
     for name, place in _MODES.items():
         yield (name,), _plain_mode(place, _refuse_with(0) if alone else (_ANSWER, 0, 0, _ALLOW))
     for name, place in _MADE.items():
@@ -106,17 +130,17 @@ def _list_refusals(*, alone: bool, signals: bool) -> Iterable[tuple[tuple[str, .
         plain = [*_allow_values((_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK))]
         yield ("socket",), [_load_argument(0), *plain]
         return
-    yield _SOCKETS, no
+    yield _names_of(_SOCKETS), no
     # A pair of streams has no address and gets none; a datagram could still be sent to any socket of the host.
     yield ("socketpair",), [*pair, (_EQUAL, 0, 1, _SOCK_STREAM), (_ANSWER, 0, 0, _ALLOW), *no]
-    yield _OWNERS, no
-    yield _IGNORED, [_refuse_with(0)]
+    yield _names_of(_OWNERS), no
+    yield _names_of(_IGNORED), [_refuse_with(0)]
     yield ("utimensat",), [*_answer_if_zero(1, (_ANSWER, 0, 0, _ALLOW)), _refuse_with(0)]
-    yield _ONESELF_ALONE, [*_answer_if_zero(0, (_ANSWER, 0, 0, _ALLOW)), *no]
-    yield _ONESELF_SECOND, [*_answer_if_zero(1, (_ANSWER, 0, 0, _ALLOW)), *no]
+    yield _names_of(_ONESELF_ALONE), [*_answer_if_zero(0, (_ANSWER, 0, 0, _ALLOW)), *no]
+    yield _names_of(_ONESELF_SECOND), [*_answer_if_zero(1, (_ANSWER, 0, 0, _ALLOW)), *no]
     yield ("fcntl",), [_load_argument(1), *_refuse_values((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX))]
     if signals:
-        yield _SIGNALS, no
+        yield _names_of(_SIGNALS), no
 
 
 def _refuse_with(code: int) -> _Step:
@@ -157,137 +181,18 @@ def _allow_values(values: tuple[int, ...]) -> list[_Step]:
 
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""By what platform.machine() says: how the kernel names it in a filter."""
-_ORDER = ("x86_64", "aarch64")
-_TABLE = """
-ptrace 101 117
-process_vm_readv 310 270
-process_vm_writev 311 271
-process_madvise 440 440
-process_mrelease 448 448
-kcmp 312 272
-pidfd_getfd 438 438
-keyctl 250 219
-add_key 248 217
-request_key 249 218
-io_uring_setup 425 425
-io_uring_enter 426 426
-io_uring_register 427 427
-bpf 321 280
-perf_event_open 298 241
-unshare 272 97
-setns 308 268
-mount 165 40
-umount2 166 39
-pivot_root 155 41
-chroot 161 51
-open_tree 428 428
-open_tree_attr 467 467
-move_mount 429 429
-fsopen 430 430
-fsconfig 431 431
-fsmount 432 432
-fspick 433 433
-mount_setattr 442 442
-quotactl 179 60
-quotactl_fd 443 443
-swapon 167 224
-swapoff 168 225
-kexec_load 246 104
-kexec_file_load 320 294
-reboot 169 142
-userfaultfd 323 282
-init_module 175 105
-finit_module 313 273
-delete_module 176 106
-syslog 103 116
-acct 163 89
-settimeofday 164 170
-clock_settime 227 112
-sethostname 170 161
-setdomainname 171 162
-iopl 172 -
-ioperm 173 -
-modify_ldt 154 -
-lookup_dcookie 212 18
-name_to_handle_at 303 264
-open_by_handle_at 304 265
-fanotify_init 300 262
-fanotify_mark 301 263
-vhangup 153 58
-nfsservctl 180 42
-memfd_create 319 279
-memfd_secret 447 447
-shmget 29 194
-shmat 30 196
-shmctl 31 195
-msgget 68 186
-msgsnd 69 189
-msgrcv 70 188
-msgctl 71 187
-semget 64 190
-semop 65 193
-semctl 66 191
-semtimedop 220 192
-mq_open 240 180
-mq_unlink 241 181
-migrate_pages 256 238
-move_pages 279 239
-socket 41 198
-socketpair 53 199
-connect 42 203
-bind 49 200
-clone 56 220
-clone3 435 435
-ioctl 16 29
-fcntl 72 25
-kill 62 129
-tkill 200 130
-tgkill 234 131
-rt_sigqueueinfo 129 138
-rt_tgsigqueueinfo 297 240
-pidfd_send_signal 424 424
-prlimit64 302 261
-setpriority 141 140
-ioprio_set 251 30
-sched_setscheduler 144 119
-sched_setparam 142 118
-sched_setattr 314 274
-sched_setaffinity 203 122
-chmod 90 -
-fchmod 91 52
-fchmodat 268 53
-fchmodat2 452 452
-open 2 -
-openat 257 56
-openat2 437 437
-creat 85 -
-mkdir 83 -
-mkdirat 258 34
-mknod 133 -
-mknodat 259 33
-chown 92 -
-fchown 93 55
-lchown 94 -
-fchownat 260 54
-setxattr 188 5
-lsetxattr 189 6
-fsetxattr 190 7
-removexattr 197 14
-lremovexattr 198 15
-fremovexattr 199 16
-setxattrat 463 463
-removexattrat 466 466
-file_setattr 469 469
-utime 132 -
-utimes 235 -
-futimesat 261 -
-utimensat 280 88
-"""
+"""By what platform.machine() says, in the order of the columns: how the kernel names it in a filter."""
 
 
 def syscall_numbers(machine: str) -> dict[str, int]:
     """The number of each call by its name; a call that this machine never had is not in it."""
-    column = 1 + _ORDER.index(machine)
-    rows = (line.split() for line in _TABLE.split("\n") if line)
-    return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
+    column = 1 + list(ARCHITECTURES).index(machine)
+    return {row[0]: int(row[column]) for calls in _TABLE for row in _split_rows(calls) if row[column] != "-"}
+
+
+def _split_rows(calls: str) -> list[list[str]]:
+    return [entry.split() for entry in calls.split(",")]
+
+
+def _names_of(calls: str) -> tuple[str, ...]:
+    return tuple(row[0] for row in _split_rows(calls))

@@ -66,7 +66,7 @@ def pack_order(
 def main(connection: int) -> int:
     """Runs what the runner orders, tells what came of it, and leaves no process behind."""
     os.set_inheritable(connection, False)
-    # decisions 81 and 145: a child that calls setsid leaves its group, and then still becomes a child of this process
+    # A child that calls setsid leaves its group, and when orphaned still becomes a child of this process (decision 81).
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # The end of the connection is the one way to stop this: Ctrl-C reaches the runner, which closes it.
@@ -77,6 +77,7 @@ def main(connection: int) -> int:
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    # Over the connection, because on a command line everybody could read it (decision 145).
     order = _receive_order(connection)
     if order is None:
         return 0
@@ -238,7 +239,6 @@ def _tell(connection: int, word: bytes, rest: str = "") -> None:
 
 
 def _remove_scratch(scratch: str) -> None:
-    """The runner does this, too, if it still lives."""
     import shutil  # late: its start costs as much as that of all the rest here, and this is hardly ever needed
 
     shutil.rmtree(scratch, ignore_errors=True)

@@ -37,42 +37,42 @@ class LimitWatch:
         started = time.monotonic()
         if started < self._look_again:
             return None
-        kin = descendants_of(self._root)
-        broken = self._processes(kin) or self._memory(kin)
+        descendants = descendants_of(self._root)
+        broken = self._processes(descendants) or self._memory(descendants)
         if not broken and started >= self._walk_again:
-            broken = self._disk_breach(kin)
+            broken = self._disk_breach(descendants)
             now = time.monotonic()
             self._walk_again = now + max(_DISK_EVERY, _RESTS * (now - started))
         now = time.monotonic()
         self._look_again = now + min(1.0, _RESTS * (now - started))
         return broken
 
-    def _processes(self, kin: Sequence[Process]) -> str | None:
-        if len(kin) > self._limits.processes:
+    def _processes(self, descendants: Sequence[Process]) -> str | None:
+        if len(descendants) > self._limits.processes:
             return f"processes: {self._limits.processes}"
-        if sum(process.threads for process in kin) > self._limits.threads:
+        if sum(process.threads for process in descendants) > self._limits.threads:
             return f"threads: {self._limits.threads:,}"
         return None
 
-    def _memory(self, kin: Sequence[Process]) -> str | None:
+    def _memory(self, descendants: Sequence[Process]) -> str | None:
         """Shared pages count once; that costs more to find out, and is asked only where the sum of all is too much."""
         most = self._limits.memory
-        if sum(process.resident for process in kin) > most and sum(map(_share_of_memory, kin)) > most:
+        if sum(process.resident for process in descendants) > most and sum(map(_share_of_memory, descendants)) > most:
             return f"memory: {format_bytes(most)}"
         return None
 
-    def _disk_breach(self, kin: Sequence[Process]) -> str | None:
-        used = sum(measure_disk_use(directory) for directory in self._directories) + self._nameless(kin)
+    def _disk_breach(self, descendants: Sequence[Process]) -> str | None:
+        used = sum(measure_disk_use(directory) for directory in self._directories) + self._nameless(descendants)
         if used > self._disk:
             return f"disk: {format_bytes(self._limits.disk)} in the workspace"
         if any(_free_bytes(directory) < self._floor for directory in self._directories):
             return f"disk: less than {format_bytes(self._floor)} is free"
         return None
 
-    def _nameless(self, kin: Sequence[Process]) -> int:
+    def _nameless(self, descendants: Sequence[Process]) -> int:
         """Files that were deleted and are still open take up room, too."""
         found: dict[tuple[int, int], int] = {}
-        for process in kin:
+        for process in descendants:
             try:
                 names = os.listdir(f"/proc/{process.pid}/fd")
             except OSError:

@@ -2,7 +2,8 @@
 
 `workspace.Workspace` holds every path that a model gives inside the directory. Before a command a copy is taken (`snapshots`), so
 that one that was cut off runs again on the same tree; a rejected attempt is copied for its owner (`rejected_snapshots`); and
-`manifest` tells what changed. It needs phases.sandbox for the commands, and the walker and reader of pipeline.base.safe_tree.
+`manifest` tells what changed. It needs phases.sandbox for the commands, phases.llm to read the journal of a run, and
+the walker and reader of pipeline.base.safe_tree.
 """
 
 __all__ = [

@@ -15,9 +15,8 @@ from phases.workspace.tree import start_of_changes, sync_changed
 from pipeline.base.files import make_directory, next_aside
 from pipeline.base.logs import logger
 
-# decision 17
 _TIMING = re.compile(r"(?<= in )[0-9]+\.[0-9]+ ?s(?:econds)?\b")
-"""How long tests took: it would make two equal runs differ, in the journal and in what a model is told."""
+# Two equal runs would differ in it, in the journal and in what a model is told (decision 17).
 
 
 class CommandRunner:
@@ -25,13 +24,11 @@ class CommandRunner:
 
     def __init__(self, box: Box, snapshot: Snapshot, tell: Callable[[str], None] = lambda text: None) -> None:
         self.box, self._snapshot, self.tell = box, snapshot, tell
-        self.step = self.begun = (
-            ""  # `begun`: the step that the workspace was copied for; empty: none since the last record
-        )
+        self.step = self.begun = ""
+        """`begun`: the step that the workspace was copied for; empty: none since the last record."""
         self._since = 0
 
     def run(self, command: str, seconds: int) -> CommandResult:
-        """Runs a shell command in the workspace."""
         self.remove_bytecode()
         self.begin()
         finished = run_command(self.box, command, seconds=seconds)
@@ -42,7 +39,7 @@ class CommandRunner:
 
         An empty PYTHONPYCACHEPREFIX would do it too, and make every start of Python five times as slow.
         """
-        # decision 118: PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it
+        # PYTHONDONTWRITEBYTECODE does not stop a command that wants to write it (decision 118).
         with contextlib.suppress(OSError):
             for _, _, names, directory in os.fwalk(self.box.workspace):
                 for name in names:
@@ -50,7 +47,6 @@ class CommandRunner:
                         os.unlink(name, dir_fd=directory)
 
     def bash(self, command: str, seconds: int) -> tuple[int | None, str]:
-        """Exit code and output, for the tool of that name."""
         finished = self.run(command, seconds)
         limit = f"stopped by a limit: {finished.limit}\n" if finished.limit else ""
         return finished.exit_code, limit + finished.output
@@ -75,7 +71,7 @@ class CommandRunner:
         """Sees to it that this step, where it is cut off, can be done again on just this tree."""
         if self.begun == self.step:
             return
-        # decision 46: nobody knows whether a shell command may be repeated, so the tree is put back instead
+        # Nobody knows whether a shell command may be repeated, so the tree is put back instead (decision 46).
         self._since = start_of_changes()
         if self._snapshot.pending() == self.step:
             self._go_back()

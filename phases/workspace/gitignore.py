@@ -27,11 +27,11 @@ _CLASSES = {
     "upper": _LETTERS.upper(),
     "xdigit": _DIGITS + "abcdefABCDEF",
 }
-_FOLDERS = None
+_ANY_DIRECTORIES = None
 """The part of a pattern that stands for any number of directories."""
 
 
-# decisions 74 and 95
+# Own code: a hostile file can make the patterns of other libraries run for ever (decision 95).
 class GitignoreRules:
     """The rules of .gitignore files. `texts`: theirs, by path, as they stood when nobody who is judged had touched them."""
 
@@ -83,8 +83,6 @@ class _StepsUsedUp(Exception):
 
 
 class _StepBudget:
-    """The steps that are left."""
-
     def __init__(self, steps: int) -> None:
         self._steps = steps
 
@@ -108,8 +106,6 @@ _Name = tuple[str | _Set, ...]
 
 
 class _Rule(NamedTuple):
-    """One line of a .gitignore."""
-
     hides: bool
     directories_only: bool
     anywhere: bool
@@ -125,7 +121,7 @@ class _Rule(NamedTuple):
             left.take(len(reached))
             following = [False] * len(reached)
             for place, fits in enumerate(reached):
-                if part is _FOLDERS:
+                if part is _ANY_DIRECTORIES:
                     nothing = fits and number < len(self.parts)  # at the end it is about what is inside
                     following[place] = nothing or (place > 0 and (reached[place - 1] or following[place - 1]))
                 elif fits and place < len(names):
@@ -152,7 +148,7 @@ def _parse_rule(line: str) -> _Rule | None:
         return None
     anywhere = "/" not in pattern
     texts = pattern.removeprefix("/").split("/")
-    parts = tuple(_FOLDERS if text == "**" and not anywhere else _parse_name(text) for text in texts)
+    parts = tuple(_ANY_DIRECTORIES if text == "**" and not anywhere else _parse_name(text) for text in texts)
     if any(part == () for part in parts):
         return None
     return _Rule(not negated, directories_only, anywhere, parts)

@@ -10,8 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from phases.workspace.gitignore import LONGEST_GITIGNORE, GitignoreRules
-from phases.workspace.path_rules import is_workspace_path
-from phases.workspace.workspace import DIRECTORY, LINK, REGULAR, Workspace, kind_of, walk_workspace
+from phases.workspace.tree import UNSETTLED_NS
+from phases.workspace.workspace import (
+    DIRECTORY,
+    LINK,
+    REGULAR,
+    Workspace,
+    is_workspace_path,
+    kind_of,
+    walk_workspace,
+)
 from pipeline.base.errors import StorageError
 from pipeline.base.files import sha256, storage_error
 from pipeline.base.safe_tree import WalkedEntry, open_regular
@@ -24,9 +32,6 @@ MOST_LISTED = 500
 MOST_BYTES = 8 * 2**30
 """What is read in one go. Twice what a workspace may hold; a sparse file may say that it holds any number."""
 _PIECE = 2**20
-_UNSETTLED_NS = 100_000_000
-"""The clock of a file system may stand still for so long: what changed less before it was looked at could change once
-more without a sign of it."""
 _UNREAD = "unread"
 _ROOM_FOR_RULES = 256 * 1024
 """Bytes of all .gitignore files that are kept; those behind say nothing."""
@@ -58,7 +63,7 @@ class Changes(NamedTuple):
     """How many more changed."""
 
 
-# decision 73: git is never asked, because it runs what the configuration of a hostile repository says
+# git is never asked: it runs what the configuration of a hostile repository says (decision 73).
 class ManifestReader:
     """The files that this process has read: one that certainly did not change since is not read again."""
 
@@ -98,6 +103,7 @@ def compare_manifests(
     truncated = base.truncated or head.truncated
     if base.sha256 == head.sha256 and base.files == head.files:
         return Changes(truncated, truncated=truncated)
+    # As the files stood at first: the agent could write one that hides its work from the hooks (decision 74).
     ignored = GitignoreRules((rules or base).gitignores, planned)
     changed = [row for row in _list_differences(base, head) if not ignored.hides(row[0])]
     listed = tuple(changed[:MOST_LISTED])
@@ -116,7 +122,6 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def manifest_from_json(row: Mapping[str, Any]) -> Manifest:
-    """A manifest from a journal."""
     return Manifest(dict(row["files"]), str(row["sha256"]), bool(row["truncated"]), dict(row["gitignores"]))
 
 
@@ -210,7 +215,7 @@ class _TreeScan:
                 digest.update(piece)
                 size += len(piece)
             self._left -= size
-            settled = status.st_ctime_ns + _UNSETTLED_NS < looked_at and signs == _stat_signs(os.fstat(descriptor))
+            settled = status.st_ctime_ns + UNSETTLED_NS < looked_at and signs == _stat_signs(os.fstat(descriptor))
             return _FileRow(path, size, digest.hexdigest()), signs if settled else None
         finally:
             os.close(descriptor)

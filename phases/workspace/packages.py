@@ -68,6 +68,5 @@ def missing_packages(wanted: Sequence[str], environment: str | None = None) -> t
 
 
 def describe_missing(missing: Sequence[str]) -> str:
-    """`torch is not installed here`, or several."""
     names = ", ".join(missing[:-1]) + f" and {missing[-1]}" if len(missing) > 1 else missing[0]
     return f"{names} {'are' if len(missing) > 1 else 'is'} not installed here"

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from phases.llm.journal import read_journal_lines
 from phases.workspace.backup_tree import back_up_tree
 from phases.workspace.manifest import ManifestReader
 from phases.workspace.task_paths import TaskPaths
 from phases.workspace.tree import LARGEST_TREE, SnapshotError, list_names, open_root, remove_tree
 from phases.workspace.workspace import Workspace
-from pipeline.base.errors import FormatError, PhaseError, StorageError
-from pipeline.base.files import make_directory, read_bytes, sync_directory
-from pipeline.base.formats import parse_json
+from pipeline.base.errors import StorageError
+from pipeline.base.files import make_directory, sync_directory
 from pipeline.base.logs import logger
 
 MOST_KEPT = 20
@@ -28,8 +27,6 @@ JournalRow = dict[str, Any]
 
 
 class Refusal(NamedTuple):
-    """One ending that was not accepted."""
-
     number: int
     turn: int
     source: str
@@ -97,11 +94,6 @@ def read_refusals(places: TaskPaths) -> list[Refusal]:
     return found
 
 
-def read_journal_lines(path: str) -> list[tuple[bytes, JournalRow]]:
-    """Each whole line of a journal, which may be growing, with its row; none where there is no journal. Raises PhaseError."""
-    return list(_iterate_lines(path)) if os.path.lexists(path) else []
-
-
 def digest_of_tree(directory: str) -> str:
     """The digest of a directory of code, as verdicts have it; empty where not all of it could be looked at."""
     manifest = ManifestReader().take(Workspace(directory))
@@ -140,28 +132,3 @@ def _forget_the_oldest(directory: str) -> None:
 def _claim_place(rows: list[JournalRow], turn: int) -> int:
     """Where the journal begins to look at the claim of a turn."""
     return next(place for place, row in enumerate(rows) if row["kind"] == "look" and row["key"]["turn"] == turn)
-
-
-def _iterate_lines(path: str) -> Iterator[tuple[bytes, JournalRow]]:
-    for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1):
-        if line.strip():
-            try:
-                row = parse_json(line)
-            except FormatError as error:
-                raise PhaseError(f"{path}, line {number}: {error}; start afresh with --redo implement") from error
-            if not _is_row(row):
-                raise PhaseError(f"{path}, line {number}: not a record of a run; start afresh with --redo implement")
-            yield line, row
-
-
-def _is_row(row: Any) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("kind"), str):
-        return False
-    key, result = row.get("key"), row.get("result")
-    if row["kind"] not in ("look", "verdict"):
-        return True
-    whole = isinstance(key, dict) and isinstance(result, dict) and isinstance(key.get("turn"), int)
-    if not whole or row["kind"] == "look":
-        return whole
-    verification = row["result"].get("verification")
-    return isinstance(verification, dict) and isinstance(verification.get("tree_sha256"), str)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from phases.workspace.tree import (
+    DIRECTORY,
     FILE,
-    FOLDER,
     LARGEST_FILE,
     SnapshotError,
     TreeEntry,
@@ -78,7 +78,7 @@ class Snapshot:
             raise StorageError(f"there is no copy of {self._root} to go back to in {self._kept}")
         wanted, began = self._index, start_of_changes()
         contents = {entry.copy: self._copy(entry) for entry in wanted.values() if entry.kind == FILE}
-        directories = {path for path, entry in wanted.items() if entry.kind == FOLDER}
+        directories = {path for path, entry in wanted.items() if entry.kind == DIRECTORY}
         with open_root(self._root) as root:
             now = list_names(root, directories.__contains__)
             for path in sorted(now):

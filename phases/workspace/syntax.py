@@ -1,4 +1,4 @@
-"""Whether a file of the workspace is what its name says: Python, JSON or TOML, parsed and never run."""
+"""Whether a file of the workspace is written, and is what its name says: Python, JSON or TOML, parsed and never run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 
+from phases.workspace.workspace import Workspace, WorkspaceError
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
@@ -33,6 +34,18 @@ def find_syntax_fault(path: str, text: str) -> str | None:
     if path.endswith(".json"):
         return _json_fault(text)
     return _toml_fault(text) if path.endswith(".toml") else None
+
+
+def planned_file_fault(workspace: Workspace, path: str) -> str | None:
+    """Why a planned file is no file yet, or None."""
+    try:
+        text = workspace.read(path)
+    except WorkspaceError as error:
+        return f"is planned and not there ({error})"
+    if not text.strip():
+        return None if may_be_empty(path) else "is empty"
+    fault = find_syntax_fault(path, text)
+    return f"does not parse: {fault}" if fault else None
 
 
 def may_be_empty(path: str) -> bool:

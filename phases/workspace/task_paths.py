@@ -6,9 +6,8 @@ import os
 from typing import NamedTuple
 
 
+# Here and not in the machine's paths: tests and replays need them for a directory of their own (decision 69).
 class TaskPaths(NamedTuple):
-    """Paths of one task."""
-
     workspace: str
     journal: str
     explorations: str
@@ -33,8 +32,6 @@ class TaskPaths(NamedTuple):
 
 
 def task_paths(root: str) -> TaskPaths:
-    """The paths of the task in that directory."""
-
     def path(name: str) -> str:
         return os.path.join(root, name)
 

@@ -15,21 +15,21 @@ from pipeline.base.errors import StorageError
 from pipeline.base.files import replace_file, storage_error, sync_tree
 from pipeline.base.safe_tree import open_directory, open_one, open_regular, read_at_most, walk_tree, write_new
 
-FILE, FOLDER, LINK, PIPE, OTHER = "file", "folder", "link", "pipe", "other"
+FILE, DIRECTORY, LINK, PIPE, OTHER = "file", "folder", "link", "pipe", "other"
 LARGEST_FILE = 2 * 2**20
 LARGEST_TREE = 256 * 2**20
 MOST_ENTRIES = 20_000
 DEEPEST = 64
 _SIGNS = 7
-_UNSETTLED_NS = 100_000_000
+UNSETTLED_NS = 100_000_000
 """The clock of a file system may stand still for so long: what changed less before it was looked at could change once
 more without a sign of it."""
 _COARSE_NS = 20_000_000
 """Two steps of the coarsest clock that a kernel stamps files by."""
-# decision 127
 _MOST_SYNCED = 64
-"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that others use."""
-_KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
+"""More files and directories than this are made durable in one call; fewer are quicker one by one, on a disk that
+others use (decision 127)."""
+_KINDS = {stat.S_IFREG: FILE, stat.S_IFDIR: DIRECTORY, stat.S_IFLNK: LINK, stat.S_IFIFO: PIPE}
 
 
 class SnapshotError(Exception):
@@ -105,7 +105,7 @@ def read_file(root: int, path: str) -> tuple[bytes, TreeEntry]:
 def restore_entry(root: int, entry: TreeEntry, content: bytes) -> None:
     """Makes a name what the entry says. What is there in its place is of the same kind, or nothing."""
     with _open_parent(root, entry.path) as (directory, name):
-        if entry.kind == FOLDER:
+        if entry.kind == DIRECTORY:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=directory)
         elif entry.kind == FILE:
@@ -201,7 +201,7 @@ def _open_changed(root: int, since: int) -> Iterator[int]:
 def _walk_entries(root: int, enters: Callable[[str], bool]) -> Iterator[TreeEntry]:
     for found in walk_tree(root, deepest=DEEPEST, enters=enters, opener=_open_up):
         entry = _entry_of(found.path, found.entry.stat(follow_symlinks=False), directory=found.directory)
-        if entry.kind == FOLDER and not found.is_entered and enters(found.path):
+        if entry.kind == DIRECTORY and not found.is_entered and enters(found.path):
             raise PermissionError(errno.EACCES, "it lies too deep, or cannot be opened", found.path)
         yield entry
 
@@ -213,7 +213,7 @@ def _entry_of(path: str, status: os.stat_result, *, directory: int) -> TreeEntry
         return TreeEntry(path, kind, mode, copy=os.readlink(path.rpartition("/")[2], dir_fd=directory))
     if kind != FILE:
         return TreeEntry(path, kind, mode)
-    settled = status.st_ctime_ns + _UNSETTLED_NS < time.time_ns()
+    settled = status.st_ctime_ns + UNSETTLED_NS < time.time_ns()
     signs = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     return TreeEntry(path, kind, mode, *signs, settled=settled)
 
@@ -233,7 +233,6 @@ def _open_up(name: str, directory: int | None) -> int:
 
 @contextmanager
 def _open_parent(root: int, path: str) -> Iterator[tuple[int, str]]:
-    """The open directory that a path is in, and its name there."""
     *parts, name = path.split("/")
     if any(part in ("", ".", "..") for part in (*parts, name)):
         raise StorageError(f"the copy of the workspace is damaged: {path!r} is no path in it")

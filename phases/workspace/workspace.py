@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import NamedTuple
 
-from phases.workspace.path_rules import MOST_PARTS, is_workspace_path, twin_of
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, sha256, storage_error
 from pipeline.base.safe_tree import (
@@ -25,6 +25,8 @@ from pipeline.base.safe_tree import (
 
 LARGEST_FILE = 2 * 1024 * 1024
 """What is read and written here. A larger file may lie in the workspace, as data or a checkpoint; nobody looks into it."""
+MOST_PARTS = 32
+"""Names in a path."""
 CONTROL = ".pipeline"
 """The directory of the user's hooks in a workspace."""
 REGULAR, LINK = "a regular file", "a link"
@@ -33,7 +35,8 @@ DIRECTORY, OTHER = "a folder that lies too deep or cannot be opened", "a pipe, a
 _TOOL_DIRECTORIES = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 """Nothing in them is work."""
 _KEPT_BITS, _OWN_BITS = 0o755, 0o600
-# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path.
+# Everything else (ENOSPC, EIO, EROFS) is the disk's fault: no model can mend that by another path, and once recorded it
+# would be replayed on a healthy disk (decision 22).
 _FAULTS_OF_THE_PATH = frozenset(
     {
         errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EEXIST, errno.EACCES,
@@ -47,8 +50,6 @@ class WorkspaceError(PipelineError):
 
 
 class FileDigest(NamedTuple):
-    """One regular file of the workspace."""
-
     path: str
     bytes: int
     sha256: str | None
@@ -83,6 +84,13 @@ class Workspace:
             with os.fdopen(descriptor, "rb") as file:
                 return file.read(LARGEST_FILE)
 
+    def digest_of(self, path: str) -> str | None:
+        """The sha256 of a file; None where it cannot be read."""
+        try:
+            return sha256(self.read_bytes(path))
+        except WorkspaceError:
+            return None
+
     def write(self, path: str, text: str) -> None:
         """Replaces a file as one step, durably; one that could be run can be run still. Raises WorkspaceError."""
         parts = _split_path(path)
@@ -115,7 +123,6 @@ class Workspace:
                 raise self._refusal("remove", path, error) from error
 
     def exists(self, path: str) -> bool:
-        """Whether there is a readable file at this path."""
         try:
             parts = _split_path(path)
             with self._directory(parts[:-1]) as directory:
@@ -130,13 +137,11 @@ class Workspace:
 
     def digests(self) -> list[FileDigest]:
         """Every regular file that can be taken in, by path. No more than one file of bounded size is held at a time."""
-        return sorted(
-            FileDigest(path, size, None if data is None else sha256(data)) for path, size, data in self._contents()
-        )
-
-    def files(self) -> list[tuple[str, bytes]]:
-        """Every file of at most LARGEST_FILE by path, all of them held at once: for workspaces known to be small."""
-        return sorted((path, data) for path, _, data in self._contents() if data is not None)
+        rows = []
+        for found in self._regular():
+            with suppress(WorkspaceError):  # it cannot be read, or it went since it was listed
+                rows.append(self._digest(found))
+        return sorted(rows)
 
     def strays(self) -> list[str]:
         """What lies in the workspace and cannot be taken in: links, pipes, sockets, devices, odd names, what lies too deep."""
@@ -160,23 +165,16 @@ class Workspace:
             return str(error)
         return "" if kind == REGULAR else f"it is {kind}"
 
-    def _contents(self) -> Iterator[tuple[str, int, bytes | None]]:
-        """Path, size and content of each regular file that can be taken in; no content of one over the limit."""
-        for found in self._regular():
-            try:
-                yield found.path, *self._measure(found)
-            except WorkspaceError:
-                continue  # it cannot be read, or it went since it was listed
-
-    def _measure(self, found: WalkedEntry) -> tuple[int, bytes | None]:
+    def _digest(self, found: WalkedEntry) -> FileDigest:
         with os.fdopen(self._open(found.path, found.name, found.directory), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             try:
                 data = file.read(LARGEST_FILE + 1) if size <= LARGEST_FILE else b""
             except OSError as error:
                 raise self._refusal("read", found.path, error) from error
-        size = max(size, len(data))  # it may have grown since
-        return (size, None) if size > LARGEST_FILE else (len(data), data)
+        if max(size, len(data)) > LARGEST_FILE:  # it may have grown since
+            return FileDigest(found.path, max(size, len(data)), None)
+        return FileDigest(found.path, len(data), sha256(data))
 
     def _regular(self) -> Iterator[WalkedEntry]:
         return (found for found in self._walk() if found.is_regular() and is_workspace_path(found.path))
@@ -237,6 +235,13 @@ def kind_of(found: WalkedEntry) -> str:
     return REGULAR if found.is_regular() else OTHER
 
 
+def is_workspace_path(path: str) -> bool:
+    """Whether this is a path inside a directory, as it may be written, shown and copied anywhere."""
+    parts = path.split("/")
+    odd = (part in ("", ".", "..") or "\x00" in part or "\\" in part or part.casefold() == ".git" for part in parts)
+    return path.isprintable() and len(parts) <= MOST_PARTS and not any(odd)
+
+
 def _split_path(path: str) -> list[str]:
     if not is_workspace_path(path):
         raise WorkspaceError(
@@ -253,9 +258,17 @@ def _make_directory(name: str, directory: int) -> None:
 
 
 def _refuse_twin(name: str, directory: int) -> None:
-    twin = twin_of(name, directory)
-    if twin is not None:
-        raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone")
+    """Two names that differ in case alone are one file on some disks, and the code could not be copied there."""
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        twin = next((other for other in os.listdir(directory) if _fold_name(other) == _fold_name(name)), None)
+        if twin is not None:
+            raise WorkspaceError(f"{name} is refused: {twin!r} is there, and differs in case alone") from None
+
+
+def _fold_name(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _mode_to_keep(name: str, directory: int) -> int | None:

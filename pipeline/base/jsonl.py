@@ -16,7 +16,12 @@ Row = dict[str, Any]
 
 def read_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[Row]:
     """Every row of such a file; none where there is no file. Raises PhaseError, naming the line, for one that is no `what`."""
-    return list(_iterate_rows(path, fits, what, cure)) if os.path.exists(path) else []
+    return [row for _, row in _iterate_lines(path, fits, what, cure)] if os.path.exists(path) else []
+
+
+def read_whole_lines(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> list[tuple[bytes, Row]]:
+    """The same of a file that may be growing, each row with its line: one that has no end yet is left out."""
+    return list(_iterate_lines(path, fits, what, cure, last=-1)) if os.path.lexists(path) else []
 
 
 def append_row(path: str, row: Mapping[str, Any], *, durable: bool = True) -> None:
@@ -32,8 +37,10 @@ def row_line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _iterate_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) -> Iterator[Row]:
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+def _iterate_lines(
+    path: str, fits: Callable[[Row], bool], what: str, cure: str, *, last: int | None = None
+) -> Iterator[tuple[bytes, Row]]:
+    for number, line in enumerate(read_bytes(path).split(b"\n")[:last], 1):
         if line.strip():
             try:
                 row = parse_json(line, strict=False)
@@ -41,7 +48,7 @@ def _iterate_rows(path: str, fits: Callable[[Row], bool], what: str, cure: str) 
                 raise PhaseError(f"{path}, line {number}: {error}; {cure}") from error
             if not isinstance(row, dict) or not fits(row):
                 raise PhaseError(f"{path}, line {number}: not {what}; {cure}")
-            yield row
+            yield line, row
 
 
 _TAIL = 4096

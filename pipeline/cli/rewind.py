@@ -127,7 +127,7 @@ def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
     """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
-    from phases.workspace.rejected_snapshots import read_journal_lines
+    from phases.llm.journal import read_journal_lines
 
     phase, name = store.graph.find(PHASE), command_name(store)
     header = next((row for _, row in read_journal_lines(journal)), None)

@@ -667,6 +667,7 @@ def test_every_attempt_to_drop_what_is_required_is_listed_for_the_report() -> No
         rows.append({"kind": "reply", "key": {"turn": turn}, "result": {"outcome": "ok", "calls": [call]}})
         answer = box.answer(ToolCall("c", "TodoWrite", arguments))
         rows.append({"kind": "result", "key": {"turn": turn, "call": "c"}, "result": answer})
+    assert [row["result"].get("code") for row in rows[1::2]] == ["protected", "protected", "not_found", None]
     told = {"text": "protected: says a command", "failed": True}
     bash = {"id": "b", "name": "Bash", "arguments": {}}
     rows.append({"kind": "reply", "key": {"turn": 9}, "result": {"outcome": "ok", "calls": [bash]}})
@@ -675,6 +676,8 @@ def test_every_attempt_to_drop_what_is_required_is_listed_for_the_report() -> No
         (1, "required todos of the plan or the user stay on the list"),
         (2, "required todos of the plan or the user stay on the list"),
     ]
+    earlier = [{**row, "result": {k: v for k, v in row["result"].items() if k != "code"}} for row in rows]
+    assert find_refused_changes(earlier) == find_refused_changes(rows)  # journals of earlier releases have no code
 
 
 # The tool

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phases.acceptance.checks.planned_files import planned_file_fault
 from phases.agent.tools.commands import bash_tool
 from phases.agent.tools.files import LONGEST_LINE, file_tools
 from phases.agent.tools.search import search_tools
 from phases.agent.tools.todos import todo_tool
 from phases.agent.tools.toolbox import MOST_CHARACTERS, Notes, Tool, Toolbox, ToolKind, object_schema
 from phases.llm.model import ToolCall
-from phases.workspace.syntax import LARGEST_PYTHON, parse_python
+from phases.workspace.syntax import LARGEST_PYTHON, parse_python, planned_file_fault
 from phases.workspace.workspace import LARGEST_FILE, Workspace
 from pipeline.base.files import sha256
 from pipeline.base.formats import dump_json_line

@@ -70,7 +70,6 @@ def test_supervision_that_is_on_adds_its_adapter_and_what_looks_and_no_graph_is_
     off, on = turns_of("off", tmp_path / "off"), turns_of("adaptive", tmp_path / "on")
     added = {path for path in set(on["turns"][4]) - set(off["turns"][4]) if not path.startswith("phases/supervision/")}
     assert added <= {
-        "phases/agent/assignment.py",
         "phases/agent/journal_facts.py",
         "phases/agent/kernel_files.py",
         "phases/agent/supervisor_adapter.py",

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phases.agent.reference_context import Excerpt, ReferenceContext
+from phases.agent.reference_context import ReferenceContext
 from phases.agent.tools.reference import LONGEST_ANSWER, reference_tool
 from phases.agent.tools.toolbox import ToolResult
-from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, read_on
+from phases.references.search.answers import LONGEST_LINE, LONGEST_TEXT, NotShown, SearchHit, read_on
 from phases.references.search.search import EXCERPT_LINES
 from pipeline.base.files import sha256
 from tests.references.indexed import answer_query, cache_file, search_code
@@ -259,7 +259,7 @@ def test_a_paragraph_on_one_line_is_cut_and_a_long_file_read_in_parts(tmp_path: 
 
 
 def test_the_model_gets_so_many_excerpts_as_there_is_room_for_and_is_told_of_the_rest() -> None:
-    found = [Excerpt("a__b", f"{at}.py", None, None, 1, 9, "text", "", "x" * 15_000) for at in range(4)]
+    found = [SearchHit("a__b", f"{at}.py", None, None, 1, 9, "text", "", "x" * 15_000) for at in range(4)]
     tool = reference_tool(ReferenceContext(lambda *asked: found, lambda *asked: found[0], {}))
     acted = tool.act(query="x")
     assert isinstance(acted, ToolResult)

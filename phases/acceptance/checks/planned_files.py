@@ -1,4 +1,4 @@
-"""Whether a planned file is written: there, not empty, and what its name says. Nothing is run."""
+"""What is wrong with the planned files, and which files of the workspace Python would take for others. Nothing is run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from phases.workspace import syntax
-from phases.workspace.workspace import CONTROL, Workspace, WorkspaceError
+from phases.workspace.syntax import planned_file_fault
+from phases.workspace.workspace import CONTROL, Workspace
 
 _RUNNERS_NEED = frozenset(sys.stdlib_module_names) | {
     "_pytest", "coverage", "exceptiongroup", "iniconfig", "packaging", "pluggy", "pygments", "pytest", "tomli",
@@ -28,15 +28,3 @@ def file_problems(workspace: Workspace, plan: Mapping[str, Any]) -> list[str]:
 def find_shadows(paths: Collection[str]) -> list[str]:
     """The files that Python takes for its own modules, or for those of a test runner, in a command run in the workspace."""
     return [path for path in paths if path.removesuffix("/__init__.py").removesuffix(".py") in _RUNNERS_NEED]
-
-
-def planned_file_fault(workspace: Workspace, path: str) -> str | None:
-    """Why a planned file is no file yet, or None."""
-    try:
-        text = workspace.read(path)
-    except WorkspaceError as error:
-        return f"is planned and not there ({error})"
-    if not text.strip():
-        return None if syntax.may_be_empty(path) else "is empty"
-    fault = syntax.find_syntax_fault(path, text)
-    return f"does not parse: {fault}" if fault else None

@@ -117,9 +117,10 @@ def find_refused_changes(rows: Iterable[_Row]) -> list[dict[str, Any]]:
             calls = (call for call in row["result"]["calls"] if call["name"] == "TodoWrite")
             asked |= {(row["key"]["turn"], call["id"]) for call in calls}
         elif row["kind"] == "result" and (row["key"]["turn"], row["key"]["call"]) in asked:
-            told = row["result"]["text"]
-            if row["result"]["failed"] and told.startswith(f"{PROTECTED}: "):
-                refused.append({"turn": row["key"]["turn"], "why": one_line(told.removeprefix(f"{PROTECTED}: "), 400)})
+            # In journals of earlier releases the code stands only in front of the words.
+            before, _, why = row["result"]["text"].partition(": ")
+            if row["result"]["failed"] and row["result"].get("code", before) == PROTECTED:
+                refused.append({"turn": row["key"]["turn"], "why": one_line(why, 400)})
     return refused
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
+from phases.sandbox.bash import why_no_command
 
 SECONDS, MOST_SECONDS = 120, 600
-LONGEST_COMMAND = 100_000
 Run = Callable[[str, int], tuple[int | None, str]]
 """Command and seconds in; exit code (None: it did not run, or ran too long) and output out."""
 
@@ -16,7 +16,8 @@ def bash_tool(run: Run) -> Tool:
     """Bash. What a command writes is not told in `touched`."""
 
     def act(command: str, timeout: int = SECONDS) -> str:
-        _refuse_unusable(command)
+        if why := why_no_command(command):
+            raise ToolError(why)
         code, output = run(command, int(timeout))
         if code != 0:
             raise ToolError(output if code is None else f"exit code {code}\n{output}")
@@ -33,17 +34,3 @@ def bash_tool(run: Run) -> Tool:
         act,
         ToolKind.EXEC,
     )
-
-
-def _refuse_unusable(command: str) -> None:
-    """What the system would not take as one argument is refused here, in words."""
-    try:
-        size = len(command.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        raise ToolError("the command is no text: it holds half a surrogate pair") from error
-    if "\x00" in command:
-        raise ToolError("the command holds a NUL character, and no shell takes that")
-    if size > LONGEST_COMMAND:
-        raise ToolError(
-            f"the command has {size:,} bytes, over {LONGEST_COMMAND:,}; put it into a file with Write, and run that"
-        )

@@ -18,8 +18,6 @@ _LIKE = 0.5
 
 
 class Replacement(NamedTuple):
-    """What Edit is asked for."""
-
     old: str
     new: str
     everywhere: bool = False
@@ -30,7 +28,7 @@ class EditError(Exception):
 
 
 def apply_replacement(text: str, replacement: Replacement) -> str:
-    """The text with the replacement made. Raises NoEdit."""
+    """The text with the replacement made. Raises EditError."""
     old, new, everywhere = replacement
     if old == new:
         raise EditError("old_string and new_string are the same: there is nothing to change")
@@ -57,6 +55,7 @@ def text_before(text: str, replacement: Replacement, known: str | None) -> str |
     old, new, _ = replacement
     if not old or old == new or (known and sha256(_encode(text)) == known):
         return None
+    # Whoever wrote the texts must not choose how long this takes.
     tries = max(1, _MOST_WORK // (len(text) + 1))
     candidates = [
         before for before in islice(_texts_before(text, replacement), tries) if _leads_to(before, replacement, text)

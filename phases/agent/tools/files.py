@@ -1,4 +1,4 @@
-"""Read, Write and Edit: a model's hands on the files of the workspace."""
+"""Read, Write and Edit: how a model works on the files of the workspace."""
 
 from __future__ import annotations
 

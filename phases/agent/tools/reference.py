@@ -1,15 +1,19 @@
-"""SearchReference: a model's eyes on other people's code, which names the licence of whatever it shows."""
+"""SearchReference: searches other people's code, and names the licence of whatever it shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from phases.agent.reference_context import Excerpt, ReferenceContext
+from phases.agent.reference_context import ReferenceContext, describe_shown
 from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from pipeline.base.errors import PipelineError
 from pipeline.base.text_escaping import one_line
+
+if TYPE_CHECKING:
+    from phases.references.search.answers import SearchHit
 
 MOST_HITS, MOST_LINES, LONGEST_ANSWER = 10, 400, 40_000
 """Hits, lines of a file that is read on in, and characters of excerpts in one answer."""
@@ -56,7 +60,7 @@ def _search_reference(
         raise ToolError("SearchReference: give either `query`, or `repository` and `file`")
     try:
         if file:
-            found: Sequence[Excerpt] = [library.read(repository, file, line, most or _USUAL_LINES)]
+            found: Sequence[SearchHit] = [library.read(repository, file, line, most or _USUAL_LINES)]
         else:
             found = library.search(query, repository, min(most or _USUAL_HITS, MOST_HITS))
     except PipelineError as error:
@@ -67,20 +71,20 @@ def _search_reference(
             f"nothing{where} matches {one_line(repr(query))}; try other words, or the name of a class or function"
         )
     shown = _fit_answer(found)
-    texts = [_render_excerpt(number, excerpt) for number, excerpt in enumerate(shown, 1)]
+    texts = [_render_hit(number, hit) for number, hit in enumerate(shown, 1)]
     if more := len(found) - len(shown):
         texts.append(f"({more} more would make this too long; ask in narrower words, or read on in a file)")
-    return ToolResult("\n\n".join([_REMINDER, *texts]), shown=tuple(excerpt.shown for excerpt in shown))
+    return ToolResult("\n\n".join([_REMINDER, *texts]), shown=tuple(map(describe_shown, shown)))
 
 
-def _fit_answer(found: Sequence[Excerpt]) -> list[Excerpt]:
+def _fit_answer(found: Sequence[SearchHit]) -> list[SearchHit]:
     """The first that an answer has room for; one at least, for it is bounded itself."""
-    sizes = accumulate(len(excerpt.text) for excerpt in found)
+    sizes = accumulate(len(hit.text) for hit in found)
     return [one for at, (one, size) in enumerate(zip(found, sizes, strict=True)) if not at or size <= LONGEST_ANSWER]
 
 
-def _render_excerpt(number: int, excerpt: Excerpt) -> str:
-    what = f" {excerpt.kind} {excerpt.name}" if excerpt.name else ""
-    licence = f"licence {excerpt.licence}" if excerpt.licence else "no licence found: all rights are its authors'"
-    head = f"[{number}] {excerpt.repository} {excerpt.file}:{excerpt.line}-{excerpt.end}{what} ({licence})"
-    return f"{head}\n{excerpt.text}"
+def _render_hit(number: int, hit: SearchHit) -> str:
+    what = f" {hit.kind} {hit.name}" if hit.name else ""
+    licence = f"licence {hit.licence}" if hit.licence else "no licence found: all rights are its authors'"
+    head = f"[{number}] {hit.repository} {hit.file}:{hit.line}-{hit.end}{what} ({licence})"
+    return f"{head}\n{hit.text}"

@@ -1,4 +1,4 @@
-"""Glob and Grep: a model's eyes on the workspace."""
+"""Glob and Grep: list and search the files of the workspace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ _PATTERN = {"type": "string", "minLength": 1, "maxLength": 1000}
 
 
 def search_tools(workspace: Workspace) -> list[Tool]:
-    """Glob and Grep."""
     return [
         Tool(
             "Glob",
@@ -73,11 +72,8 @@ def _grep_files(workspace: Workspace, *, pattern: str, path: str = ".", **option
         "texts": texts,
     }
     found = _search_texts(request)
-    note = (
-        f"\n… {left_out:,} files were not searched: over {LARGEST_SEARCH:,} characters; give a path or a glob"
-        if left_out
-        else ""
-    )
+    told = f"\n… {left_out:,} files were not searched: over {LARGEST_SEARCH:,} characters; give a path or a glob"
+    note = told if left_out else ""
     if not found:
         return f"no line of {len(texts)} files matches {pattern}{note}"
     return "\n".join(_render_hits(found, mode)) + note
@@ -134,6 +130,7 @@ def _search_texts(request: dict[str, Any]) -> list[dict[str, Any]]:
     return list(answer["files"])
 
 
+# A pattern may need for ever, and Python's matcher cannot be stopped within its process.
 def _run_matcher(told: bytes) -> tuple[int | None, bytes]:
     with tempfile.TemporaryFile() as output:  # not a pipe: the child's own limit on file sizes bounds it
         with subprocess.Popen(
@@ -161,10 +158,9 @@ def _render_hits(files: list[dict[str, Any]], mode: str) -> list[str]:
         return [f"{row['path']}:{row['count']}" for row in files]
     lines = []
     for row in files:
-        lines += [
-            f"{row['path']}{':' if hit else '-'}{number}{':' if hit else '-'}{text}"
-            for number, hit, text in row["lines"]
-        ]
+        for number, hit, text in row["lines"]:
+            sign = ":" if hit else "-"
+            lines.append(f"{row['path']}{sign}{number}{sign}{text}")
     total = sum(row["count"] for row in files)
     return [*lines, f"… {total - MOST_MATCHES:,} more matches"] if total > MOST_MATCHES else lines
 
@@ -180,7 +176,7 @@ class PatternError(Exception):
 def match_paths(paths: list[str], pattern: str) -> list[str]:
     """The paths that match: `*` and `?` within a name, `**` over folders, `{a,b}` one of them.
 
-    A pattern without a slash is about names, in any folder. Raises NoPattern.
+    A pattern without a slash is about names, in any folder. Raises PatternError.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise PatternError(f"the pattern has {len(pattern):,} characters, over {LONGEST_PATTERN}")

@@ -18,17 +18,12 @@ from phases.acceptance.todo_list.todo import (
     STATUSES,
 )
 from phases.acceptance.todo_list.todos import ACTIONS, Todo, TodoError, apply_change
-from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, object_schema
+from phases.agent.tools.toolbox import Tool, ToolError, ToolKind, ToolResult, object_schema
 from pipeline.base.text_escaping import one_line
 
 _MARKS = {
-    "pending": "[ ]",
-    "in_progress": "[>]",
-    "completed": "[x]",
-    "blocked": "[~]",
-    "failed": "[!]",
-    "canceled": "[-]",
-}
+    "pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "blocked": "[~]", "failed": "[!]", "canceled": "[-]",
+}  # fmt: skip
 _NOT_KEPT = "not kept"
 _DESCRIPTION = (
     "Replaces your list of things to do by `todos`, or changes one thing of it: `action` with its `id` (add: with `patch`). "
@@ -40,20 +35,20 @@ _DESCRIPTION = (
 def todo_tool(current: Callable[[], tuple[Todo, ...]], turn: Callable[[], int]) -> Tool:
     """TodoWrite. `current` is the list as it is, `turn` the turn that it is.
 
-    It computes and answers: the list is kept by whoever records the answer, with `applied` on the same arguments.
+    It computes and answers: the list is kept by whoever records the answer, by apply_change with the same arguments.
     """
 
     def answer(**arguments: Any) -> str:
         try:
             return _render_list(apply_change(current(), arguments, turn()))
         except TodoError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(str(error), ToolResult(str(error), code=error.code)) from error
 
     return Tool("TodoWrite", _DESCRIPTION, _todo_schema(), answer, ToolKind.NEUTRAL)
 
 
 def _todo_schema() -> dict[str, Any]:
-    """Wider than what is meant, where models are used to say more: what a word may be is told, and checked by `applied`."""
+    """Wider than what is meant, where models are used to say more: what a word may be is told, and checked by apply_change."""
     name = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_ID}
     text = {"type": "string", "maxLength": LONGEST}
     content = {**text, "minLength": 1}

@@ -16,7 +16,7 @@ from pipeline.base.text_escaping import bound_text, escape_text, one_line
 MOST_CHARACTERS = 2 * LARGEST_FILE
 """Of all arguments together. A file as long as a file may be fits, however it is escaped."""
 Answer = dict[str, Any]
-"""text, failed, touched (paths), seen (path -> sha256), shown where other people's code is in it: JSON, for the journal."""
+"""text, failed, touched (paths), seen (path -> sha256), and where there is one `shown` and `code`: JSON, for the journal."""
 Breach = Callable[[Mapping[str, Any], Any], str | None]
 """Why a value does not fit a JSON schema, in one line, or None."""
 
@@ -45,8 +45,6 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came of a call."""
-
     text: str
     touched: tuple[str, ...] = ()
     """Paths of the workspace that were written. What a command wrote is not among them."""
@@ -54,12 +52,12 @@ class ToolResult:
     """Path -> sha256 of what the model has now before it as a whole; empty where it no longer has it."""
     shown: tuple[Mapping[str, Any], ...] = ()
     """What of other people's code is in the text: repository, file, commit, licence, line and end each."""
+    code: str = ""
+    """The rule that refused it, where its tool has rules with names."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool."""
-
     name: str
     description: str
     parameters: Mapping[str, Any]
@@ -76,7 +74,6 @@ class Tool:
         return self.kind in (ToolKind.READ, ToolKind.SEARCH, ToolKind.DELEGATE)
 
     def schema(self) -> dict[str, Any]:
-        """What models are given."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
@@ -126,7 +123,6 @@ class Toolbox:
         return [tool.schema() for tool in self._tools.values()]
 
     def kinds(self) -> dict[str, ToolKind]:
-        """The kind of every tool, by name."""
         return {tool.name: tool.kind for tool in self._tools.values()}
 
     def reads_only(self, name: str) -> bool:
@@ -150,6 +146,7 @@ class Toolbox:
             "touched": list(acted.touched),
             "seen": dict(acted.seen),
             **({"shown": [dict(row) for row in acted.shown]} if acted.shown else {}),
+            **({"code": acted.code} if acted.code else {}),
         }
 
     def _act(self, call: ToolCall, again: bool) -> ToolResult:
@@ -168,7 +165,9 @@ class Toolbox:
 
     def _checked(self, tool: Tool, given: Any) -> dict[str, Any]:
         """The arguments, when they fit. A null is taken for an argument that was left out, as many models mean it."""
-        arguments = {name: value for name, value in given.items() if value is not None} if _is_object(given) else given
+        arguments = given
+        if isinstance(given, Mapping):
+            arguments = {name: value for name, value in given.items() if value is not None}
         try:
             characters = len(json.dumps(arguments, ensure_ascii=False))
             if characters > MOST_CHARACTERS:
@@ -184,17 +183,12 @@ class Toolbox:
 
 
 def describe_tool(tool: Tool) -> str:
-    """What a tool takes, in one sentence."""
     required = tool.parameters["required"]
     rows = [
         f"{name} ({_describe_kind(schema)}{'' if name in required else ', may be left out'})"
         for name, schema in tool.parameters["properties"].items()
     ]
     return f"{tool.name} takes: {', '.join(rows)}."
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _describe_kind(schema: Mapping[str, Any]) -> str:
