@@ -87,9 +87,7 @@ class GraphSnapshot:
 def compact_graph(graph: TaskGraph) -> TaskGraph:
     """The graph with the last of its history, and all its failures."""
     return replace(
-        graph,
-        node_history=trim_records(graph.node_history),
-        branch_history=graph.branch_history[-MOST_BRANCH_RECORDS:],
+        graph, node_history=trim_records(graph.node_history), branch_history=graph.branch_history[-MOST_BRANCH_RECORDS:]
     )
 
 

@@ -8,13 +8,7 @@ from typing import NamedTuple
 from phases.supervision import graph_executor
 from phases.supervision.corrections import Correction, CorrectionOutcome, Speaker, compose_graph_hint, inject_correction
 from phases.supervision.effects import Effects, Injection, TimelineEntry
-from phases.supervision.enums import (
-    CorrectionKind,
-    CorrectionSource,
-    SupervisorMode,
-    SupervisorPhase,
-    TimelineEvent,
-)
+from phases.supervision.enums import CorrectionKind, CorrectionSource, SupervisorMode, SupervisorPhase, TimelineEvent
 from phases.supervision.state import KernelState, Setting
 
 

@@ -20,10 +20,7 @@ _STAMP = (
 )
 _CLOCK = (re.compile(r"[0-9](?<!\w[0-9])\d:\d\d:\d\d(?:[.,]\d+)?"), "<time>")
 _PLACES = (
-    (
-        re.compile(r"[0-9](?<!\w[0-9])\d*(?:\.\d+)? ?(?:[mun]?s|µs|seconds|minutes)\b"),
-        "<duration>",
-    ),
+    (re.compile(r"[0-9](?<!\w[0-9])\d*(?:\.\d+)? ?(?:[mun]?s|µs|seconds|minutes)\b"), "<duration>"),
     (re.compile(r":(?<=[\w\]'\").]:)\d+(?::\d+)?"), ":<line>"),
     (re.compile(r"line (?<!\wline )\d+\b"), "line <line>"),
 )

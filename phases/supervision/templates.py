@@ -290,12 +290,7 @@ def _rank_of(template: Template) -> float:
     return 0.6 * template.score + (0.2 if template.condition else 0.0)
 
 
-_LEVELS = (
-    (15, Complexity.TRIVIAL),
-    (30, Complexity.SIMPLE),
-    (55, Complexity.MODERATE),
-    (75, Complexity.COMPLEX),
-)
+_LEVELS = ((15, Complexity.TRIVIAL), (30, Complexity.SIMPLE), (55, Complexity.MODERATE), (75, Complexity.COMPLEX))
 _LONG_GOAL, _MANY_WORDS, _LENGTH_POINTS, _WORD_POINTS = 30, 10, 10, 15
 _MULTISTEP_POINTS, _DEEP_POINTS = 8, 7
 _MONOREPO_POINTS, _FULLSTACK_POINTS, _BACKEND_POINTS = 10, 10, 6

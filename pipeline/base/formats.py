@@ -37,11 +37,7 @@ def parse_json(data: bytes, *, strict: bool = True) -> Any:
     try:
         text = data.decode("utf-8")
         value = json.loads(
-            text,
-            strict=strict,
-            parse_constant=_no_constant,
-            object_pairs_hook=_no_duplicates,
-            parse_float=_parse_float,
+            text, strict=strict, parse_constant=_no_constant, object_pairs_hook=_no_duplicates, parse_float=_parse_float
         )
         if b"\\ud" in data or b"\\uD" in data:  # only an escape can smuggle half a surrogate pair in
             json.dumps(value, ensure_ascii=False).encode("utf-8")

@@ -7,15 +7,7 @@ from typing import Any
 
 from phases.llm.adapters.connection import Connection
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
-from phases.llm.adapters.streams import (
-    DONE,
-    ModelListing,
-    Sdk,
-    SdkServer,
-    cut_off,
-    finish_reply,
-    parse_events,
-)
+from phases.llm.adapters.streams import DONE, ModelListing, Sdk, SdkServer, cut_off, finish_reply, parse_events
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
 from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
