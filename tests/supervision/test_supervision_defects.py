@@ -74,9 +74,9 @@ from phases.supervision.execution_mode import (
 )
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
 from phases.supervision.graph import Evaluated, GraphRun, TaskGraph
-from phases.supervision.graph_evaluation import evaluate_round as evaluation_evaluate_round
-from phases.supervision.graph_evaluation import evaluate_verdict, force_switch
 from phases.supervision.graph_executor import sync_phase, track_call
+from phases.supervision.graph_step import evaluate_round as evaluation_evaluate_round
+from phases.supervision.graph_step import evaluate_verdict, force_switch
 from phases.supervision.l2_phases import PhaseContext, PhaseState, RecoveryBudget, spend_round
 from phases.supervision.l2_phases import find_exhausted as recovery_budget_exhausted
 from phases.supervision.observer import ObservedRound, ObserverState

@@ -24,9 +24,9 @@ from phases.supervision.enums import (
 )
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
 from phases.supervision.graph import CLOSED, Evaluated, GraphRun, NodeRecord, TaskGraph
-from phases.supervision.graph_evaluation import evaluate_round, evaluate_verdict, force_switch
 from phases.supervision.graph_executor import sync_phase
 from phases.supervision.graph_executor import track_call as tracking_record
+from phases.supervision.graph_step import evaluate_round, evaluate_verdict, force_switch
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.templates import build_graph
 from tests.supervision_runs import find_breaches

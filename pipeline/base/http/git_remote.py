@@ -9,9 +9,8 @@ from http.client import HTTPResponse
 from typing import NamedTuple
 
 from pipeline.base.http.addresses import Target, permit_addresses, target_of
-from pipeline.base.http.answers import DownloadError, DownloadLimits, DownloadRequest, get_answer
 from pipeline.base.http.connection import ClientOptions, RequestFailed, addresses_of
-from pipeline.base.http.fetch import media_type
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
 
 BY_HAND = "clone it by hand, and give the folder"
 _QUESTION = "/info/refs?service=git-upload-pack"
