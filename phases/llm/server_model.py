@@ -1,4 +1,7 @@
-"""A model behind a server, as the agent sees it: asked patiently, priced, and with no key of ours in what it says."""
+"""A model behind a server, as the agent sees it: asked patiently, priced, and with no key of ours in what it says.
+
+Nothing else waits for a server; tenacity holds the policy.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ class Speaker:
 
     phase: SupervisorPhase
     source: CorrectionSource
-    round: int
     node_id: str = ""
     """The graph's current step; empty where there is none."""
     strict: bool = False

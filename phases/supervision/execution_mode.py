@@ -115,7 +115,6 @@ def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSignal, ...]:
-    """Of the run itself; in adaptive a round that only looks gives no reason."""
     derived = signals_of_run(context.runtime, config)
     risk = context.risk or risk_level(context.runtime, config)
     # decision 56: in adaptive mode a round that only looks gives no reason.

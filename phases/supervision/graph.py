@@ -144,23 +144,13 @@ class TaskGraph:
         branches = (self.main_branch, *self.fallback_branches)
         return next(branch for branch in branches if branch.id == self.cursor.branch_id)
 
-    @property
-    def closed(self) -> int:
-        """How many main steps are done or skipped."""
-        return sum(self.nodes[step].status in CLOSED for step in self.main_branch.node_ids)
-
 
 CLOSED = (NodeStatus.DONE, NodeStatus.SKIPPED)
 OPEN = (NodeStatus.PENDING, NodeStatus.RUNNING)
 
 
-def percent_done(graph: TaskGraph) -> int:
-    """How much of the main branch is done or skipped, in percent."""
-    return percent_closed(graph.nodes, graph.main_branch)
-
-
 def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
-    """How many of these steps are done or skipped, in percent, halves upwards."""
+    """How many steps of a branch are done or skipped, in percent, halves upwards."""
     closed = sum(nodes[step].status in CLOSED for step in main.node_ids)
     return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
 

@@ -35,6 +35,7 @@ from phases.supervision.step_contracts import (
     LEVEL_BLOCK,
     LEVEL_HINT,
     LEVEL_SWITCH,
+    NEXT,
     REMEDIES,
     SEVERITIES,
     Contract,
@@ -44,7 +45,6 @@ from phases.supervision.step_contracts import (
     escalate_deviation,
     failure_class,
     is_completed,
-    next_of,
 )
 from phases.supervision.templates import half_up
 
@@ -129,8 +129,7 @@ def _no_way_left(setting: Setting, out: Effects) -> None:
 
 
 def _graph_lost(state: KernelState) -> KernelState:
-    """A graph that fails never lowers forced to free (I7): only the tier moves, by one."""
-    # Axiom I7: a lost graph must not set free a model that was forced for a reason.
+    # Axiom I7: a lost graph must not set free a model that was forced for a reason; only the tier moves, by one.
     mode, below = submit_signals(state.mode, ModeSignal.RECOVERY_PENDING), next_tier(state.mode.forced_degraded_tier)
     return replace(state, mode=lower_tier(mode, below) if below else mode)
 
@@ -258,7 +257,7 @@ def _judge_round(run: GraphRun, seen: _RoundTerms, contract: Contract) -> Evalua
     text = (
         f"[TaskGraph] {_describe_round(deviation, seen.turn)} The step is {node.title!r} ({node.type}).{remedy}{barred}"
     )
-    return Evaluated(run, f"{text} {next_of(node.type)}", EVALUATE_ROUND)
+    return Evaluated(run, f"{text} {NEXT[node.type]}", EVALUATE_ROUND)
 
 
 def _describe_round(deviation: Deviation, turn: Round) -> str:
@@ -343,7 +342,7 @@ def _now(graph: TaskGraph) -> str:
     node = graph.current
     if not graph.active:
         return "All steps are closed."
-    return f"Now: {node.title} ({node.type}). {next_of(node.type)}"
+    return f"Now: {node.title} ({node.type}). {NEXT[node.type]}"
 
 
 def _step_of_check(graph: TaskGraph) -> Node | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from phases.supervision import graph_executor, observer
+from phases.supervision import graph_executor
 from phases.supervision.branch_budget import BranchBudget, grant_bypasses
 from phases.supervision.config import FIRST
 from phases.supervision.corrections import Correction
@@ -46,20 +46,18 @@ from phases.supervision.execution_mode import (
 from phases.supervision.facts import Round, classify_round
 from phases.supervision.graph_executor import sync_phase
 from phases.supervision.l2_phases import (
+    ROUNDS,
     PhaseContext,
     PhaseDecision,
     PhaseState,
     RecoveryBudget,
-    as_shadow,
-    commit_phase,
     compute_next,
-    entry_of_exhausted,
-    entry_of_extension,
     find_exhausted,
     settle_round,
+    shadow_entries,
 )
 from phases.supervision.messages import send_correction, send_warning
-from phases.supervision.observer import Observation
+from phases.supervision.observer import Observation, ObserverState
 from phases.supervision.policy import is_critical
 from phases.supervision.recovery import RecoveryContext, plan_recovery
 from phases.supervision.round import runtime_of
@@ -122,14 +120,14 @@ def _pay_recovery(
         return state, context
     spent = settle_round(state.recovery, turn, setting.config.adaptive_takeover)
     if spent.extended:
-        out.note(entry_of_extension())
+        out.note(failure_entry(f"budget_extended:{ROUNDS}"))
     return replace(state, recovery=spent.budget), replace(context, exhausted=spent.which)
 
 
 def _commit_decision(
     state: KernelState, setting: Setting, decision: PhaseDecision, disk: Disk, out: Effects
 ) -> KernelState:
-    before, state = state.phase.phase, replace(state, phase=commit_phase(state.phase, decision))
+    before, state = state.phase.phase, replace(state, phase=decision.next)
     if decision.kind is DecisionKind.TAKEOVER:
         return take_over(state, setting, decision, disk, out)
     if decision.kind is DecisionKind.HANDOFF_PENDING:
@@ -255,7 +253,7 @@ def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState
         state,
         graph=graph_executor.pause_graph(graph_executor.exit_takeover(state.graph), state.round),
         mode=clear_recovery(state.mode),
-        observer=observer.reset_observer(state.observer),
+        observer=ObserverState(),
         recovery=RecoveryBudget(),
         recovery_failed=False,
         budget=BranchBudget(triggers=state.budget.triggers),
@@ -265,7 +263,7 @@ def hand_back(state: KernelState, setting: Setting, out: Effects) -> KernelState
 def give_up(state: KernelState, setting: Setting, out: Effects) -> KernelState:
     """The budget is spent: a person has to look."""
     which = find_exhausted(state.recovery, setting.config.adaptive_takeover)
-    out.note(entry_of_exhausted(which), TimelineEntry(TimelineEvent.FAILURE, "checkpoint"))
+    out.note(failure_entry(f"budget_exhausted:{which}"), failure_entry("checkpoint"))
     kinds = {signal.kind for signal in state.observer.live}
     reason = StopReason.STUCK_CYCLE if DeviationSignal.CYCLE in kinds else StopReason.USER_CHECKPOINT
     spent = state.recovery
@@ -286,19 +284,11 @@ def step_shadow(
         spent = settle_round(budget, turn, config)
         budget, context = spent.budget, replace(context, exhausted=spent.which)
     decision = compute_next(virtual, context, setting.config.adaptive_free, config)
-    _, entries = as_shadow(decision, state.phase)
-    out.note(*entries)
+    out.note(*shadow_entries(decision))
     if decision.kind is DecisionKind.TAKEOVER:
         budget = RecoveryBudget()
         out.note(*plan_recovery(recovery_of(state, setting, decision.reason, disk())).entries)
-    return replace(state, shadow_phase=_phase_after(virtual, decision), shadow_recovery=budget)
-
-
-def _phase_after(virtual: PhaseState, decision: PhaseDecision) -> PhaseState:
-    """The real run would have stopped where it fails: this one goes on, and so the machine starts anew."""
-    failed = decision.kind is DecisionKind.FAIL
-    return (
-        PhaseState(takeovers=virtual.takeovers, handoffs=virtual.handoffs)
-        if failed
-        else commit_phase(virtual, decision)
-    )
+    # The real run would have stopped where it fails: this one goes on, and so the machine starts anew.
+    anew = PhaseState(takeovers=virtual.takeovers, handoffs=virtual.handoffs)
+    phase = anew if decision.kind is DecisionKind.FAIL else decision.next
+    return replace(state, shadow_phase=phase, shadow_recovery=budget)

@@ -12,7 +12,7 @@ from phases.supervision.facts import Action, CallResult, GateVerdict, Round
 from phases.supervision.signals import Signal
 from phases.supervision.signatures import command_key
 from phases.supervision.wording import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
-from phases.supervision.work_ledger import describe_call
+from phases.supervision.work_ledger import GATE, describe_call
 
 _WINDOW, _LONGEST_PERIOD = 25, 5
 _MOST_CYCLES = 5
@@ -182,9 +182,7 @@ def _calls_to_block(state: LoopState) -> dict[str, str]:
     return reasons
 
 
-GATE = "the completion gate"
 _MOST_COMMANDS, _MOST_FAILURES, _MOST_SIGNATURES = 20, 50, 5
-_LAST_STAGE = 3
 
 
 @dataclass(frozen=True)
@@ -247,7 +245,7 @@ def escalate_plateaus(
     for command in grown:
         plateau = now[command]
         if plateau.count >= triggers.plateau_repeats and DeviationSignal.ERROR_PLATEAU not in triggers.disabled:
-            now[command] = replace(plateau, stage=min(plateau.stage + 1, _LAST_STAGE))
+            now[command] = replace(plateau, stage=min(plateau.stage + 1, TOLD))
             stepped.append(command)
     return now, tuple(stepped)
 

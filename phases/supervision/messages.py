@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from phases.supervision import graph_executor
 from phases.supervision.corrections import Correction, CorrectionOutcome, Speaker, compose_graph_hint, inject_correction
 from phases.supervision.effects import Effects, Injection, TimelineEntry
 from phases.supervision.enums import CorrectionKind, CorrectionSource, SupervisorMode, SupervisorPhase, TimelineEvent
@@ -59,9 +58,9 @@ def send_warning(
 def speaker_of(state: KernelState, setting: Setting) -> Speaker:
     """The supervisor, here and now."""
     graph = state.graph.graph
-    node = graph.current.id if graph and graph_executor.is_active(state.graph) else ""
+    node = graph.current.id if graph and graph.active else ""
     strict = setting.policy.mode is SupervisorMode.STRICT
-    return Speaker(state.phase.phase, CorrectionSource.SUPERVISOR, state.round, node, strict)
+    return Speaker(state.phase.phase, CorrectionSource.SUPERVISOR, node, strict)
 
 
 def _deliver_text(

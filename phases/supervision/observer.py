@@ -100,16 +100,6 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     return Observation(replace(after, live=live), now, live, entries)
 
 
-def reset_observer(state: ObserverState) -> ObserverState:
-    """A fresh start, after control was handed back."""
-    return replace(state, live=(), edits=Edits(), drift_rounds=0)
-
-
-def without_signals(state: ObserverState) -> ObserverState:
-    """For a run that is resumed: the counts stay, what was accumulated goes."""
-    return replace(state, live=())
-
-
 def _repeat_fail(look: _Look) -> Signal | None:
     """A call that fails in the same way again and again. Checks that do are a plateau, and have a detector of their own."""
     seen, turn = look.seen, look.seen.round
@@ -210,16 +200,8 @@ def _entry_of(signal: Signal, aligned: Alignment) -> TimelineEntry:
 
 _MOST_FILES, _MOST_COMMANDS = 300, 20
 _TEST = ("test", "tests")
-_FRAME = {
-    "__init__.py",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "README.md",
-    "LICENSE",
-    "Makefile",
-}
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_FRAME = ("__init__.py", *_PACKAGING, "README.md", "LICENSE", "Makefile")
 
 
 def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edits:
@@ -267,12 +249,10 @@ def edits_of(action: Action) -> tuple[str, ...]:
 
 def is_outside(path: str, task: Task) -> bool:
     """Whether the plan does not know this file. Where there is no list, nothing is outside; tests never are."""
-    return bool(task.planned_files) and path not in task.planned_files and not (is_test(path) or _is_frame(path))
-
-
-def _is_frame(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name in _FRAME or name.startswith(".")
+    # decision 68: files that frame a package are inside every plan.
+    framing = name in _FRAME or name.startswith(".")
+    return bool(task.planned_files) and path not in task.planned_files and not (is_test(path) or framing)
 
 
 def is_test(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Downloads one file from a place that nobody vouches for.
+"""Downloads one file from a place that nobody vouches for: redirects walked and checked, what is transient tried again.
 
 The standard library alone, straight to the server: proxies from the environment are ignored, because a proxy resolves
 names itself, and no address could be checked. No cookie and no password is ever sent. What the content is worth is for
@@ -28,7 +28,6 @@ from pipeline.base.files import replace_file, storage_error, sync_directory, tem
 from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
 from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
 
-__all__ = ["DownloadError", "DownloadLimits", "Fetched", "fetch_url"]
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
     401: f"the server wants a login (401); {BY_HAND}",
