@@ -67,7 +67,6 @@ def bad_reply(server: Server, what: str) -> ReplyError:
 def classify_status(
     server: Server, status: int, headers: Mapping[str, str], body: str, *, now: datetime | None = None
 ) -> ReplyError:
-    """What an HTTP status that is no success means."""
     code, said = _parse_error_body(body)
     wait = _retry_after(headers, now or datetime.now(UTC))
     words = f"{code} {said}".lower()
@@ -96,7 +95,6 @@ def length_limit(error: ReplyError, most_tokens: int) -> int:
 
 
 def classify_event(server: Server, error: object) -> ReplyError:
-    """What an error in the middle of a stream means."""
     code, said = _parse_error(error)
     number = re.search(r"\b[45][0-9]{2}\b", code)
     status = int(number.group()) if number else 0
@@ -109,7 +107,6 @@ def classify_event(server: Server, error: object) -> ReplyError:
 
 
 def classify_connection_error(server: Server, error: BaseException) -> ReplyError:
-    """What a connection that failed means."""
     reasons = list(_walk_causes(error))
     for reason in reasons:
         if isinstance(reason, ReplyError):

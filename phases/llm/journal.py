@@ -67,7 +67,6 @@ class Journal:
 
     @property
     def begun(self) -> dict[str, Any]:
-        """What the header says of how the work was begun."""
         return dict(self._rows[0].get("begun", {}))
 
     @property
@@ -171,7 +170,6 @@ def can_continue(
 
 
 def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) -> dict[str, Any]:
-    """The first row of a journal."""
     return {"kind": "header", **header, "run": run, "begun": dict(begun)}
 
 
@@ -181,7 +179,6 @@ def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
 
 
 def digest_of(part: str | bytes) -> bytes:
-    """The digest of one part of a request."""
     return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
 
 

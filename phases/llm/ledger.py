@@ -131,7 +131,6 @@ class Ledger:
         )
 
     def release(self, thread: str) -> None:
-        """Takes back what was reserved for a call."""
         with self._lock:
             self._reserved.pop(thread, None)
 

@@ -13,8 +13,6 @@ SMALLEST_SECRET = 8
 
 
 class Wire(NamedTuple):
-    """One way to speak to servers."""
-
     adapter: str
     """The module whose open_adapter() speaks it."""
     sdk: str
@@ -50,7 +48,6 @@ class Provider(NamedTuple):
 
     @property
     def key_setting(self) -> str:
-        """The setting that holds its key."""
         return self.key_variable.lower() if self.key_variable else "api_key"
 
 

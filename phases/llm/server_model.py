@@ -50,8 +50,6 @@ class Adapter(Protocol):
 
 @dataclass(frozen=True)
 class Timing:
-    """What the waiting is done with."""
-
     sleep: Sleep = time.sleep
     chance: Callable[[], float] = random.random
 
@@ -77,8 +75,6 @@ def open_server_model(
 
 
 class ServedModel:
-    """A model that satisfies the agent's protocol."""
-
     def __init__(
         self, name: str, provider: Provider, adapter: Adapter, server: Server, tariff: Tariff, *,
         room: Room, fault: str, timing: Timing,
@@ -101,7 +97,6 @@ class ServedModel:
 
     @property
     def window_is_assumed(self) -> bool:
-        """Whether the window is a guess."""
         return self.window == UNKNOWN_WINDOW and not (self._tariff.window or self._told_window)
 
     def take_window(self, window: int) -> None:

@@ -132,7 +132,6 @@ class SupervisorBridge:
         self.state = replace(self.state, force_takeover=True)
 
     def timed_out(self, which: str) -> None:
-        """The run has used up its time."""
         self._entry(TimelineEntry(TimelineEvent.TIMEOUT, which))
 
     def lines(self) -> list[dict[str, Any]]:

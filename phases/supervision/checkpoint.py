@@ -57,8 +57,6 @@ def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> K
 
 @dataclass(frozen=True)
 class NodeSnapshot:
-    """How a step stands."""
-
     status: NodeStatus
     retry_count: int = 0
     error: str | None = None

@@ -57,8 +57,6 @@ class ModeContext:
 
 @dataclass(frozen=True)
 class ModeDecision:
-    """What was decided, and why."""
-
     kind: str
     """ENTER_FORCED, EXIT_FORCED or KEEP."""
     reasons: tuple[ModeSignal, ...] = ()
@@ -75,7 +73,6 @@ class ModeDecision:
 
 
 def is_forced(state: ModeState) -> bool:
-    """Whether the round is forced."""
     return state.execution_mode is ExecutionMode.FORCED
 
 

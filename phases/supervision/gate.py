@@ -36,8 +36,6 @@ _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
 
 @dataclass(frozen=True)
 class CallContext:
-    """What a decision is made of."""
-
     execution_mode: ExecutionMode
     phase: SupervisorPhase
     budget: BranchBudget

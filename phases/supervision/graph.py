@@ -34,8 +34,6 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Node:
-    """One step."""
-
     id: str
     type: NodeType
     title: str
@@ -78,8 +76,6 @@ class Branch:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where the work is."""
-
     branch_id: str
     node_id: str
     node_index: int
@@ -89,8 +85,6 @@ class Cursor:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """How a step ended."""
-
     node_id: str
     status: NodeStatus
     started_at: int | None
@@ -100,8 +94,6 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class BranchRecord:
-    """A branch that was taken."""
-
     branch_id: str
     reason: FallbackReason
     at: int
@@ -109,8 +101,6 @@ class BranchRecord:
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """All of it."""
-
     graph_id: str
     goal: str
     intent: TaskIntent
@@ -135,12 +125,10 @@ class TaskGraph:
 
     @property
     def current(self) -> Node:
-        """The step at the cursor."""
         return self.nodes[self.cursor.node_id]
 
     @property
     def branch(self) -> Branch:
-        """The branch that the cursor is on."""
         branches = (self.main_branch, *self.fallback_branches)
         return next(branch for branch in branches if branch.id == self.cursor.branch_id)
 
@@ -238,5 +226,4 @@ class Evaluated:
 
 
 def mark_of(graph: TaskGraph) -> str:
-    """Stands for where a graph is."""
     return f"{graph.cursor.branch_id} {graph.cursor.node_id} {len(graph.cursor.completed_node_ids)}"

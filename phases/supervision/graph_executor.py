@@ -99,12 +99,10 @@ def pause_graph(run: GraphRun, at: int) -> GraphRun:
 
 
 def is_active(run: GraphRun) -> bool:
-    """Whether a graph leads."""
     return run.graph is not None and run.graph.active
 
 
 def has_pending_edit(run: GraphRun) -> bool:
-    """Whether an edit step is still to be done."""
     nodes = run.graph.nodes.values() if run.graph and run.graph.active else ()
     return any(node.type is NodeType.EDIT and node.status in OPEN for node in nodes)
 
@@ -122,8 +120,6 @@ _READS = (ToolClass.READ, ToolClass.SEARCH)
 
 @dataclass(frozen=True)
 class CountedStep:
-    """What a call is counted against."""
-
     kind: NodeType
     contract: Contract
     checks: bool
@@ -131,7 +127,6 @@ class CountedStep:
 
 
 def count_use(use: StepUse, action: Action, step: CountedStep) -> StepUse:
-    """What was done on a step, with this call."""
     call, kind = action.call, class_in(step.contract, action.call)
     wrote = action.ok and (kind is ToolClass.WRITE or bool(action.result.changed))
     read = kind in _READS and action.ok
@@ -189,7 +184,6 @@ def signals_of(action: Action) -> tuple[OutputSignal, ...]:
 
 
 def failure_key(action: Action) -> str:
-    """Stands for one way in which one call fails."""
     return f"{action.call.signature} {action.result.digest}"
 
 

@@ -24,8 +24,6 @@ CHECKPOINT = "checkpoint"
 
 @dataclass(frozen=True)
 class PhaseState:
-    """All that L2 remembers of its phase."""
-
     phase: SupervisorPhase = SupervisorPhase.FREE
     takeover_start_round: int = 0
     stable_rounds: int = 0
@@ -39,8 +37,6 @@ class PhaseState:
 
 @dataclass(frozen=True)
 class PhaseContext:
-    """What a decision is made of."""
-
     mode: SupervisorMode
     critical: bool
     """Of the task's domain."""
@@ -184,7 +180,6 @@ class RecoveryBudget:
 
 
 def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) -> RecoveryBudget:
-    """The budget after a round of the takeover."""
     effective = progress is ProgressClass.MEANINGFUL_PROGRESS
     first = turn.token_ratio if budget.first_token_ratio is None else budget.first_token_ratio
     return replace(
@@ -200,8 +195,6 @@ def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) ->
 
 
 class BudgetOutcome(NamedTuple):
-    """What a round of a takeover leaves of its budget."""
-
     budget: RecoveryBudget
     extended: bool
     which: str

@@ -74,7 +74,6 @@ _FOR_EVER = 40
 def step_l2(
     state: KernelState, setting: Setting, turn: Round, observed: Observation, disk: Disk, out: Effects
 ) -> KernelState:
-    """What L2 decides at the end of a round."""
     state = answer_failed_rounds(state, setting, out)
     if not setting.policy.recovery_supervisor or setting.policy.mode is not SupervisorMode.ADAPTIVE:
         return _stop_hopeless(state, setting, observed.now, out)
@@ -227,7 +226,6 @@ def recover_work(state: KernelState, setting: Setting, reason: str, disk: Disk, 
 
 
 def recovery_of(state: KernelState, setting: Setting, reason: str, disk: DiskFacts) -> RecoveryContext:
-    """What a recovery is made of, here and now."""
     return RecoveryContext(
         setting.task,
         disk,

@@ -49,8 +49,6 @@ class Cycle:
 
 @dataclass(frozen=True)
 class LoopState:
-    """What the detectors remember."""
-
     marks: tuple[Mark, ...] = ()
     """Of the last 25 calls."""
     calls: int = 0
@@ -61,8 +59,6 @@ class LoopState:
 
 @dataclass(frozen=True)
 class LoopFindings:
-    """What the detectors say after a round."""
-
     state: LoopState
     hint: str = ""
     """For the model."""

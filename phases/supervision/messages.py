@@ -12,8 +12,6 @@ from phases.supervision.state import KernelState, Setting
 
 
 class OutgoingText(NamedTuple):
-    """A text, and how it is put before the model."""
-
     block: Correction
     pin: str = ""
     """It stays there under this name."""
@@ -56,7 +54,6 @@ def send_warning(
 
 
 def speaker_of(state: KernelState, setting: Setting) -> Speaker:
-    """The supervisor, here and now."""
     graph = state.graph.graph
     node = graph.current.id if graph and graph.active else ""
     strict = setting.policy.mode is SupervisorMode.STRICT

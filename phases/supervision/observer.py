@@ -22,8 +22,6 @@ _LONGEST_DETAIL = 200
 
 @dataclass(frozen=True)
 class Edits:
-    """Counted over rounds."""
-
     counts: Mapping[str, int] = field(default_factory=dict)
     """Path -> rounds that edited it since a check fails, or since fewer tests failed; the least recent left out over a bound."""
     failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -74,8 +72,6 @@ class Observation:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a detector looks at."""
-
     seen: ObservedRound
     before: ObserverState
     after: ObserverState

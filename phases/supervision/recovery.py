@@ -40,8 +40,6 @@ _OPEN = "write the first planned file that is not there."
 
 @dataclass(frozen=True)
 class RecoveryContext:
-    """What a recovery is made of."""
-
     task: Task
     disk: DiskFacts
     ledger: WorkLedger
@@ -172,8 +170,6 @@ _FRESH_ROUNDS, _OLD_ROUNDS = 1, 5
 
 @dataclass(frozen=True)
 class SnapshotEvidence:
-    """What a snapshot is held against."""
-
     disk: DiskFacts
     ledger: WorkLedger
     round: int
@@ -285,8 +281,6 @@ _LOOKING = (NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE)
 
 @dataclass(frozen=True)
 class Retrospective:
-    """The graph, or why there is none."""
-
     ok: bool
     graph: TaskGraph | None = None
     marked: int = 0

@@ -31,8 +31,6 @@ _NUMBERS = b"0123456789.:"
 
 
 class ResultSummary(NamedTuple):
-    """What a result says, to be compared with others."""
-
     digest: str
     error: str = ""
     """Where it failed: the line that says what went wrong."""

@@ -21,8 +21,6 @@ _AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 @dataclass(frozen=True)
 class Contract:
-    """One row of the table."""
-
     allowed: tuple[ToolClass, ...]
     forbidden: tuple[ToolClass, ...]
     required: tuple[OutputSignal, ...]
@@ -98,7 +96,6 @@ class Terms:
 
 
 def contract_of(node: Node, task: Task) -> Contract:
-    """The contract of a step in a task."""
     contract = scale_contract(node, task.intent, len(task.planned_files))
     return _require_checks(contract, task) if node.type is NodeType.VERIFY else contract
 
@@ -205,8 +202,6 @@ _MANY_READS, _ROUNDS_AWAY = 3, 3
 
 
 class Deviation(StrEnum):
-    """What is wrong with a round on a step."""
-
     NONE = "none"
     TOOL_MISMATCH = "tool_mismatch"
     SCOPE_CREEP = "scope_creep"
@@ -214,8 +209,6 @@ class Deviation(StrEnum):
 
 
 class Severity(StrEnum):
-    """How wrong it is."""
-
     NONE = "none"
     SOFT = "soft"
     HARD = "hard"
@@ -231,8 +224,6 @@ SEVERITIES = {
 
 
 class FailureClass(StrEnum):
-    """Why a call failed, or a branch."""
-
     TOOL_ERROR = "tool_error"
     NOT_FOUND = "not_found"
     VERIFICATION_FAIL = "verification_fail"

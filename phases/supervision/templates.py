@@ -35,15 +35,11 @@ SUGGESTED = {
 
 @dataclass(frozen=True)
 class _Effort:
-    """What a level of complexity is worth."""
-
     retries: int
     fallbacks: int
 
 
 class Complexity(StrEnum):
-    """How hard a task is, in a word."""
-
     TRIVIAL = "trivial"
     SIMPLE = "simple"
     MODERATE = "moderate"
@@ -213,7 +209,6 @@ def _build_node(index: int, step: TemplateStep, retries: int, task: Task) -> Nod
 
 
 def _evidence_of(task: Task) -> str | None:
-    """The first planned files."""
     files = task.planned_files
     more = f" and {len(files) - _MOST_EVIDENCE} more" if len(files) > _MOST_EVIDENCE else ""
     return one_line(", ".join(files[:_MOST_EVIDENCE]) + more) or None

@@ -70,7 +70,6 @@ def takeover_text(goal: str, reason: str, signals: Sequence[str], domain: str, e
 
 
 def handoff_text() -> str:
-    """Control goes back to the model."""
     return (
         "[Supervision] The work is stable again, and control returned to you. "
         "Go on with the goal, and verify after each change."
@@ -148,7 +147,6 @@ def cycle_hint(labels: Sequence[str], repeats: int) -> str:
 
 
 def cycle_refusal(repeats: int) -> str:
-    """Why a call of a cycle is kept back."""
     return (
         f"It is part of a loop: {repeats} repeats, the result is the same each time. "
         "Change a file first, or take another way."
@@ -171,7 +169,6 @@ def plateau_hint(command: str, failures: Sequence[str], count: int, *, rules: in
 
 
 def plateau_refusal(count: int) -> str:
-    """Why a check is kept back."""
     return (
         f"It failed {count} times in exactly the same way, and nothing that is known to me changed since. "
         "Change a file first; then it may run again."

@@ -100,7 +100,6 @@ class WorkLedger:
 
 
 def describe_call(call: Call) -> str:
-    """What a call is about, in a few words."""
     return (call.path or " ".join(call.command.split()))[:120]
 
 
@@ -260,7 +259,6 @@ _MOST_ROUNDS = 10
 
 
 def after_reading(before: Learning, turn: Round, progress: ProgressClass) -> Learning:
-    """What is known after a round."""
     told = dict.fromkeys(
         f"{action.call.signature} {action.result.digest}"
         for action in turn.actions

@@ -95,7 +95,6 @@ def replace_file(source: str, target: str, *, folder: int | None = None) -> None
 
 
 def sync_directory(path: str) -> None:
-    """Makes the names in a folder durable."""
     descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

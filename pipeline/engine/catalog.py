@@ -47,8 +47,6 @@ class TaskList(NamedTuple):
 
 
 class Catalog:
-    """The list of the tasks in one folder."""
-
     def __init__(self, tasks_dir: str) -> None:
         self.folder = os.path.abspath(tasks_dir)
         self.path = os.path.join(self.folder, NAME)

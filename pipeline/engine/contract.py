@@ -123,7 +123,6 @@ class Contracts:
 
 
 def schema_name(document: str) -> str:
-    """The file name of the schema that governs a document."""
     base = os.path.basename(document)
     return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
 

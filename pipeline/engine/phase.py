@@ -32,8 +32,6 @@ class Decision(NamedTuple):
 
 
 class WorkflowContext(NamedTuple):
-    """Where everything of one task lies."""
-
     root: str
 
     @property
@@ -50,7 +48,6 @@ class WorkflowContext(NamedTuple):
 
     @property
     def ledger(self) -> str:
-        """What every call to a model cost."""
         return os.path.join(self.root, "logs", "llm.jsonl")
 
 

@@ -23,8 +23,6 @@ class RunEvent(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """What is asked of one run."""
-
     settings: Mapping[str, Any]
     open_model: Callable[[str], object]
     """The model for the phase of that name."""

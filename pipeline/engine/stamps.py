@@ -16,8 +16,6 @@ FINISHED = (DONE, "skipped", "degraded")
 
 
 class Stamp(NamedTuple):
-    """What is known of one phase of one task."""
-
     name: str
     status: str = PENDING
     """pending, running, done, skipped, degraded, failed or stopped."""
@@ -42,7 +40,6 @@ def stamps_from(document: Mapping[str, Any]) -> Stamps:
 
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:
-    """The document that holds these stamps."""
     return {
         "version": 1,
         "phases": {

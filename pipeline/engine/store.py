@@ -90,7 +90,6 @@ class TaskStore:
             raise
 
     def load(self, name: str) -> Any:
-        """The checked value of a document."""
         return self._load(name)[0]
 
     def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
@@ -101,7 +100,6 @@ class TaskStore:
         }
 
     def outputs(self, phase: Phase) -> dict[str, Any]:
-        """The checked documents that a phase wrote."""
         return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
 
     def write(self, documents: Mapping[str, Any]) -> None:

@@ -27,7 +27,6 @@ _NOTHING = "(nothing)"
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> AnthropicMessages:
-    """The adapter for a provider that speaks so."""
     return AnthropicMessages(connection, tariff)
 
 
@@ -41,8 +40,6 @@ _SDK = Sdk("anthropic", _load_sdk, lambda client: client.messages)
 
 
 class AnthropicMessages:
-    """Asks one model of one server."""
-
     def __init__(self, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._sdk = connection.server, tariff, SdkServer(_SDK, connection)
 
@@ -166,7 +163,6 @@ class _MessageStream:
             self._count(said.get("usage"))
 
     def end(self) -> Reply:
-        """The reply, now that the end mark is there."""
         if self._blocks:
             raise bad_reply(self._server, "a reply with a part that has no end")
         return finish_reply(self._server, self._builder, self._finish, _ENDS, calling="tool_use")

@@ -44,8 +44,6 @@ QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
 
 @dataclass(frozen=True)
 class Connection:
-    """Everything that a connection needs."""
-
     server: Server
     base_url: str
     key: str = field(repr=False)

@@ -27,7 +27,6 @@ _lacking: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> OpenAIChat:
-    """The adapter for a provider that speaks so."""
     return OpenAIChat(provider, connection, tariff)
 
 
@@ -41,8 +40,6 @@ _SDK = Sdk("openai", _load_sdk, lambda client: client.chat.completions)
 
 
 class OpenAIChat:
-    """Asks one model of one server."""
-
     def __init__(self, provider: Provider, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._limit = connection.server, tariff, provider.limit
         self._reports_cost, self._place = provider.reports_cost, (connection.base_url, connection.server.model)

@@ -86,7 +86,6 @@ class ReplyBuilder:
         return known is not None and (not name or not identifier or known.id == identifier)
 
     def add_arguments(self, key: object, piece: object) -> None:
-        """Takes a piece of a call's arguments."""
         if key not in self._open:
             raise bad_reply(self._server, "arguments of a call that it never began")
         self._open[key].pieces.append(self._taken(piece, "arguments"))

@@ -134,7 +134,6 @@ class QuoteIndex:
         self._requests = _letters_of("\n".join(requests))
 
     def has_page(self, page: int) -> bool:
-        """Whether the paper has a page of this number."""
         return page in self._numbers
 
     def fault(self, row: Mapping[str, Any]) -> str | None:

@@ -115,7 +115,6 @@ class ChangeRequest:
 
 
 def reading_messages(paper: Paper, batch: str, part: int, parts: int, most_tokens: int) -> list[Message]:
-    """Asks for notes on one part of a paper."""
     return [
         Message("system", _READING.format(data=_DATA)),
         Message(

@@ -53,7 +53,6 @@ def requirements_of(
 
 
 def shorten_line(text: str, limit: int = LONGEST_QUOTE) -> str:
-    """One line of at most `limit` characters."""
     line = " ".join(PAGE_MARK.sub(" ", text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
@@ -145,7 +144,6 @@ def algorithms_of(text: str, outline: Mapping[str, Any], sections: Sequence[Sect
 
 
 def equations_of(outline: Mapping[str, Any], sections: Sequence[Section]) -> list[Demand]:
-    """The numbered equations of these sections."""
     known = {section["id"]: section for section in sections}
     rows = [row for row in outline["equations"] if row["label"] and row["text"] and row["section"] in known]
     return [
@@ -219,8 +217,6 @@ _CELL_MARKS = re.compile(r"[*_$\\{}]|<[^<>]{0,20}>")
 
 @dataclass(frozen=True)
 class Demand:
-    """A demand and where it stands."""
-
     kind: str
     text: str
     quote: str

@@ -26,8 +26,6 @@ _REFUSALS = {
 
 
 class GitRemote(NamedTuple):
-    """A repository that answers."""
-
     url: str
     """After all redirects."""
     host: str
