@@ -194,9 +194,8 @@ _LEADERS = re.compile(r"(?:\.[ ]?){5}|[…·_]{4}")
 _RULE = re.compile(r"\|[-:| ]+\|?$")
 _CELL = re.compile(r"(?<!\\)\|")
 _SETTINGS = re.compile(
-    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture)"
-    r" (?:settings?|choices?|values?|configurations?|details?)"
-    r"|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
+    r"hyper-?\s?param|(?:parameter|training|optimi[sz]er|model|architecture) (?:settings?|choices?|values?"
+    r"|configurations?|details?)|parameters? (?:used|of)\b|Hyperparameter|Einstellung|超参数|参数设置",
     re.IGNORECASE,
 )
 _RESULTS = re.compile(
@@ -206,8 +205,7 @@ _RESULTS = re.compile(
 )
 _KNOWN = re.compile(
     r"(?:learning|dropout|batch|momentum|weight|warm|epochs|layers|hidden|heads|steps|iterations|temperature"
-    r"|optimi[sz]er|decay|size|seed"
-    r"|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
+    r"|optimi[sz]er|decay|size|seed|α|β|γ|λ|\\(?:alpha|beta|gamma|lambda))",
     re.IGNORECASE,
 )
 _LONGEST_LABEL, _MOST_ROWS = 40, 60

@@ -23,13 +23,11 @@ _WHOLE = r"(?![\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\$]|\.[0-9]| ?\$?(?:\\t
 """No number stops in the middle of a formula, or of a fraction."""
 _SEVERAL = rf"\$?\\?[{{\[]? ?((?>{_ONE}(?:{_MORE}){{0,11}})){_WHOLE}"
 _HEADS = (
-    "weight decay|learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?|dimensions?"
-    "|dimensionality|heads"
-    "|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing|clipping|norm|lengths?|seeds?|samples"
-    "|clusters"
-    "|thresholds?|strength|patience|range|bits|tolerance|weights?|penalty|probability|ratios?|width|depth|units"
-    "|ranks?"
-    "|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?|degree|parameters?|bonus|bias|beams?|neurons|filters"
+    "weight decay|learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?"
+    "|dimensions?|dimensionality|heads|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing"
+    "|clipping|norm|lengths?|seeds?|samples|clusters|thresholds?|strength|patience|range|bits|tolerance|weights?"
+    "|penalty|probability|ratios?|width|depth|units|ranks?|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?"
+    "|degree|parameters?|bonus|bias|beams?|neurons|filters"
 )
 _GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|kappa|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi"
 _SPELLINGS = (
