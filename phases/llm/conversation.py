@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from phases.llm.journal import QUESTION, Journal, can_continue, digest_of, read_journal
-from phases.llm.ledger import Ledger, LedgerCall
+from phases.llm.ledger import Ledger, LedgerCall, paid_replies
 from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.llm.model import (
     EMPTY,
@@ -88,11 +88,7 @@ class Conversation:
         """How long a reply may be, where the server said so."""
         self._longest = model.window // 2 if shown_again else 0
         self.on_text, self.on_wait = on_text, on_wait
-        ledger.recover(
-            (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
-            for row in journal.rows()
-            if row["kind"] == "reply"
-        )
+        ledger.recover(paid_replies(journal.rows(), thread, journal.run_of))
 
     def ask(
         self,
@@ -190,19 +186,16 @@ class Conversation:
         """About what a question costs, without its answer: tokens, dollars."""
         tools = tokens_of(json.dumps(list(map(dict, request.tools)))) if request.tools else 0
         tokens = tools + sum(message.tokens for message in request.messages)
-        known = self.model.priced
-        return tokens, self.model.price(tokens, 0) if known else tokens * usd_a_token(
-            self.ledger.rows(), self.model.name
-        )
+        if self.model.priced:
+            return tokens, self.model.price(tokens, 0)
+        return tokens, tokens * usd_a_token(self.ledger.rows(), self.model.name)
 
     def _note_interrupted(self, call: LedgerCall, tokens: int, usd: float) -> None:
         """A call that was cut off from this side is paid for, too, as far as it came."""
         self.ledger.release(self.thread)
         if usd or not self.model.priced:
-            told = "interrupted; what it cost is an estimate"
-            self.ledger.record(
-                call, self.model.name, Reply(TRANSIENT, "", (), tokens, usd=usd, detail=told), used=False
-            )
+            cut = Reply(TRANSIENT, "", (), tokens, usd=usd, detail="interrupted; what it cost is an estimate")
+            self.ledger.record(call, self.model.name, cut, used=False)
 
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
@@ -217,10 +210,8 @@ class Conversation:
                 "--plan-model or --code-model"
             )
         if reply.outcome in _USELESS:
-            told = (
-                f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome} ({reply.detail})"
-            )
-            return Unusable(f"{where}: {told}", again)
+            last = f"the last one {reply.outcome} ({reply.detail})"
+            return Unusable(f"{where}: {MOST_REPAIRS + 1} replies in a row could not be used, {last}", again)
         return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", again)
 
 
@@ -300,19 +291,13 @@ def keep_window(model: Model, path: str) -> None:
             model.take_window(window)
 
 
-def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> LedgerCall:
-    turn = row["key"]["turn"]
-    return LedgerCall(thread, journal.run_of(turn), turn, row["result"]["about"])
-
-
 def _check_reply(reply: Reply, longest: int) -> Reply:
     """The reply; of no use where its calls cannot be told apart, or where it leaves no room to show it and go on."""
     if len({call.id for call in reply.calls}) != len(reply.calls):
         return replace(reply, outcome=MALFORMED, detail="two calls have the same id")
     size = Message("assistant", reply.text, reply.calls).tokens
     if reply.outcome == OK and longest and size > longest:
-        told = f"about {size:,} tokens, and there is room for {longest:,}"
-        told = f"it is longer than is allowed ({told})"
+        told = f"it is longer than is allowed (about {size:,} tokens, and there is room for {longest:,})"
         return replace(reply, outcome=TRUNCATED, text="", calls=(), reasoning={}, detail=told)
     if longest and message_of(reply).tokens > longest:
         return replace(reply, reasoning={})  # it can be shown again without what the model thought

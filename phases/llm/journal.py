@@ -46,7 +46,7 @@ class Journal:
         """Told once, where a recorded reply is one to a question that is said otherwise by now."""
         self._told = False
         repair_tail(path)
-        self._rows = _read_rows(path)
+        self._rows = read_journal(path)
         self._next = 1
         if not self._rows:
             self._rows = [header_row(header, run, begun or {})]
@@ -136,8 +136,8 @@ class Journal:
 
 
 def read_journal(path: str) -> list[dict[str, Any]]:
-    """The rows of a journal that is only looked at, its header first. Raises PhaseError for a damaged one."""
-    return _read_rows(path)
+    """The rows of a journal, its header first; none where there is no file. Raises PhaseError for a damaged one."""
+    return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def run_of(header: Mapping[str, Any], turn: int) -> int:
@@ -148,12 +148,10 @@ def run_of(header: Mapping[str, Any], turn: int) -> int:
 
 def find_journals(task: str) -> list[str]:
     """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
-    found = []
+    found, own = [], ("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
         path = os.path.join(task, name)
-        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(
-            ".corrupt"
-        ):
+        if name.startswith(own) and not name.endswith(".corrupt"):
             found.append(path)
         elif name.startswith("explorations") and os.path.isdir(path):
             found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]
@@ -165,7 +163,7 @@ def can_continue(
 ) -> bool:
     """Whether the journal on the disk, if there is one, is a record of this run; `same` may look closer at its rows."""
     repair_tail(path)
-    rows = _read_rows(path)
+    rows = read_journal(path)
     return not rows or (is_header_of(rows[0], header) and same(rows))
 
 
@@ -175,25 +173,17 @@ def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) ->
 
 def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
     """Whether a row begins the journal of this work, however it was begun."""
-    return _identity_of(row) == {"kind": "header", **header}
+    return {name: value for name, value in row.items() if name not in _APART} == {"kind": "header", **header}
 
 
 def digest_of(part: str | bytes) -> bytes:
     return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
 
 
-def _identity_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in header.items() if name not in _APART}
-
-
 def _redo_advice(path: str) -> str:
     name = os.path.basename(path)
     phase = next((phase for phase in ("plan", "references") if name.startswith(phase)), "implement")
     return f"start afresh with --redo {phase}"
-
-
-def _read_rows(path: str) -> list[dict[str, Any]]:
-    return read_rows(path, _is_record, "a record of a run", _redo_advice(path))
 
 
 def _is_record(row: dict[str, Any]) -> bool:

@@ -125,10 +125,8 @@ def key_fault(provider: Provider, key: str) -> str:
 def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
     """The environment, with a vendor's key from the settings where its variable is not set."""
     keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
-    return {
-        **environment,
-        **{name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()},
-    }
+    added = {name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()}
+    return {**environment, **added}
 
 
 def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -39,18 +39,9 @@ def dump_yaml(value: Any) -> bytes:
         def ignore_aliases(self, data: Any) -> bool:
             return True  # parse_yaml refuses them, so a value that stands in two places is written twice
 
+    form: dict[str, Any] = {"allow_unicode": True, "width": 180, "encoding": "utf-8", "default_flow_style": None}
     try:
-        return bytes(
-            yaml.dump(
-                value,
-                Dumper=Dumper,
-                sort_keys=False,
-                allow_unicode=True,
-                width=180,
-                encoding="utf-8",
-                default_flow_style=None,
-            )
-        )
+        return bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
 

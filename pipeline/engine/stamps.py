@@ -40,12 +40,8 @@ def stamps_from(document: Mapping[str, Any]) -> Stamps:
 
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "phases": {
-            number: {**stamp._asdict(), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())
-        },
-    }
+    rows = {number: {**stamp._asdict(), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())}
+    return {"version": 1, "phases": rows}
 
 
 def stale_reason(

@@ -95,9 +95,8 @@ class TaskStore:
     def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
         """What a phase reads, checked, and the digests of the very bytes that were read."""
         loaded = {name: self._load(name) for name in phase.reads}
-        return {name: value for name, (value, _) in loaded.items()}, {
-            name: digest for name, (_, digest) in loaded.items()
-        }
+        digests = {name: digest for name, (_, digest) in loaded.items()}
+        return {name: value for name, (value, _) in loaded.items()}, digests
 
     def outputs(self, phase: Phase) -> dict[str, Any]:
         return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
@@ -105,10 +104,11 @@ class TaskStore:
     def write(self, documents: Mapping[str, Any]) -> None:
         """Checks and writes documents that a command owns (task.json, report.json, …)."""
         contents = {
-            name: self.contracts.serialise(name, value, writer=self._writer(name)) for name, value in documents.items()
+            self.path(name): self.contracts.serialise(name, value, writer=self._writer(name))
+            for name, value in documents.items()
         }
         self.assert_in_place()
-        write_all_durable({self.path(name): data for name, data in contents.items()})
+        write_all_durable(contents)
 
     def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
         """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
@@ -198,9 +198,8 @@ class TaskStore:
     def _serialise(self, name: str, value: Any, label: str) -> bytes:
         if name in self.graph.documents:
             return self.contracts.serialise(name, value, writer=label)
-        return (
-            value if isinstance(value, bytes) else str(value).encode("utf-8")
-        )  # a file of a folder document: its manifest is what is checked
+        # A file of a folder document: its manifest is what is checked.
+        return value if isinstance(value, bytes) else str(value).encode("utf-8")
 
     def _writer(self, name: str) -> str:
         writer = self.graph.writer(name)

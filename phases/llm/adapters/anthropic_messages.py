@@ -201,18 +201,13 @@ class _MessageStream:
 
     def _count(self, usage: object) -> None:
         """What was used, as far as this event says: the request's tokens come first, the reply's last."""
-        told = {name: whole_number(value) for name, value in _as_mapping(usage).items()}
-        old, read, written = (
-            self._builder.counted,
-            told.get("cache_read_input_tokens"),
-            told.get("cache_creation_input_tokens"),
-        )
-        if told.get("input_tokens") is not None:
-            total = (told["input_tokens"] or 0) + (read or 0) + (written or 0)
-            old = TokenCounts(total, read or 0, old.out, written or 0)
-        self._builder.counted = old._replace(
-            out=old.out if told.get("output_tokens") is None else told["output_tokens"]
-        )
+        told, counted = {name: whole_number(value) for name, value in _as_mapping(usage).items()}, self._builder.counted
+        read, written = told.get("cache_read_input_tokens") or 0, told.get("cache_creation_input_tokens") or 0
+        if (plain := told.get("input_tokens")) is not None:
+            counted = TokenCounts(plain + read + written, read, counted.out, written)
+        if (out := told.get("output_tokens")) is not None:
+            counted = counted._replace(out=out)
+        self._builder.counted = counted
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

@@ -96,9 +96,8 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
         for name in ("Transfer-Encoding", "Content-Encoding")
     )
     if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
-        raise RequestFailed(
-            f"the server packs it in a way that was not asked for ({printable_url(packing or coding)}); {BY_HAND}"
-        )
+        way = printable_url(packing or coding)
+        raise RequestFailed(f"the server packs it in a way that was not asked for ({way}); {BY_HAND}")
     if response.length is not None and response.length > most:
         raise _too_large(most)
     body = _cap_pieces(_read_pieces(response), most)

@@ -184,9 +184,8 @@ def get_answer(
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
                 message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
-                raise DownloadError(
-                    message, transient=failed.transient, offline=_is_offline(error), status=failed.status
-                ) from error
+                facts = {"transient": failed.transient, "offline": _is_offline(error)}
+                raise DownloadError(message, **facts, status=failed.status) from error
         sleep(wait)
 
 
@@ -239,9 +238,8 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
 
 def _describe_path(way: list[str], wish: DownloadRequest) -> str:
     """Where a download began, and the hop at which it stopped."""
-    return printable_url(wish.named or way[0]) + (
-        f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
-    )
+    redirected = f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
+    return printable_url(wish.named or way[0]) + redirected
 
 
 def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions) -> RequestFailed:
@@ -256,23 +254,20 @@ def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, opt
         case TimeoutError():
             return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)
         case ssl.SSLCertVerificationError():
-            return RequestFailed(
-                f"the server's certificate is not good ({printable_url(error.verify_message)}); check the address"
-            )
+            why = printable_url(error.verify_message)
+            return RequestFailed(f"the server's certificate is not good ({why}); check the address")
         case zlib.error():
             return RequestFailed(f"the server's answer is packed wrongly; {wish.way_out}")
         case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
             return RequestFailed(f"the server's answer ended early; {wish.later}", transient=True)
         case ssl.SSLError():
-            return RequestFailed(
-                f"no safe connection is possible ({printable_url(error.reason or 'SSL')}); {wish.way_out}"
-            )
+            why = printable_url(error.reason or "SSL")
+            return RequestFailed(f"no safe connection is possible ({why}); {wish.way_out}")
         case socket.gaierror(errno=socket.EAI_AGAIN):
             return RequestFailed("names of hosts cannot be looked up now; check your network", transient=True)
         case socket.gaierror():
-            return RequestFailed(
-                "there is no host of that name; check the address, and whether this machine is on a network"
-            )
+            advice = "check the address, and whether this machine is on a network"
+            return RequestFailed(f"there is no host of that name; {advice}")
         case OSError():
             reason = error.strerror or "the server closed the connection"
             return RequestFailed(f"the connection failed ({reason}); {wish.later}", transient=True)
