@@ -154,6 +154,7 @@ class Conversation:
         )
 
     def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:
+        # decision 133: it must fit before it is made, and its length is never cut: a cut-off reply is money for nothing.
         tokens, usd = self._least(request)
         reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
         self.ledger.check(self.model, self.thread, usd + reply_usd)
@@ -172,6 +173,7 @@ class Conversation:
         except Interrupted:
             self._note_interrupted(call, tokens, usd)
             raise
+        # decision 27: what is of no use is recorded and told back; every other failure ends the run, and is asked again.
         if reply.outcome == OK or reply.room or (reply.outcome in _USELESS and self._useless < MOST_REPAIRS):
             return {**reply_to_json(reply), "model": self.model.name, "about": call.about}
         self.ledger.record(call, self.model.name, reply, used=False)  # raised, not journalled: the next run asks again
@@ -281,6 +283,7 @@ def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | Non
 def keep_window(model: Model, path: str) -> None:
     """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
     may change, and with another window it would be asked all again."""
+    # decision 131
     if not isinstance(model, AssumesWindow):
         return
     repair_tail(path)

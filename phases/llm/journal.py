@@ -125,6 +125,7 @@ class Journal:
     def _is_key_of(self, row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
         if row["key"] == dict(key):
             return True
+        # decision 134: paid work outlives our wording.
         if self._strict or {**row["key"], QUESTION: ""} != {**key, QUESTION: ""}:
             return False
         if not self._told:

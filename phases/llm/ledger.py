@@ -161,6 +161,7 @@ class Ledger:
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
         """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"]
@@ -236,7 +237,7 @@ class Ledger:
         with self._lock:
             self._in_place()
             self._catch_up()
-            # A journal holds what was used, and recover() looks there.
+            # decision 43: a journal holds what was used, and recover() looks there.
             append_row(self._path, row, durable=not row["used"])
             self._size = os.path.getsize(self._path)
             self._rows.append(row)

@@ -141,7 +141,7 @@ def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str,
 
 
 def _suggest_name(head: str) -> str:
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # late: only a mistake needs it
 
     near = get_close_matches(head, [*PROVIDERS, "offline", "replay"], n=1)
     return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?" if near else ""

@@ -226,7 +226,7 @@ class _StopAfterTries(stop_base):
 
     def _is_outage(self, reply: Reply, state: RetryCallState) -> bool:
         """Whether asking again is free and may help for as long as there is patience."""
-        # What broke off in the middle was charged for, each time; and an address that never answered may be a wrong one.
+        # decision 132: what broke off in the middle was charged for, and an address that never answered may be wrong.
         down = reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and self._answered_before)
         return down and not reply.tokens_in and (state.seconds_since_start or 0.0) < LONGEST_PATIENCE
 

@@ -40,6 +40,7 @@ def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> F
     also when a file that it tests is written again or when the verify commands change; what implements experiments (else
     the entry script) when those change; what names the packages when those change.
     """
+    # decision 48: whoever changed the plan, only what it changes is written again.
     old, new = _files_of(old_plan), _files_of(new_plan)
     reached = {path for path, row in new.items() if _differing_fields(old.get(path), row, _FIELDS_OF_FILES)}
     demands = _diff_requirements(old_plan, new_plan) | _diff_components(old_plan, new_plan)

@@ -287,6 +287,7 @@ def measure_alignment(
 
 def bigram_similarity(goal: str, said: str) -> float:
     """Jaccard's measure on the pairs of letters that stand beside each other in a word; 0 where there are none."""
+    # decision 71: against a long goal, pairs of words never agree.
     one, other = _bigrams_of(goal[:_LONGEST_TEXT]), _bigrams_of(said[:_LONGEST_TEXT])
     return len(one & other) / len(one | other) if one and other else 0.0
 

@@ -131,6 +131,7 @@ def check_contract(node: Node, contract: Contract, use: StepUse, call: Call, ter
     kind = class_in(contract, call)
     if kind in contract.forbidden:
         return ContractCheck(BLOCK, _off_step_text(node, call))
+    # decision 70: what is neither the step's nor against it is warned of.
     if kind in contract.tolerated:
         return ContractCheck(BLOCK if terms.blocking else WARN, _off_step_text(node, call))
     if kind not in contract.allowed:

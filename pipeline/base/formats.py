@@ -89,7 +89,7 @@ def compose_markdown(front: Mapping[str, Any], body: str) -> Markdown:
 
 
 def _json_lines(value: Any, depth: int = 0) -> str:
-    # json.dumps(indent=2) leaves the fast encoder; two levels of our own keep it, and are easier on the eye.
+    # decision 9: json.dumps(indent=2) leaves the fast encoder; two levels of our own keep it, and are easier on the eye.
     pad = "  " * (depth + 1)
     if depth < _JSON_LEVELS and isinstance(value, dict) and value:
         if not all(isinstance(key, str) for key in value):

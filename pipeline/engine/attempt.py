@@ -45,7 +45,7 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
     except (Interrupted, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
-        import traceback
+        import traceback  # late: only a bug needs it
 
         log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
         told = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

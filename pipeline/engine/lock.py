@@ -112,7 +112,7 @@ def _describe_dead_holder(descriptor: int, path: str) -> str | None:
 
 
 def _own_record() -> str:
-    import json
+    import json  # late: a command that only looks takes no lock
 
     record = {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
     return json.dumps(record)

@@ -175,7 +175,7 @@ def read_prices(directory: str) -> dict[str, Any]:
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # late: only a mistake needs it
 
     near = get_close_matches(wrong, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
@@ -196,7 +196,7 @@ def _no_permission(name: str, value: Any, where: str) -> Any:
 def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
-    from pipeline.base.plain_yaml import parse_yaml
+    from pipeline.base.plain_yaml import parse_yaml  # late: without a settings file nobody pays for YAML
 
     try:
         content = parse_yaml(read_bytes(os.path.realpath(path)))

@@ -95,8 +95,9 @@ def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | No
         now = digest(name)
         if now is None:
             return f"{name} is missing"
+        # decision 26: what a phase keeps by itself it must look at again itself.
         if now != stamp.written[name] and name.split("/")[0] in phase.owns:
-            return f"{name} was edited"  # what a phase keeps by itself it must look at again itself
+            return f"{name} was edited"
     return None
 
 

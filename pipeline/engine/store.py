@@ -75,6 +75,7 @@ class TaskStore:
 
     def assert_in_place(self) -> None:
         """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
+        # decision 21: before each write; to hold every path by descriptor would not reach child processes.
         if _identity_of(self.root) != self._identity:
             raise StorageError(
                 f"{self.root} was deleted, moved or replaced while it was in use; nothing more is written there"
@@ -211,7 +212,7 @@ class TaskStore:
         try:
             self.load(name)
         except ContractError as error:
-            from shlex import quote
+            from shlex import quote  # late: only a damaged document needs it
 
             raise ContractError(
                 f"{error}; it was changed after it was written: fix it in {self.root}, "
@@ -223,6 +224,7 @@ class TaskStore:
         before = self.stamps[phase.number]
         for name, new in digests.items():
             now = self.digest(name)
+            # decision 29: after a crash this may be our own output; to keep too much is the lesser evil.
             by_hand = name in before.edited or now != before.written.get(name)
             if now and now != new and before.written and by_hand:
                 make_directory(self.path("edited"))

@@ -62,7 +62,7 @@ def http_client(connection: Connection) -> Any:
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
-    import httpx2
+    import httpx2  # late, here and below: it comes with a vendor's package, and takes time
 
     timeouts, server = connection.timeouts, connection.server
 

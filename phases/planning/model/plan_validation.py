@@ -111,7 +111,7 @@ def misquotes_of(
 
 
 def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
-    """The requirement with nothing in it that says the paper states it."""
+    # decision 136: nothing in a plan may claim words that the paper does not have.
     source = row["source"]
     page = source["page"] if cited.has_page(source["page"]) else 0
     section = None if source["section"] == REVIEW else source["section"]

@@ -80,6 +80,7 @@ def open_response(target: Target, options: ClientOptions, request: bytes = b"") 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
+    # decision 35: libraries resolve names themselves, and this must go to the very address that was checked.
     with _connect_any(target, options) as connection:
         connection.settimeout(options.step_seconds())
         connection.sendall(request or _QUESTION.format(path=target.path, host=target.authority).encode("ascii"))

@@ -47,6 +47,7 @@ def resolve_remote(
 
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """
+    # decision 101: git is told these addresses, and may follow no redirect and no name itself.
     found: dict[tuple[str, int], Sequence[str]] = {}
 
     def remembered(host: str, port: int) -> Sequence[str]:
