@@ -51,6 +51,10 @@ class TaskIntent(StrEnum):
     DOCS = "docs"
 
 
+EXECUTABLE = (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
+"""What has steps that are worth a graph."""
+
+
 class TaskPhase(StrEnum):
     """How far a task is; it only moves forward."""
 

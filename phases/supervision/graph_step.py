@@ -144,7 +144,7 @@ def evaluate_round(run: GraphRun, turn: Round, task: Task, *, forced: bool, erro
     run = replace(run, open_files=turn.open_files, round=turn.number + 1, planned_files=len(task.planned_files))
     if run.graph is None or not run.graph.active or run.evaluation is EvaluationMode.NONE:
         return Evaluated(run)
-    outcome = _settle_round(run, _RoundTerms(turn, task, forced, max(1, error_repeat_max)))
+    outcome = _settle_round(run, run.graph, _RoundTerms(turn, task, forced, max(1, error_repeat_max)))
     graph = outcome.run.graph
     mark = mark_of(graph) if graph else ""
     use = replace(outcome.run.use, round_calls=(), round_ok=0, round_checks=0, check_failed="")
@@ -159,9 +159,8 @@ def evaluate_verdict(run: GraphRun, verdict: GateVerdict, task: Task, at: int) -
     """
     graph = run.graph
     run = replace(run, planned_files=len(task.planned_files), round=at + 1)
-    if graph is None or run.evaluation is EvaluationMode.NONE:
-        return Evaluated(run)
-    if not (graph.active or graph.status is GraphStatus.DONE):
+    follows = graph and (graph.active or graph.status is GraphStatus.DONE)
+    if graph is None or not follows or run.evaluation is EvaluationMode.NONE:
         return Evaluated(run)
     if not verdict.passed:
         why = " ".join(" ".join(verdict.failures[:3]).split())[:200] or "the completion gate failed"
@@ -182,11 +181,9 @@ class _RoundTerms:
     error_repeat_max: int
 
 
-def _settle_round(run: GraphRun, seen: _RoundTerms) -> Evaluated:
+def _settle_round(run: GraphRun, graph: TaskGraph, seen: _RoundTerms) -> Evaluated:
     """The first that holds: a failed check, a finished step, a spent step, a deviation."""
-    graph, at = run.graph, seen.turn.number
-    if graph is None:
-        return Evaluated(run)
+    at = seen.turn.number
     repeated = any(
         action.result.failed and run.failures.get(failure_key(action), 0) >= seen.error_repeat_max
         for action in seen.turn.actions
@@ -194,7 +191,7 @@ def _settle_round(run: GraphRun, seen: _RoundTerms) -> Evaluated:
     if run.use.check_failed:
         return check_failed(run, run.use.check_failed, at, repeated=repeated)
     contract = contract_of(graph.current, seen.task)
-    run = _with_text(run, seen.turn)
+    run = _with_text(run, graph.current, seen.turn)
     said = _STEP_DONE in seen.turn.text[:_LOOK_AT_TEXT].lower()
     if is_completed(graph.current, contract, run.use, run.open_files, said_done=said):
         return Evaluated(replace_graph(run, advance_cursor(graph, at)), moved=True)
@@ -203,12 +200,12 @@ def _settle_round(run: GraphRun, seen: _RoundTerms) -> Evaluated:
         return Evaluated(run)
     run = replace(run, use=_count_round(run.use, contract))
     reason = FallbackReason.REPEATED_FAILURE if repeated else _why_spent(run.use, contract)
-    return force_switch(run, reason, at) if reason else _judge_round(run, seen, contract)
+    return force_switch(run, reason, at) if reason else _judge_round(run, graph.current, seen, contract)
 
 
-def _with_text(run: GraphRun, turn: Round) -> GraphRun:
+def _with_text(run: GraphRun, node: Node, turn: Round) -> GraphRun:
     """A reply without calls is the summary, once that is the step."""
-    if run.graph is None or run.graph.current.type is not NodeType.SUMMARIZE or turn.actions or not turn.text.strip():
+    if node.type is not NodeType.SUMMARIZE or turn.actions or not turn.text.strip():
         return run
     signals = tuple(dict.fromkeys((*run.use.signals, OutputSignal.SUMMARY_GENERATED)))
     return replace(run, use=replace(run.use, signals=signals), task_phase=TaskPhase.FINAL)
@@ -235,12 +232,9 @@ def _why_spent(use: StepUse, contract: Contract) -> FallbackReason | None:
     return FallbackReason.INVALID_OUTPUT if use.rounds > contract.max_rounds + more else None
 
 
-def _judge_round(run: GraphRun, seen: _RoundTerms, contract: Contract) -> Evaluated:
+def _judge_round(run: GraphRun, node: Node, seen: _RoundTerms, contract: Contract) -> Evaluated:
     """Whether the round strayed from the step, and what is done about it."""
-    graph = run.graph
-    if graph is None:
-        return Evaluated(run)
-    deviation = deviation_of(graph.current, contract, run.use)
+    deviation = deviation_of(node, contract, run.use)
     failures = [kind for action in seen.turn.actions if (kind := failure_class(action))]
     failure = failures[-1] if failures else None
     state, action = escalate_deviation(run.escalation, SEVERITIES[deviation], failure)
@@ -251,7 +245,6 @@ def _judge_round(run: GraphRun, seen: _RoundTerms, contract: Contract) -> Evalua
     run = replace(run, escalation=state)
     if action not in (LEVEL_HINT, LEVEL_BLOCK):
         return Evaluated(run)
-    node = graph.current
     remedy = f" {REMEDIES[failure].advice}" if failure else ""
     barred = " Calls that are not the step's are blocked from now on." if action == LEVEL_BLOCK else ""
     text = (
@@ -304,16 +297,13 @@ def force_switch(run: GraphRun, reason: FallbackReason, at: int) -> Evaluated:
     said = f"[TaskGraph] The step {before.current.title!r} was given up: {_REASONS[reason]}. "
     if graph.status is GraphStatus.FAILED:
         said += "No other way is planned. Keep what works, and take the open steps one by one."
-        gone = Evaluated(run, said, EVALUATE_ROUND, (ModeSignal.RECOVERY_PENDING,), moved=True)
-        return replace(
-            gone, graph_failed=True, exhausted=True, entries=(failure_entry(f"graph_failed:{reason}", **about),)
-        )
-    said += _now(graph)
-    if not graph.branch.is_fallback:
-        entries = (recovery_entry(f"graph_skip:{reason}", **about),)
-        return Evaluated(run, said, EVALUATE_ROUND, moved=True, entries=entries)
-    entries = (recovery_entry(f"graph_switch:{reason}", **about),)
-    return Evaluated(run, said, EVALUATE_ROUND, (ModeSignal.BRANCH_SWITCHED,), moved=True, entries=entries)
+        entry = failure_entry(f"graph_failed:{reason}", **about)
+        gone = Evaluated(run, said, EVALUATE_ROUND, (ModeSignal.RECOVERY_PENDING,), moved=True, entries=(entry,))
+        return replace(gone, graph_failed=True, exhausted=True)
+    switched = graph.branch.is_fallback
+    entry = recovery_entry(f"{'graph_switch' if switched else 'graph_skip'}:{reason}", **about)
+    signals = (ModeSignal.BRANCH_SWITCHED,) if switched else ()
+    return Evaluated(run, said + _now(graph), EVALUATE_ROUND, signals, moved=True, entries=(entry,))
 
 
 def check_failed(run: GraphRun, why: str, at: int, *, repeated: bool = False) -> Evaluated:

@@ -119,11 +119,8 @@ def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle 
     # At most one step up a period: the model has to read a hint before it can heed it.
     if known and state.calls - known.at < period:
         return state, None
-    if known:
-        repeats = max(repeats, known.repeats + 1)
-        cycle = Cycle(signatures, period, repeats, min(known.stage + 1, TOLD), state.calls)
-    else:
-        cycle = Cycle(signatures, period, repeats, HINTED, state.calls)
+    repeats, stage = (max(repeats, known.repeats + 1), min(known.stage + 1, TOLD)) if known else (repeats, HINTED)
+    cycle = Cycle(signatures, period, repeats, stage, state.calls)
     others = [other for other in state.cycles if other.signatures != signatures]
     return replace(state, cycles=(*others, cycle)[-_MOST_CYCLES:]), cycle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import socket
 import stat
@@ -112,8 +113,6 @@ def _describe_dead_holder(descriptor: int, path: str) -> str | None:
 
 
 def _own_record() -> str:
-    import json  # late: a command that only looks takes no lock
-
     record = {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
     return json.dumps(record)
 

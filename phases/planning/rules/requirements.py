@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from phases.planning.rules.blocks import CAPTION, EQUATION, ITEM, NOTE, PROSE, TABLE, TextBlock, blocks_of
@@ -278,9 +279,8 @@ def _demands_of_paragraph(paragraph: _Paragraph, section: dict[str, Any], kind: 
     contents = any(_LEADERS.search(text) for _, text in paragraph.parts)
     sentences = [] if paragraph.kind == EQUATION or contents else list(paragraph.sentences())
     listed = paragraph.kind == ITEM
-    for row in _group_sentences(
-        sentences, [_demand_kind(one.text, kind, loosely=loosely, listed=listed) for one in sentences]
-    ):
+    kinds = [_demand_kind(one.text, kind, loosely=loosely, listed=listed) for one in sentences]
+    for row in _group_sentences(sentences, kinds):
         said = without_marks(" ".join(one.text for one in row))
         page, quote = row[0].pieces[0]
         yield Demand(kind_of_statement(said, kind), said, quote, section, page)
@@ -342,9 +342,7 @@ def settings_in(rows: Sequence[Sequence[str]], caption: str) -> Iterator[Value]:
     is_named = bool(_SETTINGS.search(caption) or _SETTINGS.search(rows[0][0]))
     # a table may have a run in each row: turned, it has a setting in each
     if 2 * sum(map(_is_setting, rows[0][1:])) > len(rows[0][1:]):
-        rows = [
-            list(column) for column in zip(*_pad_rows(rows), strict=True)
-        ]  # a run a row: turned, it is a setting a row
+        rows = [list(column) for column in zip_longest(*rows, fillvalue="")]
     head = rows[0]
     body = rows if number_of(head[-1]) is not None else rows[1:]
     known = sum(_is_setting(row[0]) and any(_number_in_cell(cell) is not None for cell in row[1:]) for row in body)
@@ -362,11 +360,8 @@ def _is_setting(label: str) -> bool:
 
 
 def _row_values(label: str, cells: Sequence[str], heads: Sequence[str]) -> Iterator[Value]:
-    found = [
-        (cell, heads[at] if at < len(heads) else "")
-        for at, cell in enumerate(cells)
-        if _number_in_cell(cell) is not None
-    ]
+    columns = zip_longest(cells, heads[: len(cells)], fillvalue="")
+    found = [(cell, head) for cell, head in columns if _number_in_cell(cell) is not None]
     same = len({cell for cell, _ in found}) == 1
     for cell, head in found[:1] if same else found:
         value, which = _number_in_cell(cell), "" if same or number_of(head) is not None else _CELL_MARKS.sub("", head)
@@ -378,8 +373,3 @@ def _row_values(label: str, cells: Sequence[str], heads: Sequence[str]) -> Itera
 def _number_in_cell(cell: str) -> int | float | None:
     plain = cell.strip("$* ")
     return number_of(plain) if re.fullmatch(NUMBER, plain) else None
-
-
-def _pad_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    width = max(map(len, rows))
-    return [[*row, *[""] * (width - len(row))] for row in rows]

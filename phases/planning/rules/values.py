@@ -181,9 +181,9 @@ def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
         return False
     # decision 135: a wrong constant costs more than a missing one
     share = _SHARES.search(name) and "%" not in stated
-    return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (
-        name.endswith("factor") and numbers == [1]
-    )
+    if share and any(not 0 <= number <= 1 for number in numbers):
+        return False
+    return not (name.endswith("factor") and numbers == [1])
 
 
 def _with_modifiers(text: str, start: int) -> str:
