@@ -118,6 +118,7 @@ class Journal:
             result = self._clean(do())
             self._in_place()
             self._rows.append({"kind": kind, "key": dict(key), "result": result})
+            # decision 44: the next reply's sync takes along what was not synced by itself.
             append_row(self._path, self._rows[-1], durable=durable)
         self._next += 1
         return dict(result)

@@ -41,6 +41,7 @@ _RAISED_BY = {"max_usd": "add_usd"}
 _RESERVED: dict[str, dict[str, float]] = {}
 """Of each ledger, what the calls under way cost at least, by thread."""
 _CENT, _ROUNDING = 100, 1e-9
+# decision 112: planning and references ask models side by side, each with a ledger of its own.
 _LOCKS: dict[str, threading.RLock] = {}
 """One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
 

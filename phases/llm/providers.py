@@ -44,6 +44,7 @@ class Provider(NamedTuple):
     @property
     def takes_address(self) -> bool:
         """Whether the settings may say where it answers: a vendor answers at its own address alone."""
+        # decision 41: a vendor's key goes nowhere else.
         return self.key_variable is None
 
     @property

@@ -99,6 +99,7 @@ def owner_of(server: Server) -> str:
 
 def reasoning_for(message: Message, server: Server) -> Mapping[str, Any]:
     """The reasoning of a message, for the model that it came from; empty for any other."""
+    # decision 130: a signature holds for the model that made it, and another one may refuse it.
     return message.reasoning if message.reasoning.get(OWNER) == owner_of(server) else {}
 
 

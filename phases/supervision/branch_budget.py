@@ -54,6 +54,7 @@ def why_refused(budget: BranchBudget, call: Call, config: BranchLimits, *, enabl
         return ""
     kind, _, what = key.partition(":")
     quoted = " ".join(what.split())[:_LONGEST_QUOTE]
+    # decision 57: each of these texts names the way that is left.
     if kind == "file":
         return (
             f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and no check has passed since."

@@ -125,6 +125,7 @@ def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle 
     return replace(state, cycles=(*others, cycle)[-_MOST_CYCLES:]), cycle
 
 
+# The result is part of what must come again: a call whose result changed made progress, like one that waits for a job.
 def _find_period(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
     """The shortest period of the last calls, with its repeats; zeros where there is none."""
     calls = [(mark.signature, mark.digest) for mark in reversed(marks)]

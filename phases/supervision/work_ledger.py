@@ -156,6 +156,7 @@ def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool, rules: int 
     return replace(after, consecutive_no_tool_rounds=silent, consecutive_reading_rounds=reading)
 
 
+# decision 122: runs that began under the first rules are counted by them.
 def _with_failed_round(ledger: WorkLedger, turn: Round, progress: ProgressClass, rules: int) -> WorkLedger:
     failed = progress is ProgressClass.ALL_FAILED_OR_BLOCKED
     if rules == FIRST:

@@ -62,6 +62,7 @@ def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float
 def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
     if not phase.optional:
         return None
+    # decision 13: a phase itself knows nothing of fast mode.
     if mode == "fast":
         return "fast mode leaves this phase out"
     missing = next((name for name in phase.reads if is_placeholder(inputs[name])), None)

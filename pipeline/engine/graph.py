@@ -8,6 +8,7 @@ from pipeline.base.errors import ContractError, UsageError
 from pipeline.engine.phase import Phase
 from pipeline.engine.settings import did_you_mean
 
+# decision 12: a request for a change is an ordinary reason for planning to run again, so it is a document.
 GIVEN = ("task.json", "plan_requests.json")
 """Documents that commands write, not phases."""
 

@@ -15,11 +15,13 @@ _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues",)
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
+# decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 PERMISSIONS = ("trust_hooks",)
 """What the user permits for one run by a flag. They make nothing stale, and no file or variable holds them: what is said
 there would be said of every workspace to come."""
+# decision 25: with `review` among them, so that a plain resume does not walk around a gate that waits.
 STORED = (
     "mode",
     "model",
@@ -71,6 +73,7 @@ class Settings(NamedTuple):
     """The model that plans. Empty: the same as model."""
     code_model: str = ""
     """The model that writes the code. Empty: the same as model."""
+    # decision 41: no task may decide where a key is sent.
     base_url: str = ""
     """Where a server of your own answers (compatible, ollama, vllm, llamacpp). No task remembers it: a task directory of a
     stranger sends no key anywhere."""

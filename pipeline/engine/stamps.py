@@ -118,6 +118,7 @@ def read_state(root: str, contracts: Contracts) -> Stamps:
     return stamps
 
 
+# decision 10: one line and one sync for a phase; the whole document grew with the phases and cost two.
 def add_to_state(root: str, changed: Stamps, contracts: Contracts) -> None:
     """Makes changed stamps durable as one line."""
     line = contracts.serialise_line(NAME, stamps_to(changed), writer=_WRITER)

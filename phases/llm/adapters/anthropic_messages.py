@@ -36,6 +36,7 @@ def _load_sdk() -> tuple[Any, Callable[..., Any]]:
     return anthropic, partial(anthropic.Anthropic, open_telemetry=False)
 
 
+# decision 40: the vendor's package makes the connection alone; it takes a stream without its end for whole.
 _SDK = Sdk("anthropic", _load_sdk, lambda client: client.messages)
 
 
@@ -81,6 +82,7 @@ def _build_body(server: Server, request: Request) -> dict[str, Any]:
     return body
 
 
+# decision 134: a mark stands up to where later questions will be the same.
 def _build_messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The transcript as turns of user and assistant: what belongs to one side in a row is one message. And the blocks to keep."""
     messages: list[dict[str, Any]] = []

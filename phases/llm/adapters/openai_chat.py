@@ -36,6 +36,7 @@ def _load_sdk() -> tuple[Any, Callable[..., Any]]:
     return openai, openai.OpenAI
 
 
+# decision 40: the vendor's package makes the connection alone; it takes a stream without its end for whole.
 _SDK = Sdk("openai", _load_sdk, lambda client: client.chat.completions)
 
 

@@ -241,8 +241,8 @@ def _letters_of(text: str) -> str:
 
 
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+# decision 83: a person adds them, and no model can drop or weaken them.
 _NOT_ASKED = ("todos",)
-"""A person adds them."""
 _LENGTHS = {
     "title": 300,
     "core_contribution": 800,

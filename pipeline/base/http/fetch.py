@@ -48,6 +48,7 @@ class Fetched:
     content_type: str
 
 
+# decision 97: one downloader for papers, lookups and repositories, so that all are asked for by the same checks.
 def fetch_url(
     url: str,
     to: str,
