@@ -13,7 +13,7 @@ from phases.supervision.config import Config
 from phases.supervision.effects import Effects
 from phases.supervision.enums import ExecutionMode, GraphStatus, NodeStatus, SupervisorPhase, TaskIntent, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, RepoShape, Round, Task
-from phases.supervision.graph import TaskGraph, percent_done
+from phases.supervision.graph import CLOSED, TaskGraph, percent_closed
 from phases.supervision.policy import infer_task_domain, resolve_policy
 from phases.supervision.serialization import to_json
 from phases.supervision.signatures import digest_of_result, signature_of
@@ -243,8 +243,10 @@ def find_breaches(graph: TaskGraph) -> list[str]:
             found.append(f"{status} twice: {kept}")
         if set(kept) != {step for step, node in graph.nodes.items() if node.status is status}:
             found.append(f"the cursor's list of {status} steps differs from the steps")
-    if graph.progress != percent_done(graph):
-        found.append(f"progress {graph.progress} is not {percent_done(graph)}")
-    if (graph.status is GraphStatus.DONE) != (graph.closed == len(graph.main_branch.node_ids)):
-        found.append(f"{graph.status} with {graph.closed} of {len(graph.main_branch.node_ids)} steps closed")
+    percent = percent_closed(graph.nodes, graph.main_branch)
+    if graph.progress != percent:
+        found.append(f"progress {graph.progress} is not {percent}")
+    closed = sum(graph.nodes[step].status in CLOSED for step in graph.main_branch.node_ids)
+    if (graph.status is GraphStatus.DONE) != (closed == len(graph.main_branch.node_ids)):
+        found.append(f"{graph.status} with {closed} of {len(graph.main_branch.node_ids)} steps closed")
     return found

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from phases.llm.journal import QUESTION, Journal, can_continue, digest_of, read_journal
-from phases.llm.ledger import Ledger, LedgerCall
+from phases.llm.ledger import Ledger, LedgerCall, paid_replies
 from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.llm.model import (
     EMPTY,
@@ -88,11 +88,7 @@ class Conversation:
         """How long a reply may be, where the server said so."""
         self._longest = model.window // 2 if shown_again else 0
         self.on_text, self.on_wait = on_text, on_wait
-        ledger.recover(
-            (_call_of(row, thread, journal), row["result"]["model"], reply_from_json(row["result"]))
-            for row in journal.rows()
-            if row["kind"] == "reply"
-        )
+        ledger.recover(paid_replies(journal.rows(), thread, journal.run_of))
 
     def ask(
         self,
@@ -158,9 +154,9 @@ class Conversation:
         )
 
     def _paid(self, request: Request, call: LedgerCall) -> dict[str, Any]:
+        # decision 133: it must fit before it is made, and its length is never cut: a cut-off reply is money for nothing.
         tokens, usd = self._least(request)
         reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
-        # max_tokens is never lowered to fit a limit: a reply that is cut off is money for nothing (decision 133).
         self.ledger.check(self.model, self.thread, usd + reply_usd)
         counts = bool(usd) or not self.model.priced
         if counts:  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
@@ -281,6 +277,7 @@ def question_digest(messages: Sequence[Message], schema: Mapping[str, Any] | Non
 def keep_window(model: Model, path: str) -> None:
     """Work that is recorded there goes on with the window that it was begun with, where nobody set one: what a server says
     may change, and with another window it would be asked all again."""
+    # decision 131
     if not isinstance(model, AssumesWindow):
         return
     repair_tail(path)
@@ -289,11 +286,6 @@ def keep_window(model: Model, path: str) -> None:
         window = header.get("window")
         if header.get("model") == model.name and isinstance(window, int) and window > 0:
             model.take_window(window)
-
-
-def _call_of(row: Mapping[str, Any], thread: str, journal: Journal) -> LedgerCall:
-    turn = row["key"]["turn"]
-    return LedgerCall(thread, journal.run_of(turn), turn, row["result"]["about"])
 
 
 def _tokens_of_tools(tools: Sequence[Mapping[str, Any]]) -> int:

@@ -67,7 +67,6 @@ def bad_reply(server: Server, what: str) -> ReplyError:
 def classify_status(
     server: Server, status: int, headers: Mapping[str, str], body: str, *, now: datetime | None = None
 ) -> ReplyError:
-    """What an HTTP status that is no success means."""
     code, said = _parse_error_body(body)
     wait = _retry_after(headers, now or datetime.now(UTC))
     words = f"{code} {said}".lower()
@@ -96,7 +95,6 @@ def length_limit(error: ReplyError, most_tokens: int) -> int:
 
 
 def classify_event(server: Server, error: object) -> ReplyError:
-    """What an error in the middle of a stream means."""
     code, said = _parse_error(error)
     number = re.search(r"\b[45][0-9]{2}\b", code)
     status = int(number.group()) if number else 0
@@ -109,7 +107,6 @@ def classify_event(server: Server, error: object) -> ReplyError:
 
 
 def classify_connection_error(server: Server, error: BaseException) -> ReplyError:
-    """What a connection that failed means."""
     reasons = list(_walk_causes(error))
     for reason in reasons:
         if isinstance(reason, ReplyError):
@@ -117,15 +114,11 @@ def classify_connection_error(server: Server, error: BaseException) -> ReplyErro
     outcome, words = TRANSIENT, f"the connection to {server.host} broke"
     for reason in reasons:
         if isinstance(reason, ssl.SSLCertVerificationError):
-            why = server.quote(reason.verify_message)
-            return ReplyError(
-                FATAL,
-                f"{server.host} cannot be trusted: its TLS certificate is refused ({why}); look at base_url and the clock",
-            )
+            why = f"its TLS certificate is refused ({server.quote(reason.verify_message)})"
+            return ReplyError(FATAL, f"{server.host} cannot be trusted: {why}; look at base_url and the clock")
         if isinstance(reason, ssl.SSLError):
-            return ReplyError(
-                FATAL, f"{server.host} does not speak TLS as it should ({server.quote(str(reason))}); look at base_url"
-            )
+            why = server.quote(str(reason))
+            return ReplyError(FATAL, f"{server.host} does not speak TLS as it should ({why}); look at base_url")
         if isinstance(reason, socket.gaierror):
             words = f"the name {server.host} is not found (DNS); is there a network?"
         elif isinstance(reason, ConnectionRefusedError):
@@ -155,11 +148,8 @@ def _outcome_of(server: Server, status: int, words: str) -> tuple[str, str]:
     if status in _TRANSIENT_STATUS or status >= 500:
         return TRANSIENT, ""
     if status in (401, 403):
-        where = (
-            f"{server.key_variable}, or {server.key_variable.lower()} in the settings file"
-            if server.key_variable
-            else "the setting api_key"
-        )
+        variable = server.key_variable
+        where = f"{variable}, or {variable.lower()} in the settings file" if variable else "the setting api_key"
         return FATAL, f"look at the key in {where}"
     if status == 404:
         return FATAL, f"is '{server.quote(server.model)}' a model there? see: pipeline models"

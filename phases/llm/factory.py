@@ -16,11 +16,11 @@ def open_model(name: str, access: Access | None = None) -> Model:
     A key or a package that is missing is no reason to fail here: the model says so when it is asked.
     """
     if name.startswith("replay:"):
-        from phases.llm.adapters.replay import ReplayModel
+        from phases.llm.adapters.replay import ReplayModel  # late: only recordings need it
 
         return ReplayModel(name.removeprefix("replay:"))
     provider = provider_of(name)
-    from phases.llm.server_model import open_server_model
+    from phases.llm.server_model import open_server_model  # late: it brings tenacity and the connection, 60 ms
 
     access = access or Access()
     return open_server_model(name, provider, access if provider.takes_address else replace(access, base_url=""))

@@ -67,7 +67,6 @@ class Journal:
 
     @property
     def begun(self) -> dict[str, Any]:
-        """What the header says of how the work was begun."""
         return dict(self._rows[0].get("begun", {}))
 
     @property
@@ -154,12 +153,10 @@ def run_of(header: Mapping[str, Any], turn: int) -> int:
 
 def find_journals(task: str) -> list[str]:
     """Every journal in a task directory: of plan, references, code and sub-agents, those that were set aside among them."""
-    found = []
+    found, own = [], ("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")
     for name in sorted(os.listdir(task)) if os.path.isdir(task) else ():
         path = os.path.join(task, name)
-        if name.startswith(("journal.jsonl", "plan_journal.jsonl", "references_journal.jsonl")) and not name.endswith(
-            ".corrupt"
-        ):
+        if name.startswith(own) and not name.endswith(".corrupt"):
             found.append(path)
         elif name.startswith("explorations") and os.path.isdir(path):
             found += [os.path.join(path, inner) for inner in sorted(os.listdir(path)) if inner.endswith(".jsonl")]
@@ -176,7 +173,6 @@ def can_continue(
 
 
 def header_row(header: Mapping[str, Any], run: int, begun: Mapping[str, Any]) -> dict[str, Any]:
-    """The first row of a journal."""
     return {"kind": "header", **header, "run": run, "begun": dict(begun)}
 
 
@@ -186,7 +182,6 @@ def is_header_of(row: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
 
 
 def digest_of(part: str | bytes) -> bytes:
-    """The digest of one part of a request."""
     return hashlib.sha256(part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -12,8 +12,9 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from phases.llm.journal import find_journals, read_journal, run_of
@@ -40,6 +41,7 @@ _RAISED_BY = {"max_usd": "add_usd"}
 _RESERVED: dict[str, dict[str, float]] = {}
 """Of each ledger, what the calls under way cost at least, by thread."""
 _CENT, _ROUNDING = 100, 1e-9
+# decision 112: planning and references ask models side by side, each with a ledger of its own.
 _LOCKS: dict[str, threading.RLock] = {}
 """One for each ledger that this process has opened: other processes are kept out by the lock of the task."""
 
@@ -54,6 +56,16 @@ class LedgerCall(NamedTuple):
     turn: int
     about: str = ""
     """What the call was for: the file that was to be written, say."""
+
+
+def paid_replies(
+    rows: Iterable[Mapping[str, Any]], thread: str, run_of_turn: Callable[[int], int]
+) -> Iterator[tuple[LedgerCall, str, Reply]]:
+    """What rows of a journal say was paid for: the call, the model and its reply."""
+    for row in rows:
+        if row["kind"] == "reply":
+            turn, result = row["key"]["turn"], row["result"]
+            yield LedgerCall(thread, run_of_turn(turn), turn, result["about"]), result["model"], reply_from_json(result)
 
 
 class Ledger:
@@ -118,11 +130,8 @@ class Ledger:
             beside = f", and calls under way ${under_way:.4f}" if under_way else ""
             over = math.ceil((used + usd + under_way - limit) * _CENT) / _CENT
             more = f"{over if name in _RAISED_BY else limit + over:.2f}"
-            what = (
-                f"{what}; {call}"
-                if used >= limit
-                else f"the limit {name} = {limit} would be passed: {call}{beside} ({told})"
-            )
+            passed = f"the limit {name} = {limit} would be passed: {call}{beside} ({told})"
+            what = f"{what}; {call}" if used >= limit else passed
         flag = f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}"
         return Paused(
             f"{what}; what is done is kept; go on with: pipeline resume {self.task} {flag}",
@@ -131,7 +140,6 @@ class Ledger:
         )
 
     def release(self, thread: str) -> None:
-        """Takes back what was reserved for a call."""
         with self._lock:
             self._reserved.pop(thread, None)
 
@@ -154,6 +162,7 @@ class Ledger:
 
     def begin(self, call: LedgerCall, model: str, tokens_in: int, usd: float) -> None:
         """Notes a call before it is made, with the least that it costs: it counts, should the run end in it."""
+        # decision 116: a signal reaches no thread, and kill -9 nobody, so the call is noted before it is made.
         self._in_place()
         row = self._row(call, model, Reply(TRANSIENT, "", (), tokens_in, usd=usd, detail=_CUT_OFF))
         self._begun[call.thread] = row["at"]
@@ -185,21 +194,10 @@ class Ledger:
     def _recover_all(self) -> None:
         """Looks through every journal of the task, those too that were set aside: what was paid for stays spent."""
         for path in find_journals(os.path.dirname(os.path.dirname(self._path))):
-            with contextlib.suppress(
-                PipelineError, KeyError, TypeError, ValueError
-            ):  # a damaged one is named by who works with it
+            # A damaged one is named by who works with it.
+            with contextlib.suppress(PipelineError, KeyError, TypeError, ValueError):
                 header, *rows = read_journal(path)
-                self.recover(
-                    (
-                        LedgerCall(
-                            header["thread"], run_of(header, turn := row["key"]["turn"]), turn, row["result"]["about"]
-                        ),
-                        row["result"]["model"],
-                        reply_from_json(row["result"]),
-                    )
-                    for row in rows
-                    if row["kind"] == "reply"
-                )
+                self.recover(paid_replies(rows, header["thread"], partial(run_of, header)))
 
     def _take_over(self) -> None:
         """Calls that a run was in when it was killed are paid for, as far as anybody knows."""
@@ -228,9 +226,8 @@ class Ledger:
             path = os.path.join(folder, name, "logs", os.path.basename(self._path))
             if path == self._path or not os.path.exists(path):
                 continue
-            with contextlib.suppress(
-                PipelineError, OSError
-            ):  # one that goes away or is damaged is not this task's trouble
+            # One that goes away or is damaged is not this task's trouble.
+            with contextlib.suppress(PipelineError, OSError):
                 size = os.path.getsize(path)
                 if self._others.get(path, (0, 0.0))[0] != size:
                     self._others[path] = size, sum_rows(read_ledger(path))["usd"]
@@ -241,7 +238,7 @@ class Ledger:
         with self._lock:
             self._in_place()
             self._catch_up()
-            # A journal holds what was used, and recover() looks there.
+            # decision 43: a journal holds what was used, and recover() looks there.
             append_row(self._path, row, durable=not row["used"])
             self._size = os.path.getsize(self._path)
             self._rows.append(row)

@@ -49,7 +49,6 @@ def paid_call(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a row of a ledger."""
     texts = all(isinstance(row.get(name), str) for name in ("thread", "about", "model", "outcome"))
     counts = all(isinstance(row.get(name), int) for name in ("run", "turn", "used"))
     amounts = [row.get(name) for name in ZERO if name != "calls"]
@@ -66,7 +65,6 @@ def sum_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def total_tokens(spent: Mapping[str, Any]) -> int:
-    """Tokens read and written together."""
     return int(spent["tokens_in"] + spent["tokens_out"])
 
 

@@ -26,8 +26,6 @@ _notified: set[str] = set()
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call that a model asks for."""
-
     id: str
     name: str
     arguments: Mapping[str, Any]
@@ -46,14 +44,12 @@ class Message:
 
     @cached_property
     def digest(self) -> bytes:
-        """The sha256 of all of it."""
         calls = [[call.id, call.name, dict(call.arguments)] for call in self.calls]
         parts = [self.role, self.text, calls, self.call_id, *([dict(self.reasoning)] if self.reasoning else [])]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens it takes."""
         calls = sum(tokens_of(json.dumps(dict(call.arguments))) + 10 for call in self.calls)
         reasoning = tokens_of(json.dumps(dict(self.reasoning))) if self.reasoning else 0
         return tokens_of(self.text) + calls + reasoning + 4
@@ -61,8 +57,6 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a model."""
-
     messages: Sequence[Message]
     tools: Sequence[Mapping[str, Any]] = ()
     """name, description, parameters (a JSON schema) each."""
@@ -188,7 +182,6 @@ def notify_assumed_window(model: Model, tell: Callable[[str], None]) -> None:
 
 
 def describe_assumed_window(window: int) -> str:
-    """In words, that a window is assumed."""
     return (
         f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
         "PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
@@ -209,7 +202,6 @@ class _OpensModel(Protocol):
 
 
 def require_model(ctx: _OpensModel) -> Model:
-    """The model of a phase's context."""
     model = ctx.open_model()
     if not isinstance(model, Model):
         raise PhaseError("this phase needs a model, and the run was started without one")
@@ -227,7 +219,6 @@ def most_tokens(window: int) -> int:
 
 
 def message_of(reply: Reply) -> Message:
-    """A reply as part of the next question."""
     return Message("assistant", reply.text, reply.calls, reasoning=reply.reasoning)
 
 

@@ -19,8 +19,6 @@ _FIELDS = ("in", "cached", "out", "window")
 
 
 class Usage(NamedTuple):
-    """The tokens of one call."""
-
     tokens_in: int
     """All of the request, those that were cached and those that were put into the cache among them."""
     cached: int

@@ -13,8 +13,6 @@ SMALLEST_SECRET = 8
 
 
 class Wire(NamedTuple):
-    """One way to speak to servers."""
-
     adapter: str
     """The module whose open_adapter() speaks it."""
     sdk: str
@@ -46,11 +44,11 @@ class Provider(NamedTuple):
     @property
     def takes_address(self) -> bool:
         """Whether the settings may say where it answers: a vendor answers at its own address alone."""
+        # decision 41: a vendor's key goes nowhere else.
         return self.key_variable is None
 
     @property
     def key_setting(self) -> str:
-        """The setting that holds its key."""
         return self.key_variable.lower() if self.key_variable else "api_key"
 
 
@@ -128,10 +126,8 @@ def key_fault(provider: Provider, key: str) -> str:
 def with_settings(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
     """The environment, with a vendor's key from the settings where its variable is not set."""
     keys = {vendor.key_variable: settings[vendor.key_setting] for vendor in _ROWS if vendor.key_variable}
-    return {
-        **environment,
-        **{name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()},
-    }
+    added = {name: str(key) for name, key in keys.items() if key and not environment.get(name, "").strip()}
+    return {**environment, **added}
 
 
 def keys_in(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -146,7 +142,7 @@ def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str,
 
 
 def _suggest_name(head: str) -> str:
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # late: only a mistake needs it
 
     near = get_close_matches(head, [*PROVIDERS, "offline", "replay"], n=1)
     return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?" if near else ""

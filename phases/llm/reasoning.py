@@ -32,7 +32,6 @@ class Thoughts:
         self._open: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def add_text(self, name: str, piece: object) -> None:
-        """Takes a piece of a plain text."""
         if taken := self._take(piece):
             self._texts.setdefault(name, []).append(taken)
 
@@ -63,7 +62,6 @@ class Thoughts:
         self._blocks.append(row)
 
     def add_to_block(self, index: int, delta: Mapping[str, Any]) -> None:
-        """Takes a piece of such a block."""
         row, pieces = self._open[index]
         if delta.get("type") == "text_delta":
             row["characters"] = row.get("characters", 0) + len(str(delta.get("text")))
@@ -73,7 +71,6 @@ class Thoughts:
             row["signature"] = self._take(delta.get("signature"))
 
     def end_block(self, index: int) -> None:
-        """Takes the end of such a block."""
         row, pieces = self._open.pop(index, ({}, []))
         if pieces:
             row["thinking"] = "".join([row.get("thinking") or "", *pieces])
@@ -102,6 +99,7 @@ def owner_of(server: Server) -> str:
 
 def reasoning_for(message: Message, server: Server) -> Mapping[str, Any]:
     """The reasoning of a message, for the model that it came from; empty for any other."""
+    # decision 130: a signature holds for the model that made it, and another one may refuse it.
     return message.reasoning if message.reasoning.get(OWNER) == owner_of(server) else {}
 
 

@@ -71,8 +71,7 @@ def redact_value(value: Any, secrets: Sequence[str] = (), *, levels: int = _DEEP
 
 
 def _redact_reasoning(reasoning: Mapping[str, Any], secrets: Sequence[str]) -> dict[str, Any]:
-    """Plain text is kept without keys; what may be signed is kept whole or not at all: a vendor refuses it when it was
-    changed, and takes the message without it."""
+    # decision 130: what may be signed is kept whole or not at all; a vendor refuses it when it was changed.
     clean = {name: redact_value(value, secrets) for name, value in reasoning.items()}
     kept = {name: value for name, value in clean.items() if isinstance(value, str) or value == reasoning[name]}
     return kept if kept.keys() - {OWNER} else {}

@@ -40,6 +40,7 @@ def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> F
     also when a file that it tests is written again or when the verify commands change; what implements experiments (else
     the entry script) when those change; what names the packages when those change.
     """
+    # decision 48: whoever changed the plan, only what it changes is written again.
     old, new = _files_of(old_plan), _files_of(new_plan)
     reached = {path for path, row in new.items() if _differing_fields(old.get(path), row, _FIELDS_OF_FILES)}
     demands = _diff_requirements(old_plan, new_plan) | _diff_components(old_plan, new_plan)
@@ -59,12 +60,9 @@ def compare_files(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> F
 
 def plan_difference(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> list[str]:
     """The difference for a person, a line a change: `+` new, `~` changed, `-` gone. Nothing where the plans say the same."""
+    paper = [name for name in ("title", "core_contribution") if old_plan["paper"][name] != new_plan["paper"][name]]
     lines = [
-        *(
-            f"~ paper: {name}"
-            for name in ("title", "core_contribution")
-            if old_plan["paper"][name] != new_plan["paper"][name]
-        ),
+        *(f"~ paper: {name}" for name in paper),
         *_requirement_lines(_requirements_of(old_plan), _requirements_of(new_plan)),
         *_file_lines(_files_of(old_plan), _files_of(new_plan)),
     ]
@@ -143,12 +141,10 @@ def _by_section(old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> set
     if "experiments" in changed:
         kinds = {row["id"]: row["kind"] for row in new_plan["requirements"]}
         entries = {path for path in files if path.rpartition("/")[2] == _ENTRY}
-        running = {
-            path
-            for path, row in files.items()
-            if "experiment" in {kinds.get(name) for name in row.get("implements", ())}
-        }
-        reached |= running or entries
+        experiments = {name for name, kind in kinds.items() if kind == "experiment"}
+        reached |= {
+            path for path, row in files.items() if experiments.intersection(row.get("implements", ()))
+        } or entries
     if changed & {"packages", "python"}:
         reached |= {path for path in files if path in _PACKAGING or path.rpartition("/")[2].startswith("requirements")}
     return reached

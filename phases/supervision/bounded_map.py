@@ -23,7 +23,6 @@ def put_bounded(mapping: Mapping[str, T], key: str, value: T, most: int = _MOST)
 
 
 def without_keys(mapping: Mapping[str, T], keys: Set[str]) -> dict[str, T]:
-    """The mapping without these keys."""
     return {name: kept for name, kept in mapping.items() if name not in keys}
 
 

@@ -54,6 +54,7 @@ def why_refused(budget: BranchBudget, call: Call, config: BranchLimits, *, enabl
         return ""
     kind, _, what = key.partition(":")
     quoted = " ".join(what.split())[:_LONGEST_QUOTE]
+    # decision 57: each of these texts names the way that is left.
     if kind == "file":
         return (
             f"{quoted} was edited {budget.file_edits.get(what, 0)} times, and no check has passed since."
@@ -94,24 +95,22 @@ def count_call(
     elif action.may_have_changed:
         budget = _grant_other_commands(budget, _key_of(call), config)
     if result.failed:
-        return find_error_debt(_count_failure(budget, call, result, enabled=enabled), config)[0]
+        return _find_error_debt(_count_failure(budget, call, result, enabled=enabled), config)
     if result.background:
         return budget
     budget = _count_success(budget, call)
     return _count_edits(budget, call, result, turn) if enabled else budget
 
 
-def find_error_debt(budget: BranchBudget, config: BranchLimits) -> tuple[BranchBudget, bool]:
-    """The budget with the debt of errors over their limit, and whether there is a new one: a recover trigger."""
+def _find_error_debt(budget: BranchBudget, config: BranchLimits) -> BranchBudget:
+    """The budget with the debt of errors over their limit; each new one is a recover trigger."""
     over = [f"error:{error}" for error, count in budget.error_counts.items() if count > config.error_repeat_max]
     new = tuple(key for key in over if key not in budget.in_debt)
-    if not new:
-        return budget, False
-    return replace(budget, in_debt=add_keys(budget.in_debt, *new), triggers=budget.triggers + len(new)), True
+    return replace(budget, in_debt=add_keys(budget.in_debt, *new), triggers=budget.triggers + len(new))
 
 
 def settle_all(budget: BranchBudget) -> BranchBudget:
-    """The budget after every check has passed: all is settled."""
+    """The budget after every check has passed."""
     return BranchBudget(triggers=budget.triggers)
 
 
@@ -157,7 +156,6 @@ def _spent_key(budget: BranchBudget, call: Call, config: BranchLimits, turn: int
 
 
 def _settle_commands(budget: BranchBudget, by: str) -> BranchBudget:
-    """After a change, to run a command again is no retry; but what a command itself leaves behind is no change for it."""
     # decision 57: after a change a check may run again; what a command leaves behind is no change for itself.
     own = {by.partition(":")[2]} if by.startswith("command:") else set()
     return replace(
@@ -177,19 +175,14 @@ def _grant_other_commands(budget: BranchBudget, by: str, config: BranchLimits) -
 
 
 def _count_failure(budget: BranchBudget, call: Call, result: CallResult, *, enabled: bool) -> BranchBudget:
-    told = error_key(" ".join(result.failures) or result.error)
+    error = error_key(" ".join(result.failures) or result.error)
     if call.verify:
-        budget = update_failures(budget, command_key(call.command), result.failures or (told or "failed",))
-    if not enabled:
-        return budget
-    if call.tool_class is ToolClass.EXEC:
+        budget = update_failures(budget, command_key(call.command), result.failures or (error or "failed",))
+    if enabled and call.tool_class is ToolClass.EXEC:
         budget = replace(budget, command_failures=count_one_more(budget.command_failures, command_key(call.command)))
-    if told:
-        counts, sources = (
-            count_one_more(budget.error_counts, told),
-            put_bounded(budget.error_sources, told, _key_of(call)),
-        )
-        budget = replace(budget, error_counts=counts, error_sources=sources)
+    if enabled and error:
+        sources = put_bounded(budget.error_sources, error, _key_of(call))
+        budget = replace(budget, error_counts=count_one_more(budget.error_counts, error), error_sources=sources)
     return budget
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from phases.supervision import observer
 from phases.supervision.effects import PINS, Effects, TimelineEntry, failure_entry
 from phases.supervision.enums import FAULTS, GateAction, ModeSignal, TimelineEvent
 from phases.supervision.execution_mode import ModeState, is_forced, submit_signals
@@ -97,7 +96,7 @@ class SupervisorBridge:
             out.unpinned += PINS
         mode = submit_signals(state.mode, ModeSignal.CHECKPOINT_RESUMED) if self.on else state.mode
         self._context = None
-        self.state = replace(state, resumed=self.on, mode=mode, observer=observer.without_signals(state.observer))
+        self.state = replace(state, resumed=self.on, mode=mode, observer=replace(state.observer, live=()))
         self._entry(failure_entry("checkpoint_resumed"))
         return out
 
@@ -133,7 +132,6 @@ class SupervisorBridge:
         self.state = replace(self.state, force_takeover=True)
 
     def timed_out(self, which: str) -> None:
-        """The run has used up its time."""
         self._entry(TimelineEntry(TimelineEvent.TIMEOUT, which))
 
     def lines(self) -> list[dict[str, Any]]:
@@ -161,10 +159,9 @@ class SupervisorBridge:
         out.entries.clear()
 
     def _entry(self, entry: TimelineEntry) -> None:
-        if not self.on or not self.setting.config.event_timeline.enabled:
-            return
-        self._seq += 1
-        self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
+        if self.on and self.setting.config.event_timeline.enabled:
+            self._seq += 1
+            self._lines.append({**_event_line(entry, self.state, self.setting), "seq": self._seq})
 
 
 def _add_effects(out: Effects, more: Effects) -> None:
@@ -177,7 +174,6 @@ def _add_effects(out: Effects, more: Effects) -> None:
 
 
 def _event_line(entry: TimelineEntry, state: KernelState, setting: Setting) -> dict[str, Any]:
-    payload: Mapping[str, Any] = entry.payload
     return {
         "round": state.round,
         "mode": setting.policy.mode.value,
@@ -185,5 +181,5 @@ def _event_line(entry: TimelineEntry, state: KernelState, setting: Setting) -> d
         "executionMode": state.mode.execution_mode.value,
         "event": entry.event.value,
         "reason": entry.reason,
-        "payload": dict(payload),
+        "payload": dict(entry.payload),
     }

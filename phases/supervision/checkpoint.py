@@ -8,7 +8,6 @@ from typing import Any
 
 from phases.supervision.enums import GraphStatus, NodeStatus, SupervisorPhase
 from phases.supervision.graph import Branch, BranchRecord, Cursor, Node, NodeRecord, TaskGraph
-from phases.supervision.graph_cursor import MOST_BRANCH_RECORDS, trim_records
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.state import KernelState, Setting
 from phases.supervision.work_ledger import PASSED
@@ -58,8 +57,6 @@ def restore_state(data: Mapping[str, Any], graph: Mapping[str, Any] | None) -> K
 
 @dataclass(frozen=True)
 class NodeSnapshot:
-    """How a step stands."""
-
     status: NodeStatus
     retry_count: int = 0
     error: str | None = None
@@ -84,20 +81,10 @@ class GraphSnapshot:
     branch_history: tuple[BranchRecord, ...] = ()
 
 
-def compact_graph(graph: TaskGraph) -> TaskGraph:
-    """The graph with the last of its history, and all its failures."""
-    return replace(
-        graph,
-        node_history=trim_records(graph.node_history),
-        branch_history=graph.branch_history[-MOST_BRANCH_RECORDS:],
-    )
-
-
 def snapshot_graph(graph: TaskGraph) -> GraphSnapshot:
-    """How a graph stands."""
     # Titles and edges are left out: task-graph.json has them, and a checkpoint is written often.
     nodes = {step: NodeSnapshot(**_values_of(NodeSnapshot, node)) for step, node in graph.nodes.items()}
-    values = _values_of(GraphSnapshot, compact_graph(graph))
+    values = _values_of(GraphSnapshot, graph)
     return GraphSnapshot(**{**values, "version": GRAPH_VERSION, "nodes": nodes})
 
 

@@ -175,10 +175,9 @@ class EventTimeline:
     max_events_in_checkpoint: int = count(50, "The last events that a checkpoint keeps.")
 
 
+# decision 55: no setting takes a path, as a stranger's task must not say where to write.
 @dataclass(frozen=True)
 class Config:
-    """All of it."""
-
     mode: SupervisorMode | None = field(
         default=None,
         metadata={"about": "off, adaptive or strict. The setting `supervisor` goes before; null is adaptive."},

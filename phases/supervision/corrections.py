@@ -17,19 +17,14 @@ _AFTER = (SupervisorPhase.HANDOFF_PENDING, SupervisorPhase.COOLDOWN)
 
 @dataclass(frozen=True)
 class Correction:
-    """A text for the model."""
-
     kind: CorrectionKind
     content: str
 
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who speaks, and when."""
-
     phase: SupervisorPhase
     source: CorrectionSource
-    round: int
     node_id: str = ""
     """The graph's current step; empty where there is none."""
     strict: bool = False
@@ -69,7 +64,6 @@ def why_out_of_bounds(kind: CorrectionKind, source: CorrectionSource, phase: Sup
 
 
 def is_countable(kind: CorrectionKind, source: CorrectionSource, phase: SupervisorPhase) -> bool:
-    """Whether it is paid from the budget."""
     return phase is SupervisorPhase.FREE and source is CorrectionSource.SUPERVISOR and kind in _COUNTED
 
 

@@ -46,7 +46,6 @@ class Effects:
     """Why a checkpoint should be written now."""
 
     def note(self, *entries: TimelineEntry) -> None:
-        """Adds lines for the event log."""
         self.entries.extend(entries)
 
     def end(self, reason: StopReason, detail: str) -> None:
@@ -64,15 +63,12 @@ class TimelineEntry:
 
 
 def switch_entry(reason: str, **payload: Any) -> TimelineEntry:
-    """L1 changed, or did not for another reason than before."""
     return TimelineEntry(TimelineEvent.SWITCH, reason, payload)
 
 
 def recovery_entry(reason: str, **payload: Any) -> TimelineEntry:
-    """A correction was made."""
     return TimelineEntry(TimelineEvent.RECOVER, reason, payload)
 
 
 def failure_entry(reason: str, **payload: Any) -> TimelineEntry:
-    """Something did not go as it should."""
     return TimelineEntry(TimelineEvent.FAILURE, reason, payload)

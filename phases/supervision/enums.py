@@ -42,8 +42,6 @@ LED = (SupervisorPhase.TAKEOVER, SupervisorPhase.HANDOFF_PENDING)
 
 
 class TaskIntent(StrEnum):
-    """What a task asks for."""
-
     QUESTION = "question"
     INSPECT = "inspect"
     EDIT = "edit"
@@ -51,6 +49,10 @@ class TaskIntent(StrEnum):
     TEST = "test"
     REFACTOR = "refactor"
     DOCS = "docs"
+
+
+EXECUTABLE = (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
+"""What has steps that are worth a graph."""
 
 
 class TaskPhase(StrEnum):
@@ -100,8 +102,6 @@ class DegradedTier(StrEnum):
 
 
 class DeviationSignal(StrEnum):
-    """What the observer sees."""
-
     TOOL_REPEAT_FAIL = "tool_repeat_fail"
     NO_PROGRESS = "no_progress"
     FILE_LOOP = "file_loop"
@@ -113,8 +113,6 @@ class DeviationSignal(StrEnum):
 
 
 class NodeType(StrEnum):
-    """What a step of the graph is."""
-
     INSPECT = "inspect"
     SEARCH = "search"
     READ = "read"
@@ -144,8 +142,6 @@ class GraphStatus(StrEnum):
 
 
 class OutputSignal(StrEnum):
-    """What a step may have brought about."""
-
     FILE_READ = "file_read"
     FILE_WRITTEN = "file_written"
     FILE_CHANGED = "file_changed"
@@ -244,8 +240,6 @@ class ToolClass(StrEnum):
 
 
 class ProgressClass(StrEnum):
-    """What a round came to."""
-
     ALL_FAILED_OR_BLOCKED = "all_failed_or_blocked"
     MEANINGFUL_PROGRESS = "meaningful_progress"
     NON_PROGRESS_SUCCESS = "non_progress_success"

@@ -57,8 +57,6 @@ class ModeContext:
 
 @dataclass(frozen=True)
 class ModeDecision:
-    """What was decided, and why."""
-
     kind: str
     """ENTER_FORCED, EXIT_FORCED or KEEP."""
     reasons: tuple[ModeSignal, ...] = ()
@@ -75,7 +73,6 @@ class ModeDecision:
 
 
 def is_forced(state: ModeState) -> bool:
-    """Whether the round is forced."""
     return state.execution_mode is ExecutionMode.FORCED
 
 
@@ -115,7 +112,6 @@ def _while_free(context: ModeContext, config: ModeLimits) -> ModeDecision:
 
 
 def _reasons_of_run(context: ModeContext, config: ModeLimits) -> tuple[ModeSignal, ...]:
-    """Of the run itself; in adaptive a round that only looks gives no reason."""
     derived = signals_of_run(context.runtime, config)
     risk = context.risk or risk_level(context.runtime, config)
     # decision 56: in adaptive mode a round that only looks gives no reason.

@@ -35,8 +35,6 @@ class Task:
 
 @dataclass(frozen=True)
 class Call:
-    """One call that a model asks for."""
-
     id: str
     tool: str
     """As the model calls it; for texts alone."""
@@ -71,8 +69,6 @@ def without_verdict(call: Call) -> Call:
 
 @dataclass(frozen=True)
 class CallResult:
-    """What came of one call."""
-
     executed: bool
     """False where the gate kept it from the tool."""
     failed: bool = False
@@ -102,7 +98,6 @@ class Action:
 
     @property
     def ok(self) -> bool:
-        """Whether it was done, and did not fail."""
         return self.result.executed and not self.result.failed
 
     @property

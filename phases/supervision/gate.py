@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phases.supervision import branch_budget, graph_executor
-from phases.supervision.branch_budget import BranchBudget, why_refused
+from phases.supervision import graph_executor
+from phases.supervision.branch_budget import BranchBudget, note_refusal, why_refused
 from phases.supervision.config import FIRST, BranchLimits
 from phases.supervision.effects import Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
@@ -36,8 +36,6 @@ _LONGEST_QUOTE, _LONGEST_REASON, _MOST_EVIDENCE = 120, 600, 3
 
 @dataclass(frozen=True)
 class CallContext:
-    """What a decision is made of."""
-
     execution_mode: ExecutionMode
     phase: SupervisorPhase
     budget: BranchBudget
@@ -164,11 +162,9 @@ def gate_call(state: KernelState, setting: Setting, call: Call, out: Effects) ->
         out.end(StopReason.USER_CHECKPOINT, f"the model wants to take work back: {call.command[:200]}")
         return replace(state, rollback_asked=True), decision
     out.note(recovery_entry("graph_hint:forced_step_block", **about))
-    if branch_budget.why_refused(state.budget, call, setting.config.branch_budget, enabled=True, turn=state.round):
-        budget, another = branch_budget.note_refusal(state.budget, call, setting.config.branch_budget, state.round)
-        state = replace(state, budget=budget)
-        state = count_trigger(state) if another else state
-    return state, decision
+    budget, over_limit = note_refusal(state.budget, call, setting.config.branch_budget, state.round)
+    state = replace(state, budget=budget)
+    return (count_trigger(state) if over_limit else state), decision
 
 
 def is_verified(state: KernelState, setting: Setting) -> bool:
@@ -193,7 +189,7 @@ def _gate_context(state: KernelState, setting: Setting, call: Call) -> CallConte
     )
     contract, head = None, None
     if setting.policy.task_graph and is_forced(state.mode) and tier is DegradedTier.STEP_QUEUE:
-        head = _queue_head(state, setting)
+        head = next((kind for kind, _ in _open_steps(state, setting)), None)
     elif setting.policy.task_graph and is_forced(state.mode) and tier is not DegradedTier.WRITE_INTENT:
         contract = graph_executor.check_call(
             state.graph, call, strict=terms.strict, mending=terms.mending, unchecked=terms.unchecked
@@ -234,8 +230,3 @@ def _open_steps(state: KernelState, setting: Setting) -> tuple[tuple[NodeType, s
     if is_verified(state, setting):
         done.add(NodeType.VERIFY)
     return step_queue(setting.task, frozenset(done))
-
-
-def _queue_head(state: KernelState, setting: Setting) -> NodeType | None:
-    queue = _open_steps(state, setting)
-    return queue[0][0] if queue else None

@@ -34,8 +34,6 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Node:
-    """One step."""
-
     id: str
     type: NodeType
     title: str
@@ -78,8 +76,6 @@ class Branch:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where the work is."""
-
     branch_id: str
     node_id: str
     node_index: int
@@ -89,8 +85,6 @@ class Cursor:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """How a step ended."""
-
     node_id: str
     status: NodeStatus
     started_at: int | None
@@ -100,8 +94,6 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class BranchRecord:
-    """A branch that was taken."""
-
     branch_id: str
     reason: FallbackReason
     at: int
@@ -109,8 +101,6 @@ class BranchRecord:
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """All of it."""
-
     graph_id: str
     goal: str
     intent: TaskIntent
@@ -135,32 +125,20 @@ class TaskGraph:
 
     @property
     def current(self) -> Node:
-        """The step at the cursor."""
         return self.nodes[self.cursor.node_id]
 
     @property
     def branch(self) -> Branch:
-        """The branch that the cursor is on."""
         branches = (self.main_branch, *self.fallback_branches)
         return next(branch for branch in branches if branch.id == self.cursor.branch_id)
-
-    @property
-    def closed(self) -> int:
-        """How many main steps are done or skipped."""
-        return sum(self.nodes[step].status in CLOSED for step in self.main_branch.node_ids)
 
 
 CLOSED = (NodeStatus.DONE, NodeStatus.SKIPPED)
 OPEN = (NodeStatus.PENDING, NodeStatus.RUNNING)
 
 
-def percent_done(graph: TaskGraph) -> int:
-    """How much of the main branch is done or skipped, in percent."""
-    return percent_closed(graph.nodes, graph.main_branch)
-
-
 def percent_closed(nodes: Mapping[str, Node], main: Branch) -> int:
-    """How many of these steps are done or skipped, in percent, halves upwards."""
+    """How many steps of a branch are done or skipped, in percent, halves upwards."""
     closed = sum(nodes[step].status in CLOSED for step in main.node_ids)
     return int(100 * closed / max(1, len(main.node_ids)) + 0.5)
 
@@ -248,5 +226,4 @@ class Evaluated:
 
 
 def mark_of(graph: TaskGraph) -> str:
-    """Stands for where a graph is."""
     return f"{graph.cursor.branch_id} {graph.cursor.node_id} {len(graph.cursor.completed_node_ids)}"

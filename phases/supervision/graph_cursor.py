@@ -93,14 +93,12 @@ def rewind_to_edit(graph: TaskGraph, verify: str, at: int) -> TaskGraph:
 
 
 def count_retry(graph: TaskGraph, step: str, at: int, error: str) -> TaskGraph:
-    """With one more failed try of a step, and its record."""
     node = graph.nodes[step]
     node = replace(node, retry_count=node.retry_count + 1, error=error[:LONGEST_ERROR])
     return _add_record(_with_node(graph, node), replace(node, status=NodeStatus.FAILED, ended_at=at), at)
 
 
 def has_edit(graph: TaskGraph) -> bool:
-    """Whether the main branch has a step in which code is written."""
     return any(graph.nodes[step].type is NodeType.EDIT for step in graph.main_branch.node_ids)
 
 

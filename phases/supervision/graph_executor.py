@@ -60,7 +60,7 @@ def node_context(run: GraphRun) -> str:
         lines.append(f"Suggested tools: {', '.join(node.suggested_tools)}")
     if node.evidence:
         lines.append(f"Reference files: {one_line(node.evidence)}")
-    return "\n".join([*lines, f"Next: {step_contracts.next_of(node.type)}"])
+    return "\n".join([*lines, f"Next: {step_contracts.NEXT[node.type]}"])
 
 
 def check_call(
@@ -99,24 +99,18 @@ def pause_graph(run: GraphRun, at: int) -> GraphRun:
 
 
 def is_active(run: GraphRun) -> bool:
-    """Whether a graph leads."""
     return run.graph is not None and run.graph.active
 
 
 def has_pending_edit(run: GraphRun) -> bool:
-    """Whether an edit step is still to be done."""
-    graph = run.graph
-    if graph is None or not graph.active:
-        return False
-    return any(node.type is NodeType.EDIT and node.status in OPEN for node in graph.nodes.values())
+    nodes = run.graph.nodes.values() if run.graph and run.graph.active else ()
+    return any(node.type is NodeType.EDIT and node.status in OPEN for node in nodes)
 
 
 def pending_steps(run: GraphRun) -> int:
     """Steps of the current branch that are pending or running: fallbacks that were not taken are none."""
     graph = run.graph
-    if graph is None or not graph.active:
-        return 0
-    return sum(graph.nodes[step].status in OPEN for step in graph.branch.node_ids)
+    return sum(graph.nodes[step].status in OPEN for step in graph.branch.node_ids) if graph and graph.active else 0
 
 
 _MOST_FAILURE_KEYS = 20
@@ -126,8 +120,6 @@ _READS = (ToolClass.READ, ToolClass.SEARCH)
 
 @dataclass(frozen=True)
 class CountedStep:
-    """What a call is counted against."""
-
     kind: NodeType
     contract: Contract
     checks: bool
@@ -135,30 +127,27 @@ class CountedStep:
 
 
 def count_use(use: StepUse, action: Action, step: CountedStep) -> StepUse:
-    """What was done on a step, with this call."""
     call, kind = action.call, class_in(step.contract, action.call)
     wrote = action.ok and (kind is ToolClass.WRITE or bool(action.result.changed))
     read = kind in _READS and action.ok
-    told, checked = step.checks, step.checks and step.kind in _CHECKING
-    settled = action.verified or (told and action.ok and not call.verify and not call.like_check)
+    told, check_failed = step.checks, use.check_failed
+    if told and step.kind in _CHECKING and not action.ok:
+        check_failed = _failure_reason(action.result)
+    elif action.verified or (told and action.ok and not call.checks):
+        check_failed = ""
+    wrote_file = (OutputSignal.FILE_WRITTEN,) if wrote else ()
     return replace(
         use,
         calls=use.calls + 1,
         reads=use.reads + read,
         reads_since_write=0 if wrote else use.reads_since_write + read,
-        signals=tuple(
-            dict.fromkeys((*use.signals, *signals_of(action), *((OutputSignal.FILE_WRITTEN,) if wrote else ())))
-        ),
+        signals=tuple(dict.fromkeys((*use.signals, *signals_of(action), *wrote_file))),
         last_signature=call.signature,
         same_calls=use.same_calls + 1 if call.signature == use.last_signature else 1,
         round_calls=(*use.round_calls, ToolClass.WRITE if wrote else kind),
         round_ok=use.round_ok + (action.ok or told),
         round_checks=use.round_checks + told,
-        check_failed=_failure_reason(action.result)
-        if checked and not action.ok
-        else ""
-        if settled
-        else use.check_failed,
+        check_failed=check_failed,
     )
 
 
@@ -195,7 +184,6 @@ def signals_of(action: Action) -> tuple[OutputSignal, ...]:
 
 
 def failure_key(action: Action) -> str:
-    """Stands for one way in which one call fails."""
     return f"{action.call.signature} {action.result.digest}"
 
 
@@ -246,11 +234,8 @@ def replace_graph(run: GraphRun, graph: TaskGraph) -> GraphRun:
 
 def _stale_checks(graph: TaskGraph, at: int) -> TaskGraph:
     """A write after a check: the check is to be made again, and the edit is open for more writes."""
-    done = [
-        step
-        for step in graph.main_branch.node_ids
-        if graph.nodes[step].type is NodeType.VERIFY and graph.nodes[step].status is NodeStatus.DONE
-    ]
+    checks = [step for step in graph.main_branch.node_ids if graph.nodes[step].type is NodeType.VERIFY]
+    done = [step for step in checks if graph.nodes[step].status is NodeStatus.DONE]
     if not done:
         return graph
     graph, main = graph_cursor.fresh_tries(graph, *done), graph.main_branch.node_ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from phases.supervision.config import AdaptiveFree, RecoveryLimits
-from phases.supervision.effects import TimelineEntry, failure_entry
+from phases.supervision.effects import TimelineEntry
 from phases.supervision.enums import (
     DecisionKind,
     DeviationSignal,
@@ -24,8 +24,6 @@ CHECKPOINT = "checkpoint"
 
 @dataclass(frozen=True)
 class PhaseState:
-    """All that L2 remembers of its phase."""
-
     phase: SupervisorPhase = SupervisorPhase.FREE
     takeover_start_round: int = 0
     stable_rounds: int = 0
@@ -39,8 +37,6 @@ class PhaseState:
 
 @dataclass(frozen=True)
 class PhaseContext:
-    """What a decision is made of."""
-
     mode: SupervisorMode
     critical: bool
     """Of the task's domain."""
@@ -88,18 +84,13 @@ def compute_next(
     return _in_free(state, context, free)
 
 
-def commit_phase(state: PhaseState, decision: PhaseDecision) -> PhaseState:
-    """The state that follows. In shadow mode it is never asked for, but for the virtual machine."""
-    return state if decision.kind is DecisionKind.FAIL else decision.next
-
-
-def as_shadow(decision: PhaseDecision, real: PhaseState) -> tuple[PhaseDecision, tuple[TimelineEntry, ...]]:
-    """What becomes of a decision of the virtual machine: nothing, but a line for whatever it would have done."""
+def shadow_entries(decision: PhaseDecision) -> tuple[TimelineEntry, ...]:
+    """All that becomes of a decision of the virtual machine: a line for what it would have done."""
     if decision.kind is DecisionKind.CONTINUE:
-        return _stay_in(real), ()
+        return ()
     said = {DecisionKind.TAKEOVER: decision.reason, DecisionKind.FAIL: f"would_fail:{decision.reason}"}
     reason = said.get(decision.kind, f"would_{decision.kind}")
-    return _stay_in(real), (TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, reason),)
+    return (TimelineEntry(TimelineEvent.SHADOW_DIAGNOSTIC, reason),)
 
 
 def _stay_in(state: PhaseState) -> PhaseDecision:
@@ -189,7 +180,6 @@ class RecoveryBudget:
 
 
 def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) -> RecoveryBudget:
-    """The budget after a round of the takeover."""
     effective = progress is ProgressClass.MEANINGFUL_PROGRESS
     first = turn.token_ratio if budget.first_token_ratio is None else budget.first_token_ratio
     return replace(
@@ -205,8 +195,6 @@ def spend_round(budget: RecoveryBudget, turn: Round, progress: ProgressClass) ->
 
 
 class BudgetOutcome(NamedTuple):
-    """What a round of a takeover leaves of its budget."""
-
     budget: RecoveryBudget
     extended: bool
     which: str
@@ -236,16 +224,6 @@ def try_extension(budget: RecoveryBudget, recovery: RecoveryLimits, turn: int) -
     # What is extended already is no longer than it was, and so does not help.
     helps = find_exhausted(budget, recovery) == ROUNDS and not find_exhausted(longer, recovery)
     return (longer, True) if helps and recent and budget.peak_token_ratio < _CHEAP else (budget, False)
-
-
-def entry_of_exhausted(which: str) -> TimelineEntry:
-    """The line for a spent budget."""
-    return failure_entry(f"budget_exhausted:{which}")
-
-
-def entry_of_extension() -> TimelineEntry:
-    """The line for an extension."""
-    return failure_entry(f"budget_extended:{ROUNDS}")
 
 
 def _count_retries(before: Mapping[str, int], turn: Round) -> dict[str, int]:

@@ -12,7 +12,7 @@ from phases.supervision.facts import Action, CallResult, GateVerdict, Round
 from phases.supervision.signals import Signal
 from phases.supervision.signatures import command_key
 from phases.supervision.wording import cycle_hint, cycle_refusal, plateau_hint, plateau_refusal
-from phases.supervision.work_ledger import describe_call
+from phases.supervision.work_ledger import GATE, describe_call
 
 _WINDOW, _LONGEST_PERIOD = 25, 5
 _MOST_CYCLES = 5
@@ -49,8 +49,6 @@ class Cycle:
 
 @dataclass(frozen=True)
 class LoopState:
-    """What the detectors remember."""
-
     marks: tuple[Mark, ...] = ()
     """Of the last 25 calls."""
     calls: int = 0
@@ -61,8 +59,6 @@ class LoopState:
 
 @dataclass(frozen=True)
 class LoopFindings:
-    """What the detectors say after a round."""
-
     state: LoopState
     hint: str = ""
     """For the model."""
@@ -123,15 +119,13 @@ def _find_cycle(state: LoopState, triggers: Triggers) -> tuple[LoopState, Cycle 
     # At most one step up a period: the model has to read a hint before it can heed it.
     if known and state.calls - known.at < period:
         return state, None
-    if known:
-        repeats = max(repeats, known.repeats + 1)
-        cycle = Cycle(signatures, period, repeats, min(known.stage + 1, TOLD), state.calls)
-    else:
-        cycle = Cycle(signatures, period, repeats, HINTED, state.calls)
+    repeats, stage = (max(repeats, known.repeats + 1), min(known.stage + 1, TOLD)) if known else (repeats, HINTED)
+    cycle = Cycle(signatures, period, repeats, stage, state.calls)
     others = [other for other in state.cycles if other.signatures != signatures]
     return replace(state, cycles=(*others, cycle)[-_MOST_CYCLES:]), cycle
 
 
+# The result is part of what must come again: a call whose result changed made progress, like one that waits for a job.
 def _find_period(marks: tuple[Mark, ...], least: int) -> tuple[int, int]:
     """The shortest period of the last calls, with its repeats; zeros where there is none."""
     calls = [(mark.signature, mark.digest) for mark in reversed(marks)]
@@ -182,9 +176,7 @@ def _calls_to_block(state: LoopState) -> dict[str, str]:
     return reasons
 
 
-GATE = "the completion gate"
 _MOST_COMMANDS, _MOST_FAILURES, _MOST_SIGNATURES = 20, 50, 5
-_LAST_STAGE = 3
 
 
 @dataclass(frozen=True)
@@ -247,7 +239,7 @@ def escalate_plateaus(
     for command in grown:
         plateau = now[command]
         if plateau.count >= triggers.plateau_repeats and DeviationSignal.ERROR_PLATEAU not in triggers.disabled:
-            now[command] = replace(plateau, stage=min(plateau.stage + 1, _LAST_STAGE))
+            now[command] = replace(plateau, stage=min(plateau.stage + 1, TOLD))
             stepped.append(command)
     return now, tuple(stepped)
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from phases.supervision import graph_executor
 from phases.supervision.corrections import Correction, CorrectionOutcome, Speaker, compose_graph_hint, inject_correction
 from phases.supervision.effects import Effects, Injection, TimelineEntry
-from phases.supervision.enums import (
-    CorrectionKind,
-    CorrectionSource,
-    SupervisorMode,
-    SupervisorPhase,
-    TimelineEvent,
-)
+from phases.supervision.enums import CorrectionKind, CorrectionSource, SupervisorMode, SupervisorPhase, TimelineEvent
 from phases.supervision.state import KernelState, Setting
 
 
 class OutgoingText(NamedTuple):
-    """A text, and how it is put before the model."""
-
     block: Correction
     pin: str = ""
     """It stays there under this name."""
@@ -32,8 +23,7 @@ def send_correction(
     state: KernelState, setting: Setting, block: Correction, out: Effects, *, pin: str = ""
 ) -> KernelState:
     """A correction of the supervisor. What the boundary or the budget refuses is logged, and not said."""
-    injected = inject_correction(state.corrections, block, speaker_of(state, setting), setting.config.correction_budget)
-    return _deliver_text(state, setting, injected, OutgoingText(block, pin), out)
+    return _send_as(speaker_of(state, setting), state, setting, OutgoingText(block, pin), out)
 
 
 def send_hint(state: KernelState, setting: Setting, text: str, tag: str, out: Effects) -> KernelState:
@@ -54,20 +44,22 @@ def send_warning(
 ) -> KernelState:
     """A word of the lifecycle where nobody leads, of the supervisor where it does."""
     # decision 60: as the lifecycle where nobody leads, else one budget would leave a second loop without a word.
-    free = state.phase.phase is SupervisorPhase.FREE
-    where = replace(
-        speaker_of(state, setting), source=CorrectionSource.LIFECYCLE if free else CorrectionSource.SUPERVISOR
-    )
-    injected = inject_correction(state.corrections, block, where, setting.config.correction_budget)
-    return _deliver_text(state, setting, injected, OutgoingText(block, pin), out)
+    speaker = speaker_of(state, setting)
+    if state.phase.phase is SupervisorPhase.FREE:
+        speaker = replace(speaker, source=CorrectionSource.LIFECYCLE)
+    return _send_as(speaker, state, setting, OutgoingText(block, pin), out)
 
 
 def speaker_of(state: KernelState, setting: Setting) -> Speaker:
-    """The supervisor, here and now."""
     graph = state.graph.graph
-    node = graph.current.id if graph and graph_executor.is_active(state.graph) else ""
+    node = graph.current.id if graph and graph.active else ""
     strict = setting.policy.mode is SupervisorMode.STRICT
-    return Speaker(state.phase.phase, CorrectionSource.SUPERVISOR, state.round, node, strict)
+    return Speaker(state.phase.phase, CorrectionSource.SUPERVISOR, node, strict)
+
+
+def _send_as(speaker: Speaker, state: KernelState, setting: Setting, said: OutgoingText, out: Effects) -> KernelState:
+    injected = inject_correction(state.corrections, said.block, speaker, setting.config.correction_budget)
+    return _deliver_text(state, setting, injected, said, out)
 
 
 def _deliver_text(

@@ -22,8 +22,6 @@ _LONGEST_DETAIL = 200
 
 @dataclass(frozen=True)
 class Edits:
-    """Counted over rounds."""
-
     counts: Mapping[str, int] = field(default_factory=dict)
     """Path -> rounds that edited it since a check fails, or since fewer tests failed; the least recent left out over a bound."""
     failing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -74,8 +72,6 @@ class Observation:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a detector looks at."""
-
     seen: ObservedRound
     before: ObserverState
     after: ObserverState
@@ -98,16 +94,6 @@ def observe_round(state: ObserverState, seen: ObservedRound, triggers: Triggers)
     live = _last_of_each_kind((*_still_live(state.live, seen.round, triggers, drifts=drifts), *now))
     entries = tuple(_entry_of(signal, aligned) for signal in now)
     return Observation(replace(after, live=live), now, live, entries)
-
-
-def reset_observer(state: ObserverState) -> ObserverState:
-    """A fresh start, after control was handed back."""
-    return replace(state, live=(), edits=Edits(), drift_rounds=0)
-
-
-def without_signals(state: ObserverState) -> ObserverState:
-    """For a run that is resumed: the counts stay, what was accumulated goes."""
-    return replace(state, live=())
 
 
 def _repeat_fail(look: _Look) -> Signal | None:
@@ -210,16 +196,8 @@ def _entry_of(signal: Signal, aligned: Alignment) -> TimelineEntry:
 
 _MOST_FILES, _MOST_COMMANDS = 300, 20
 _TEST = ("test", "tests")
-_FRAME = {
-    "__init__.py",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "README.md",
-    "LICENSE",
-    "Makefile",
-}
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_FRAME = ("__init__.py", *_PACKAGING, "README.md", "LICENSE", "Makefile")
 
 
 def after_edits(edits: Edits, turn: Round, task: Task, *, failing: bool) -> Edits:
@@ -267,12 +245,10 @@ def edits_of(action: Action) -> tuple[str, ...]:
 
 def is_outside(path: str, task: Task) -> bool:
     """Whether the plan does not know this file. Where there is no list, nothing is outside; tests never are."""
-    return bool(task.planned_files) and path not in task.planned_files and not (is_test(path) or _is_frame(path))
-
-
-def _is_frame(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name in _FRAME or name.startswith(".")
+    # decision 68: files that frame a package are inside every plan.
+    framing = name in _FRAME or name.startswith(".")
+    return bool(task.planned_files) and path not in task.planned_files and not (is_test(path) or framing)
 
 
 def is_test(path: str) -> bool:
@@ -311,6 +287,7 @@ def measure_alignment(
 
 def bigram_similarity(goal: str, said: str) -> float:
     """Jaccard's measure on the pairs of letters that stand beside each other in a word; 0 where there are none."""
+    # decision 71: against a long goal, pairs of words never agree.
     one, other = _bigrams_of(goal[:_LONGEST_TEXT]), _bigrams_of(said[:_LONGEST_TEXT])
     return len(one & other) / len(one | other) if one and other else 0.0
 

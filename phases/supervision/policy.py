@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from phases.supervision.config import Config
-from phases.supervision.enums import ExecutionMode, SupervisorMode, TaskIntent
+from phases.supervision.enums import EXECUTABLE, ExecutionMode, SupervisorMode, TaskIntent
 
 _SHADOW = {"1": True, "true": True, "0": False, "false": False}
 _LONG_GOAL = 80
@@ -89,7 +89,7 @@ def resolve_policy(setting: str, config: Config, intent: TaskIntent, shadow_vari
 
 def should_use_task_graph(intent: TaskIntent) -> bool:
     """Whether a task of this kind has steps that are worth a graph."""
-    return intent in (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
+    return intent in EXECUTABLE
 
 
 def infer_task_domain(intent: TaskIntent, goal: str) -> TaskDomain:

@@ -13,7 +13,7 @@ from phases.supervision.effects import TimelineEntry, failure_entry
 from phases.supervision.effects import recovery_entry as timeline_recover
 from phases.supervision.enums import FAULTS, GraphStatus, NodeStatus, NodeType, RecoveryTier, TimelineEvent
 from phases.supervision.facts import Task
-from phases.supervision.graph import Cursor, Node, NodeRecord, TaskGraph, percent_done
+from phases.supervision.graph import Cursor, NodeRecord, TaskGraph, percent_closed
 from phases.supervision.templates import build_graph
 from phases.supervision.wording import quote_text, recovery_text
 from phases.supervision.work_ledger import FAILED, PASSED, WorkLedger
@@ -40,8 +40,6 @@ _OPEN = "write the first planned file that is not there."
 
 @dataclass(frozen=True)
 class RecoveryContext:
-    """What a recovery is made of."""
-
     task: Task
     disk: DiskFacts
     ledger: WorkLedger
@@ -172,8 +170,6 @@ _FRESH_ROUNDS, _OLD_ROUNDS = 1, 5
 
 @dataclass(frozen=True)
 class SnapshotEvidence:
-    """What a snapshot is held against."""
-
     disk: DiskFacts
     ledger: WorkLedger
     round: int
@@ -261,7 +257,6 @@ class Safety:
 
     recoverable: bool
     reasons: tuple[str, ...] = ()
-    missing_files: tuple[str, ...] = ()
     human_reason: str = ""
 
 
@@ -277,7 +272,7 @@ def check_safety(snapshot: WorkspaceSnapshot, disk: DiskFacts, ledger: WorkLedge
         BROKEN: f"the last check died: {quote_text(died)}" if died else "",
     }
     reasons = tuple(reason for reason, told in found.items() if told)
-    return Safety(not reasons, reasons, missing, "; ".join(found[reason] for reason in reasons))
+    return Safety(not reasons, reasons, "; ".join(found[reason] for reason in reasons))
 
 
 EMPTY_TEMPLATE, BUILD_THREW = "empty_template", "build_threw"
@@ -286,8 +281,6 @@ _LOOKING = (NodeType.INSPECT, NodeType.SEARCH, NodeType.READ, NodeType.DELEGATE)
 
 @dataclass(frozen=True)
 class Retrospective:
-    """The graph, or why there is none."""
-
     ok: bool
     graph: TaskGraph | None = None
     marked: int = 0
@@ -316,9 +309,7 @@ def build_retrospective(
 
 
 def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot, ledger: WorkLedger) -> tuple[str, ...]:
-    """The pending steps that the workspace shows to be done. That files are there does not make an edit complete, and
-    nobody has summed up anything yet: those two stay open.
-    """
+    """The pending steps that the workspace shows to be done; nobody has summed up anything yet."""
     passed = snapshot.test_summary == PASSED == ledger.test_summary
     verified = passed and ledger.last_write_round <= ledger.last_verify_round
     # An edit is never taken for done: that files are there does not make it complete.
@@ -330,20 +321,17 @@ def _steps_standing(graph: TaskGraph, snapshot: WorkspaceSnapshot, ledger: WorkL
 def _mark_done(graph: TaskGraph, done: tuple[str, ...], at: int) -> TaskGraph:
     order = graph.main_branch.node_ids
     index = next((place for place, name in enumerate(order) if name not in done), None)
-    nodes = {name: _end_node(node, at) if name in done else node for name, node in graph.nodes.items()}
+    ended = {name: replace(graph.nodes[name], status=NodeStatus.DONE, started_at=at, ended_at=at) for name in done}
+    nodes = {**graph.nodes, **ended}
     if index is not None:
         nodes[order[index]] = replace(nodes[order[index]], status=NodeStatus.RUNNING, started_at=at)
     place = len(order) - 1 if index is None else index
-    marked = replace(
+    return replace(
         graph,
         nodes=nodes,
+        progress=percent_closed(nodes, graph.main_branch),
         cursor=Cursor(graph.main_branch.id, order[place], place, completed_node_ids=done),
         status=GraphStatus.DONE if index is None else GraphStatus.RUNNING,
         updated_at=at,
         node_history=(*graph.node_history, *(NodeRecord(name, NodeStatus.DONE, at, at, 0) for name in done)),
     )
-    return replace(marked, progress=percent_done(marked))
-
-
-def _end_node(node: Node, at: int) -> Node:
-    return replace(node, status=NodeStatus.DONE, started_at=at, ended_at=at)

@@ -1,7 +1,7 @@
 """A round from its beginning to its end: the decision of L1, what came of its calls, and what is counted after it (section 4).
 
 In a healthy turn this module, L1, the ledger, the loop detectors and the observer are all that runs: the others are
-entered where they have something to decide.
+entered where they have something to decide, which the conditions before their calls are for.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phases.supervision import loops
-from phases.supervision.branch_budget import BranchBudget, count_call, settle_switch, update_failures
+from phases.supervision.branch_budget import BranchBudget, count_call, settle_all, settle_switch, update_failures
 from phases.supervision.corrections import Correction
 from phases.supervision.effects import LADDER_PIN, Effects, TimelineEntry, recovery_entry
 from phases.supervision.enums import (
@@ -36,12 +36,11 @@ from phases.supervision.gate import count_trigger
 from phases.supervision.graph import Evaluated, GraphRun
 from phases.supervision.graph_executor import has_pending_edit, is_active, pending_steps, track_call
 from phases.supervision.graph_step import count_kept_back, evaluate_graph, make_first_graph, settle_recovery
-from phases.supervision.loops import GATE
 from phases.supervision.messages import send_warning
 from phases.supervision.observer import Observation, ObservedRound, observe_round
 from phases.supervision.signals import Signal
 from phases.supervision.state import Counts, KernelState, LastRound, Setting
-from phases.supervision.work_ledger import after_action, after_gate
+from phases.supervision.work_ledger import GATE, after_action, after_gate
 from phases.supervision.work_ledger import after_round as ledger_after_round
 
 
@@ -105,8 +104,7 @@ def end_round(
         out.triggers.append("branch_switch")
     if verdict:
         ledger = after_gate(ledger, verdict, turn.number)
-        passed, failures = BranchBudget(triggers=budget.triggers), verdict.failures
-        budget = passed if verdict.passed else update_failures(budget, GATE, failures)
+        budget = settle_all(budget) if verdict.passed else update_failures(budget, GATE, verdict.failures)
     disturbed = switched or state.mode.recovery_pending
     ledger = ledger_after_round(ledger, turn, disturbed=disturbed, rules=setting.rules)
     mode = submit_signals(state.mode, *_tool_signals(turn), *evaluated.signals)
@@ -141,12 +139,8 @@ def observe_end(
     if observed.entries:
         out.note(*observed.entries)
     state = replace(state, observer=observed.state, force_takeover=False)
-    phases = (state.phase.phase, state.shadow_phase.phase)
-    if (
-        observed.live
-        or state.ledger.consecutive_failed_rounds
-        or phases != (SupervisorPhase.FREE, SupervisorPhase.FREE)
-    ):
+    led = {state.phase.phase, state.shadow_phase.phase} != {SupervisorPhase.FREE}
+    if observed.live or state.ledger.consecutive_failed_rounds or led:
         return state, observed
     out.unpinned.append(LADDER_PIN)
     return state, None
@@ -188,8 +182,7 @@ def _look_for_loops(
 
 
 def _tool_signals(turn: Round) -> tuple[ModeSignal, ...]:
-    """What the step gate submits. A check that fails is how work goes, and no failure of a tool."""
-    # decision 56: a check that fails is how work goes.
+    # decision 56: a check that fails is how work goes, and no failure of a tool.
     failed = [action for action in turn.actions if action.result.executed and action.result.failed]
     return (ModeSignal.TOOL_FAILURE,) if any(not action.call.checks for action in failed) else ()
 
@@ -247,17 +240,11 @@ def _last_round(turn: Round, *, branch_switched: bool) -> LastRound:
     skipped = [action for action in turn.actions if not action.result.executed]
     return LastRound(
         branch_switched=branch_switched,
-        write_targets=len(_files_written(done)),
-        planned_write_targets=len({action.call.path for action in skipped if _is_write(action)}),
+        write_targets=len({path for action in done if not action.result.failed for path in action.result.changed}),
+        planned_write_targets=len(
+            {action.call.path for action in skipped if action.call.tool_class is ToolClass.WRITE}
+        ),
         tool_success=not done or len(failed) < len(done),
         tool_classes=tuple(sorted({action.call.tool_class for action in turn.actions})),
         irreversible=any(action.call.rollback for action in turn.actions),
     )
-
-
-def _files_written(done: list[Action]) -> set[str]:
-    return {path for action in done if not action.result.failed for path in action.result.changed}
-
-
-def _is_write(action: Action) -> bool:
-    return action.call.tool_class is ToolClass.WRITE

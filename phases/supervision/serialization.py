@@ -50,18 +50,13 @@ def _fields_of(kind: type) -> dict[str, tuple[str, Any]]:
 def _read_value(kind: Any, data: Any, where: str) -> Any:
     origin = get_origin(kind)
     if origin in (typing.Union, types.UnionType):
-        return (
-            None
-            if data is None
-            else _read_value(next(arm for arm in get_args(kind) if arm is not type(None)), data, where)
-        )
+        arm = next(arm for arm in get_args(kind) if arm is not type(None))
+        return None if data is None else _read_value(arm, data, where)
     if origin is tuple:
         return tuple(_read_value(get_args(kind)[0], inner, where) for inner in _expect_type(list, data, where))
     if origin is not None and issubclass(origin, Mapping):
-        return {
-            key: _read_value(get_args(kind)[1], inner, f"{where}.{key}")
-            for key, inner in _expect_type(dict, data, where).items()
-        }
+        rows, inner_kind = _expect_type(dict, data, where), get_args(kind)[1]
+        return {key: _read_value(inner_kind, inner, f"{where}.{key}") for key, inner in rows.items()}
     if kind is Any:
         return data
     if dataclasses.is_dataclass(kind):

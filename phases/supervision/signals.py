@@ -16,8 +16,6 @@ from phases.supervision.enums import DeviationSignal
 
 
 class SignalRule(NamedTuple):
-    """What holds for one signal."""
-
     about: str
     """What it counts, in the words of the settings' schema."""
     setting: str = ""

@@ -20,10 +20,7 @@ _STAMP = (
 )
 _CLOCK = (re.compile(r"[0-9](?<!\w[0-9])\d:\d\d:\d\d(?:[.,]\d+)?"), "<time>")
 _PLACES = (
-    (
-        re.compile(r"[0-9](?<!\w[0-9])\d*(?:\.\d+)? ?(?:[mun]?s|µs|seconds|minutes)\b"),
-        "<duration>",
-    ),
+    (re.compile(r"[0-9](?<!\w[0-9])\d*(?:\.\d+)? ?(?:[mun]?s|µs|seconds|minutes)\b"), "<duration>"),
     (re.compile(r":(?<=[\w\]'\").]:)\d+(?::\d+)?"), ":<line>"),
     (re.compile(r"line (?<!\wline )\d+\b"), "line <line>"),
 )
@@ -34,8 +31,6 @@ _NUMBERS = b"0123456789.:"
 
 
 class ResultSummary(NamedTuple):
-    """What a result says, to be compared with others."""
-
     digest: str
     error: str = ""
     """Where it failed: the line that says what went wrong."""
@@ -46,13 +41,13 @@ class ResultSummary(NamedTuple):
 def signature_of(tool: str, arguments: Mapping[str, Any]) -> str:
     """The tool with its arguments, their keys sorted: two equal calls have one."""
     text = json.dumps([tool, dict(arguments)], sort_keys=True, ensure_ascii=True, default=str)
-    return _short_digest(text)
+    return digest_of_text(text)
 
 
 def summarize_result(text: str, *, failed: bool, check: bool) -> ResultSummary:
     """What a result says. Of a long one that failed, only both ends are read for words; the rest goes into its digest."""
     if not failed:
-        return ResultSummary(_short_digest(_without_stamps(text)))
+        return ResultSummary(digest_of_text(_without_stamps(text)))
     said = normalize_text(_telling_lines(text))
     failures = _failures_of_text(said)
     error = " ".join((failures[0] if failures else "").split())[:_LONGEST_ERROR]
@@ -97,11 +92,6 @@ def failing_lines(output: str) -> tuple[str, ...]:
     return _failures_of_text(normalize_text(_telling_lines(output)))
 
 
-def digest_of_text(text: str) -> str:
-    """Short, and for nothing but to be compared."""
-    return _short_digest(text)
-
-
 def _without_stamps(text: str) -> str:
     """A text without dates and addresses. A clock alone may be a duration."""
     if _IN_STAMP.search(text):
@@ -136,13 +126,13 @@ def _in_short(line: str) -> str:
 def _digest_of_failed(text: str, said: str, failures: tuple[str, ...]) -> str:
     """Of a long text the numbers count in its last lines alone."""
     if len(text) <= 2 * _END:
-        return _short_digest(said)
+        return digest_of_text(said)
     rest = _ADDRESS[0].sub("", text).encode("utf-8", "surrogatepass").translate(None, _NUMBERS)
     parts = (*failures, *said.splitlines()[-_LAST_LINES:], hashlib.sha256(rest).hexdigest())
-    return _short_digest("\n".join(parts))
+    return digest_of_text("\n".join(parts))
 
 
-def _short_digest(text: str) -> str:
+def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

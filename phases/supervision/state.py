@@ -57,8 +57,6 @@ class Counts:
 
 @dataclass(frozen=True)
 class KernelState:
-    """The whole state."""
-
     round: int = 0
     ledger: WorkLedger = field(default_factory=WorkLedger)
     mode: ModeState = field(default_factory=ModeState)

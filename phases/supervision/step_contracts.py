@@ -21,8 +21,6 @@ _AFTER_EDIT = (NodeType.VERIFY, NodeType.SUMMARIZE)
 
 @dataclass(frozen=True)
 class Contract:
-    """One row of the table."""
-
     allowed: tuple[ToolClass, ...]
     forbidden: tuple[ToolClass, ...]
     required: tuple[OutputSignal, ...]
@@ -63,7 +61,7 @@ _WORDS = {
     EXEC: "running commands",
     ToolClass.DELEGATE: "delegating",
 }
-_NEXT = {
+NEXT = {
     NodeType.INSPECT: 'Read or search what the goal touches, or say "step done".',
     NodeType.SEARCH: "Read or search something that the work needs.",
     NodeType.READ: "Read the file.",
@@ -97,11 +95,7 @@ class Terms:
     """The plan has no verify commands."""
 
 
-_AS_AGREED = Terms()
-
-
 def contract_of(node: Node, task: Task) -> Contract:
-    """The contract of a step in a task."""
     contract = scale_contract(node, task.intent, len(task.planned_files))
     return _require_checks(contract, task) if node.type is NodeType.VERIFY else contract
 
@@ -137,6 +131,7 @@ def check_contract(node: Node, contract: Contract, use: StepUse, call: Call, ter
     kind = class_in(contract, call)
     if kind in contract.forbidden:
         return ContractCheck(BLOCK, _off_step_text(node, call))
+    # decision 70: what is neither the step's nor against it is warned of.
     if kind in contract.tolerated:
         return ContractCheck(BLOCK if terms.blocking else WARN, _off_step_text(node, call))
     if kind not in contract.allowed:
@@ -144,19 +139,17 @@ def check_contract(node: Node, contract: Contract, use: StepUse, call: Call, ter
     if call.signature == use.last_signature and use.same_calls >= MAX_SAME_CALL:
         return ContractCheck(WARN, f"This very call was made {use.same_calls} times in a row. Do something else.")
     if use.calls >= contract.max_calls:
-        return ContractCheck(
-            WARN, f"The step {node.title!r} has had its {contract.max_calls} calls. {_NEXT[node.type]}"
-        )
+        return ContractCheck(WARN, f"The step {node.title!r} has had its {contract.max_calls} calls. {NEXT[node.type]}")
     return ContractCheck(ALLOW)
 
 
-def class_refusal(kind: NodeType, call: Call, terms: Terms = _AS_AGREED) -> str:
+def class_refusal(kind: NodeType, call: Call, terms: Terms) -> str:
     """Why a kind of step forbids a call; empty where it does not."""
     if call.tool_class is ToolClass.NEUTRAL or _belongs_anywhere(kind, call, terms):
         return ""
     if call.tool_class not in CONTRACTS[kind].forbidden:
         return ""
-    return f"{_class_words(call.tool_class)} is not part of this step ({kind}). {_NEXT[kind]}"
+    return f"{_class_words(call.tool_class)} is not part of this step ({kind}). {NEXT[kind]}"
 
 
 def class_in(contract: Contract, call: Call) -> ToolClass:
@@ -173,11 +166,6 @@ def is_check(call: Call, task: Task) -> bool:
 def is_finished_check(action: Action, task: Task) -> bool:
     """Whether it was one, and was waited for. One that fails is how work goes."""
     return is_check(action.call, task) and action.result.executed and not action.result.background
-
-
-def next_of(kind: NodeType) -> str:
-    """What to do in a step of this kind."""
-    return _NEXT[kind]
 
 
 def _require_checks(contract: Contract, task: Task) -> Contract:
@@ -202,7 +190,7 @@ def _belongs_anywhere(kind: NodeType, call: Call, terms: Terms) -> bool:
 
 
 def _off_step_text(node: Node, call: Call) -> str:
-    return f"{_class_words(call.tool_class)} is not part of the step {node.title!r} ({node.type}). {_NEXT[node.type]}"
+    return f"{_class_words(call.tool_class)} is not part of the step {node.title!r} ({node.type}). {NEXT[node.type]}"
 
 
 def _class_words(kind: ToolClass) -> str:
@@ -215,8 +203,6 @@ _MANY_READS, _ROUNDS_AWAY = 3, 3
 
 
 class Deviation(StrEnum):
-    """What is wrong with a round on a step."""
-
     NONE = "none"
     TOOL_MISMATCH = "tool_mismatch"
     SCOPE_CREEP = "scope_creep"
@@ -224,8 +210,6 @@ class Deviation(StrEnum):
 
 
 class Severity(StrEnum):
-    """How wrong it is."""
-
     NONE = "none"
     SOFT = "soft"
     HARD = "hard"
@@ -241,8 +225,6 @@ SEVERITIES = {
 
 
 class FailureClass(StrEnum):
-    """Why a call failed, or a branch."""
-
     TOOL_ERROR = "tool_error"
     NOT_FOUND = "not_found"
     VERIFICATION_FAIL = "verification_fail"
@@ -259,22 +241,21 @@ class FailureClass(StrEnum):
 class Remedy:
     """What helps against a failure. `least`: the level that it asks for by itself."""
 
-    name: str
     advice: str
     least: int = LEVEL_NONE
 
 
 REMEDIES = {
-    FailureClass.TOOL_ERROR: Remedy("retry", "Mend the call's arguments, and try at most twice."),
-    FailureClass.NOT_FOUND: Remedy("retry_with_hint", "Search for the name first."),
-    FailureClass.VERIFICATION_FAIL: Remedy("narrow_scope", "Take the first failure alone, and fix its cause."),
-    FailureClass.CONTEXT_MISSING: Remedy("expand", "Read what defines the missing name."),
-    FailureClass.CONTRACT_VIOLATION: Remedy("hint", "Do what the step is for."),
-    FailureClass.REPO_MISMATCH: Remedy("skip", "This is not there in this repository: leave it out.", LEVEL_BLOCK),
-    FailureClass.PERMISSION: Remedy("alternative_tool", "Use another tool, or a path inside the workspace."),
-    FailureClass.BRANCH_EXHAUSTED: Remedy("ask_user", "No other way is left: say what is in the way.", LEVEL_SWITCH),
-    FailureClass.TIMEOUT: Remedy("narrow_scope", "Run less at once."),
-    FailureClass.TOKEN_EXHAUSTED: Remedy("narrow_scope", "Read and print less at once."),
+    FailureClass.TOOL_ERROR: Remedy("Mend the call's arguments, and try at most twice."),
+    FailureClass.NOT_FOUND: Remedy("Search for the name first."),
+    FailureClass.VERIFICATION_FAIL: Remedy("Take the first failure alone, and fix its cause."),
+    FailureClass.CONTEXT_MISSING: Remedy("Read what defines the missing name."),
+    FailureClass.CONTRACT_VIOLATION: Remedy("Do what the step is for."),
+    FailureClass.REPO_MISMATCH: Remedy("This is not there in this repository: leave it out.", LEVEL_BLOCK),
+    FailureClass.PERMISSION: Remedy("Use another tool, or a path inside the workspace."),
+    FailureClass.BRANCH_EXHAUSTED: Remedy("No other way is left: say what is in the way.", LEVEL_SWITCH),
+    FailureClass.TIMEOUT: Remedy("Run less at once."),
+    FailureClass.TOKEN_EXHAUSTED: Remedy("Read and print less at once."),
 }
 _SIGNS = (
     (FailureClass.TIMEOUT, re.compile(r"tim(?:ed|e)[ -]?out", re.IGNORECASE)),
@@ -303,12 +284,8 @@ def deviation_of(node: Node, contract: Contract, use: StepUse) -> Deviation:
     seen = set(use.round_calls)
     if seen and not use.round_checks and not seen & {*contract.allowed, *contract.tolerated}:
         return Deviation.TOOL_MISMATCH
-    if (
-        node.type is NodeType.EDIT
-        and seen
-        and seen <= {ToolClass.READ, ToolClass.SEARCH}
-        and use.reads_since_write > _MANY_READS
-    ):
+    only_reads = bool(seen) and seen <= {READ, SEARCH}
+    if node.type is NodeType.EDIT and only_reads and use.reads_since_write > _MANY_READS:
         return Deviation.SCOPE_CREEP
     if contract.primary is not None and use.away_rounds >= _ROUNDS_AWAY:
         return Deviation.PHASE_MISMATCH

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from phases.supervision.enums import FallbackReason, NodeType, TaskIntent, TaskPhase
+from phases.supervision.enums import EXECUTABLE, FallbackReason, NodeType, TaskIntent, TaskPhase
 from phases.supervision.facts import RepoShape, Task
 from phases.supervision.graph import Branch, Cursor, Delegate, Edge, Node, TaskGraph
 
@@ -35,15 +35,11 @@ SUGGESTED = {
 
 @dataclass(frozen=True)
 class _Effort:
-    """What a level of complexity is worth."""
-
     retries: int
     fallbacks: int
 
 
 class Complexity(StrEnum):
-    """How hard a task is, in a word."""
-
     TRIVIAL = "trivial"
     SIMPLE = "simple"
     MODERATE = "moderate"
@@ -196,9 +192,7 @@ def one_line(text: str, most: int = _LONGEST_EVIDENCE) -> str:
 
 def _build_node(index: int, step: TemplateStep, retries: int, task: Task) -> Node:
     kind, title = step
-    delegate = None
-    if kind is NodeType.DELEGATE:
-        delegate = Delegate("Explore the repository: its layout, its entry points, what the goal touches.")
+    explore = Delegate("Explore the repository: its layout, its entry points, what the goal touches.")
     return Node(
         id=f"node-{index:02}",
         type=kind,
@@ -208,12 +202,11 @@ def _build_node(index: int, step: TemplateStep, retries: int, task: Task) -> Nod
         suggested_tools=SUGGESTED[kind],
         evidence=_evidence_of(task) if kind is NodeType.EDIT else None,
         max_retries=retries,
-        delegate=delegate,
+        delegate=explore if kind is NodeType.DELEGATE else None,
     )
 
 
 def _evidence_of(task: Task) -> str | None:
-    """The first planned files."""
     files = task.planned_files
     more = f" and {len(files) - _MOST_EVIDENCE} more" if len(files) > _MOST_EVIDENCE else ""
     return one_line(", ".join(files[:_MOST_EVIDENCE]) + more) or None
@@ -247,7 +240,6 @@ def _build_fallbacks(
 
 
 TemplateStep = tuple[NodeType, str]
-EXECUTABLE = (TaskIntent.EDIT, TaskIntent.DEBUG, TaskIntent.TEST, TaskIntent.REFACTOR)
 _TRIVIAL: tuple[TemplateStep, ...] = (
     (NodeType.EDIT, "Write or modify code"),
     _VERIFY,
@@ -260,7 +252,7 @@ def rank_templates(task: Task, templates: tuple[Template, ...] = BUILT_IN) -> tu
     """What fits the task, the best first: 0.6 of its score, and 0.2 where its condition holds."""
     level = complexity_of(task)[1]
     fitting = [
-        (template, _rank_of(template))
+        (template, 0.6 * template.score + (0.2 if template.condition else 0.0))
         for template in templates
         if task.intent in template.intents and (template.condition is None or template.condition(task, level))
     ]
@@ -286,16 +278,7 @@ def step_queue(task: Task, done: frozenset[NodeType]) -> tuple[TemplateStep, ...
     return tuple(step for step in steps_of(task) if step[0] not in done)
 
 
-def _rank_of(template: Template) -> float:
-    return 0.6 * template.score + (0.2 if template.condition else 0.0)
-
-
-_LEVELS = (
-    (15, Complexity.TRIVIAL),
-    (30, Complexity.SIMPLE),
-    (55, Complexity.MODERATE),
-    (75, Complexity.COMPLEX),
-)
+_LEVELS = ((15, Complexity.TRIVIAL), (30, Complexity.SIMPLE), (55, Complexity.MODERATE), (75, Complexity.COMPLEX))
 _LONG_GOAL, _MANY_WORDS, _LENGTH_POINTS, _WORD_POINTS = 30, 10, 10, 15
 _MULTISTEP_POINTS, _DEEP_POINTS = 8, 7
 _MONOREPO_POINTS, _FULLSTACK_POINTS, _BACKEND_POINTS = 10, 10, 6

@@ -41,14 +41,15 @@ def evidence_lines(ledger: WorkLedger, checks: Sequence[str]) -> tuple[str, ...]
     repeated = sorted((row for row in ledger.recent_failures if row.count >= 2), key=lambda row: -row.count)
     passed = set(map(command_key, ledger.passed_since_write))
     open_checks = [check for check in checks if command_key(check) not in passed]
-    return (
+    lines = (
         *(
-            quote_text(f"failed {row.count} times in the same way: {row.tool} {row.about}: {row.error}")
+            f"failed {row.count} times in the same way: {row.tool} {row.about}: {row.error}"
             for row in repeated[:MOST_QUOTES]
         ),
-        *(quote_text(f"not passed since the last write: {check}") for check in open_checks[:MOST_QUOTES]),
-        *(quote_text(f"started in the background: {command}") for command in ledger.background[-MOST_QUOTES:]),
+        *(f"not passed since the last write: {check}" for check in open_checks[:MOST_QUOTES]),
+        *(f"started in the background: {command}" for command in ledger.background[-MOST_QUOTES:]),
     )
+    return tuple(map(quote_text, lines))
 
 
 def takeover_text(goal: str, reason: str, signals: Sequence[str], domain: str, evidence: Sequence[str]) -> str:
@@ -70,7 +71,6 @@ def takeover_text(goal: str, reason: str, signals: Sequence[str], domain: str, e
 
 
 def handoff_text() -> str:
-    """Control goes back to the model."""
     return (
         "[Supervision] The work is stable again, and control returned to you. "
         "Go on with the goal, and verify after each change."
@@ -132,23 +132,12 @@ def ladder_rung(
 def cycle_hint(labels: Sequence[str], repeats: int) -> str:
     """The first word on a cycle."""
     what = "This call was" if len(labels) == 1 else f"These {len(labels)} calls were"
-    return "\n".join(
-        (
-            (
-                f"[Supervision] {what} repeated {repeats} times in the same order, each time with the same result "
-                f"{_QUOTED}:"
-            ),
-            *_list_items(labels, MOST_QUOTES),
-            (
-                "What to do next: use the result that you have, or change something before you look again. "
-                "If it goes on, these calls are not executed."
-            ),
-        )
-    )
+    told = f"{what} repeated {repeats} times in the same order, each time with the same result"
+    todo = "use the result that you have, or change something before you look again. If it goes on, these calls are not executed."
+    return _loop_text(told, labels, todo)
 
 
 def cycle_refusal(repeats: int) -> str:
-    """Why a call of a cycle is kept back."""
     return (
         f"It is part of a loop: {repeats} repeats, the result is the same each time. "
         "Change a file first, or take another way."
@@ -158,23 +147,21 @@ def cycle_refusal(repeats: int) -> str:
 def plateau_hint(command: str, failures: Sequence[str], count: int, *, rules: int = RULES) -> str:
     """The first word on a check that fails in the same way after every change."""
     same = "in exactly the same way" if rules == FIRST else "with the same failures"
-    return "\n".join(
-        (
-            f"[Supervision] {quote_text(command)} failed {count} times {same}, though files were changed in between {_QUOTED}:",
-            *_list_items(failures, MOST_QUOTES),
-            (
-                "What to do next: the changes do not reach the cause. Read the code that the first failure names, "
-                "say why it fails, then change that."
-            ),
-        )
-    )
+    told = f"{quote_text(command)} failed {count} times {same}, though files were changed in between"
+    todo = "the changes do not reach the cause. Read the code that the first failure names, say why it fails, then change that."
+    return _loop_text(told, failures, todo)
 
 
 def plateau_refusal(count: int) -> str:
-    """Why a check is kept back."""
     return (
         f"It failed {count} times in exactly the same way, and nothing that is known to me changed since. "
         "Change a file first; then it may run again."
+    )
+
+
+def _loop_text(told: str, quoted: Iterable[str], todo: str) -> str:
+    return "\n".join(
+        (f"[Supervision] {told} {_QUOTED}:", *_list_items(quoted, MOST_QUOTES), f"What to do next: {todo}")
     )
 
 

@@ -14,7 +14,8 @@ PASSED, FAILED, REQUIRED = "passed", "failed", "required"
 _MOST_FILES = 500
 _MOST_UNVERIFIED = 50
 _RECENT_TOOLS, _RECENT_FAILURES = 20, 10
-_GATE = "the completion gate"
+GATE = "the completion gate"
+"""Its word counts as that of one more check."""
 _MANIFESTS = ("pyproject.toml", "requirements.txt", "setup.cfg", "setup.py", "environment.yml", "package.json")
 
 
@@ -99,7 +100,6 @@ class WorkLedger:
 
 
 def describe_call(call: Call) -> str:
-    """What a call is about, in a few words."""
     return (call.path or " ".join(call.command.split()))[:120]
 
 
@@ -114,22 +114,17 @@ def after_action(
     """The ledger with one executed call, and whether with it every check has passed since the last write."""
     if not result.executed:
         return ledger, False
-    ledger = replace(
-        ledger,
-        recent_tools=(*ledger.recent_tools, ToolRecord(turn, call.tool, describe_call(call), result.failed))[
-            -_RECENT_TOOLS:
-        ],
-    )
     failures = ledger.recent_failures
     failures = _with_failure(failures, call, result, turn) if result.failed else _without_failures(failures, call)
-    ledger = replace(ledger, recent_failures=failures)
+    tools = (*ledger.recent_tools, ToolRecord(turn, call.tool, describe_call(call), result.failed))
+    ledger = replace(ledger, recent_tools=tools[-_RECENT_TOOLS:], recent_failures=failures)
     if result.background:
         ledger = replace(ledger, background=(*ledger.background, describe_call(call))[-_RECENT_FAILURES:])
     if result.changed:
         ledger = _count_write(ledger, result, turn)
-    return (
-        _count_check(ledger, call, result, turn, checks) if call.verify and not result.background else (ledger, False)
-    )
+    if not call.verify or result.background:
+        return ledger, False
+    return _count_check(ledger, call, result, turn, checks)
 
 
 def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool, rules: int = RULES) -> WorkLedger:
@@ -157,10 +152,11 @@ def after_round(ledger: WorkLedger, turn: Round, *, disturbed: bool, rules: int 
     if rules == FIRST or progress is not ProgressClass.ALL_FAILED_OR_BLOCKED:
         return after
     # To fail is no progress: a model that reads and fails by turns is as idle as one that only reads.
-    idle_rounds = ledger.consecutive_no_tool_rounds, ledger.consecutive_reading_rounds
-    return replace(after, consecutive_no_tool_rounds=idle_rounds[0], consecutive_reading_rounds=idle_rounds[1])
+    silent, reading = ledger.consecutive_no_tool_rounds, ledger.consecutive_reading_rounds
+    return replace(after, consecutive_no_tool_rounds=silent, consecutive_reading_rounds=reading)
 
 
+# decision 122: runs that began under the first rules are counted by them.
 def _with_failed_round(ledger: WorkLedger, turn: Round, progress: ProgressClass, rules: int) -> WorkLedger:
     failed = progress is ProgressClass.ALL_FAILED_OR_BLOCKED
     if rules == FIRST:
@@ -169,12 +165,10 @@ def _with_failed_round(ledger: WorkLedger, turn: Round, progress: ProgressClass,
         return replace(ledger, consecutive_failed_rounds=0, failed_since=0, failed_last=0, failed_in_a_row=0)
     if not failed:
         return replace(ledger, failed_in_a_row=0)
-    since = ledger.failed_since if ledger.consecutive_failed_rounds else turn.number
-    rounds = ledger.consecutive_failed_rounds + 1
     return replace(
         ledger,
-        consecutive_failed_rounds=rounds,
-        failed_since=since,
+        consecutive_failed_rounds=ledger.consecutive_failed_rounds + 1,
+        failed_since=ledger.failed_since if ledger.consecutive_failed_rounds else turn.number,
         failed_last=turn.number,
         failed_in_a_row=ledger.failed_in_a_row + 1,
     )
@@ -185,9 +179,9 @@ def after_gate(ledger: WorkLedger, verdict: GateVerdict, turn: int) -> WorkLedge
     ledger = replace(ledger, last_verify_round=turn)
     if verdict.passed:
         return _reset_verified(ledger)
-    told = " ".join(verdict.failures)[:300] or _GATE
+    told = " ".join(verdict.failures)[:300] or GATE
     return replace(
-        ledger, test_summary=FAILED, build_output=told, failing_checks=_with_check(ledger.failing_checks, _GATE)
+        ledger, test_summary=FAILED, build_output=told, failing_checks=_with_check(ledger.failing_checks, GATE)
     )
 
 
@@ -266,7 +260,6 @@ _MOST_ROUNDS = 10
 
 
 def after_reading(before: Learning, turn: Round, progress: ProgressClass) -> Learning:
-    """What is known after a round."""
     told = dict.fromkeys(
         f"{action.call.signature} {action.result.digest}"
         for action in turn.actions

@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 
 from pipeline.base.errors import FileTooLarge, StorageError
 
@@ -28,9 +29,8 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         raise StorageError(f"cannot read {path!r}: it is not a valid file name ({error})") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise StorageError(
-                f"{path} is a symbolic link, and only regular files are read; put the file there"
-            ) from error
+            told = f"{path} is a symbolic link, and only regular files are read; put the file there"
+            raise StorageError(told) from error
         raise storage_error("read", path, error) from error
     try:
         status = os.fstat(descriptor)
@@ -95,7 +95,6 @@ def replace_file(source: str, target: str, *, folder: int | None = None) -> None
 
 
 def sync_directory(path: str) -> None:
-    """Makes the names in a folder durable."""
     descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -244,18 +243,10 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def _remove_quietly(path: str) -> None:
-    try:
+    with suppress(OSError):  # not there, or not ours to remove: the write that follows says so if it matters
         os.unlink(path)
-    except OSError:
-        return  # not there, or not ours to remove: the write that follows says so if it matters
 
 
 def _kind_of(mode: int) -> str:
-    for test, name in (
-        (stat.S_ISDIR, "a directory"),
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode):
-            return name
-    return "a device"
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

@@ -37,11 +37,7 @@ def parse_json(data: bytes, *, strict: bool = True) -> Any:
     try:
         text = data.decode("utf-8")
         value = json.loads(
-            text,
-            strict=strict,
-            parse_constant=_no_constant,
-            object_pairs_hook=_no_duplicates,
-            parse_float=_parse_float,
+            text, strict=strict, parse_constant=_no_constant, object_pairs_hook=_no_duplicates, parse_float=_parse_float
         )
         if b"\\ud" in data or b"\\uD" in data:  # only an escape can smuggle half a surrogate pair in
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -93,7 +89,7 @@ def compose_markdown(front: Mapping[str, Any], body: str) -> Markdown:
 
 
 def _json_lines(value: Any, depth: int = 0) -> str:
-    # json.dumps(indent=2) leaves the fast encoder; two levels of our own keep it, and are easier on the eye.
+    # decision 9: json.dumps(indent=2) leaves the fast encoder; two levels of our own keep it, and are easier on the eye.
     pad = "  " * (depth + 1)
     if depth < _JSON_LEVELS and isinstance(value, dict) and value:
         if not all(isinstance(key, str) for key in value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pipeline.base.errors import FormatError, PhaseError
@@ -78,26 +79,23 @@ def _append_line(path: str, line: bytes, *, sync: bool) -> None:
         if size == 0:
             sync_directory(os.path.dirname(path))
     except OSError as error:
-        _truncate_to(descriptor, size)
+        with suppress(OSError):  # the next append repairs the tail
+            os.ftruncate(descriptor, size)
         raise storage_error("append to", path, error) from error
     finally:
         os.close(descriptor)
 
 
-def repair_tail(path: str) -> bytes:
+def drop_torn_tail(path: str) -> None:
+    """Cuts a last line that a crash left without its end, where nobody was ever told of what it says."""
+    repair_tail(path, keep=False)
+
+
+def repair_tail(path: str, *, keep: bool = True) -> bytes:
     """Cuts a last line that a crash left without its end, keeps it in `<path>.corrupt`, and returns it.
 
     Reads no more of the file than its last line, however long the file is.
     """
-    return _cut_torn_tail(path, keep=True)
-
-
-def drop_torn_tail(path: str) -> None:
-    """Cuts a last line that a crash left without its end, where nobody was ever told of what it says."""
-    _cut_torn_tail(path, keep=False)
-
-
-def _cut_torn_tail(path: str, *, keep: bool) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -130,10 +128,3 @@ def last_line(descriptor: int, size: int) -> bytes:
         if cut or not start:
             return tail[cut:]
         block *= 4
-
-
-def _truncate_to(descriptor: int, size: int) -> None:
-    try:
-        os.ftruncate(descriptor, size)
-    except OSError:
-        return  # the next append repairs the tail

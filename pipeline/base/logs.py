@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +64,9 @@ class TaskLog:
             json.dumps(fields, default=str)
         except (TypeError, ValueError, RecursionError):
             line = {**line, **{name: repr(value) for name, value in fields.items()}}
-        try:
-            os.write(
-                self._descriptor, json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
-            )
-        except OSError:
-            return
+        data = json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        with suppress(OSError):
+            os.write(self._descriptor, data + b"\n")
 
     def close(self) -> None:
         os.close(self._descriptor)

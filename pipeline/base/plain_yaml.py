@@ -33,24 +33,16 @@ def locate_yaml(data: bytes, path: Sequence[str | int]) -> _Place:
 
 def dump_yaml(value: Any) -> bytes:
     """The bytes of a YAML document: keys in the order given, letters as they are. Raises FormatError."""
-    import yaml
+    import yaml  # late: 15 ms, and most commands read and write no YAML
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:
             return True  # parse_yaml refuses them, so a value that stands in two places is written twice
 
+    # decision 39: the innermost maps and lists in one line each, so that a person can scroll a long plan.
+    form: dict[str, Any] = {"allow_unicode": True, "width": 180, "encoding": "utf-8", "default_flow_style": None}
     try:
-        return bytes(
-            yaml.dump(
-                value,
-                Dumper=Dumper,
-                sort_keys=False,
-                allow_unicode=True,
-                width=180,
-                encoding="utf-8",
-                default_flow_style=None,
-            )
-        )
+        return bytes(yaml.dump(value, Dumper=Dumper, sort_keys=False, **form))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError(f"cannot be written as YAML: {' '.join(str(error).split())[:200]}") from error
 
@@ -117,7 +109,7 @@ class _YamlBuilder:
 
 
 def _parse_events(text: str) -> Iterator[Any]:
-    import yaml
+    import yaml  # late: 15 ms, and most commands read and write no YAML
 
     try:
         yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """Where programs and libraries are, and how text is written; whatever begins with LC_ as well."""
+# decision 128: processor time is the limit, because a clock blames a paper for a busy machine.
 PATIENCE = 10
 """So many times its processor time a worker may take by the clock: on a busy machine it waits for its turn."""
 

@@ -45,13 +45,11 @@ def call_guarded(phase: Phase, call: Callable[[], Any]) -> tuple[Any, PipelineEr
     except (Interrupted, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a phase may do anything: exit, be cancelled, recurse too deeply
-        import traceback
+        import traceback  # late: only a bug needs it
 
         log_event(f"{phase.label} has a bug", level="ERROR", traceback=traceback.format_exc())
-        line = " ".join(str(error).split())[:300]
-        return None, PhaseBug(
-            f"phase {phase.label} has a bug: {type(error).__name__}: {line}; the log has the traceback"
-        )
+        told = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return None, PhaseBug(f"phase {phase.label} has a bug: {told}; the log has the traceback")
 
 
 def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float) -> Result:
@@ -64,6 +62,7 @@ def failure_result(phase: Phase, error: PipelineError, mode: str, seconds: float
 def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
     if not phase.optional:
         return None
+    # decision 13: a phase itself knows nothing of fast mode.
     if mode == "fast":
         return "fast mode leaves this phase out"
     missing = next((name for name in phase.reads if is_placeholder(inputs[name])), None)
@@ -71,8 +70,5 @@ def _reason_to_skip(phase: Phase, inputs: Documents, mode: str) -> str | None:
 
 
 def _build_placeholders(phase: Phase, status: str, reason: str, mode: str) -> dict[str, Any]:
-    return {
-        name: build_placeholder(status, reason or "no reason given", mode)
-        for name in phase.writes
-        if not name.endswith("/")
-    }
+    placeholder = build_placeholder(status, reason or "no reason given", mode)
+    return {name: placeholder for name in phase.writes if not name.endswith("/")}

@@ -47,23 +47,13 @@ class TaskList(NamedTuple):
 
 
 class Catalog:
-    """The list of the tasks in one folder."""
-
     def __init__(self, tasks_dir: str) -> None:
         self.folder = os.path.abspath(tasks_dir)
         self.path = os.path.join(self.folder, NAME)
 
     def record(self, task: str, status: str, *, mode: str, source: str, reason: str = "") -> None:
         """Appends a line; it is on the disk when this returns. What the last line says already is not said again."""
-        row = {
-            "version": VERSION,
-            "id": task,
-            "at": utc_timestamp(),
-            "status": status,
-            "mode": mode,
-            "source": source,
-            "reason": reason,
-        }
+        row = _row_of(CatalogEntry(task, utc_timestamp(), status, mode, source, reason))
         with self._alone():
             repair_tail(self.path)
             if not self._says(row):
@@ -98,7 +88,7 @@ class Catalog:
         """Writes the list anew from what `collect` finds; nobody can add to it meanwhile. The old one is kept aside."""
         with self._alone():
             entries = sorted(collect(), key=lambda entry: entry.at)
-            lines = [dump_json_line({"version": VERSION, **entry._asdict()}) + b"\n" for entry in entries]
+            lines = [dump_json_line(_row_of(entry)) + b"\n" for entry in entries]
             set_aside(self.path)
             write_durable(self.path, b"".join(lines))
 
@@ -122,9 +112,8 @@ class Catalog:
             with self._alone():
                 torn = repair_tail(self.path)
                 if torn:
-                    listing.repairs.append(
-                        f"{self.path}: the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
-                    )
+                    told = f"the last line was torn ({len(torn)} bytes); it is now in {NAME}.corrupt"
+                    listing.repairs.append(f"{self.path}: {told}")
         except StorageError as error:
             listing.repairs.append(f"{self.path}: the last line is torn, and stays so: {error}")
         data = read_bytes(self.path)
@@ -145,6 +134,10 @@ class Catalog:
             yield
         finally:
             os.close(descriptor)
+
+
+def _row_of(entry: CatalogEntry) -> dict[str, Any]:
+    return {"version": VERSION, **entry._asdict()}
 
 
 def _task_of(line: bytes) -> str | None:

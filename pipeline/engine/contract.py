@@ -18,14 +18,10 @@ from pipeline.base.errors import ContractError, FormatError
 from pipeline.base.files import read_bytes
 from pipeline.engine.phase import Documents, Phase, is_placeholder
 
-BUILT_IN = next(
-    folder
-    for folder in (
-        os.path.join(os.path.dirname(__file__), "..", "schemas"),
-        os.path.join(os.path.dirname(__file__), "..", "..", "schemas"),
-    )
-    if os.path.isdir(folder)
-)
+_HERE = os.path.dirname(__file__)
+# Beside the packages in a checkout, inside this one in a wheel.
+_PLACES = (os.path.join(_HERE, "..", "schemas"), os.path.join(_HERE, "..", "..", "schemas"))
+BUILT_IN = next(filter(os.path.isdir, _PLACES))
 _YAML_STEMS = (".txt", ".yaml")
 PLACEHOLDER = "placeholder.schema.json"
 
@@ -103,10 +99,8 @@ class Contracts:
         validator = self._others[id(schema)][1]
         if validator.is_valid(value):
             return None
-        worst = explain_breaches(dict(schema), value)
-        return (
-            f"at {worst[0].json_path}: {_shorten_message(worst[0].message)}" if worst else "it does not fit the schema"
-        )
+        worst = next(iter(explain_breaches(dict(schema), value)), None)
+        return f"at {worst.json_path}: {_shorten_message(worst.message)}" if worst else "it does not fit the schema"
 
     def _read_schema(self, file_name: str, document: str) -> dict[str, Any]:
         for folder in self._folders:
@@ -123,7 +117,6 @@ class Contracts:
 
 
 def schema_name(document: str) -> str:
-    """The file name of the schema that governs a document."""
     base = os.path.basename(document)
     return base if base.endswith(".schema.json") else base.split(".", 1)[0] + ".schema.json"
 
@@ -140,9 +133,8 @@ def _drop_older(schema: Any, value: Any) -> Any:
     """The value without what only older documents have."""
     rules, items = (schema.get("properties", {}), schema.get("items")) if isinstance(schema, dict) else ({}, None)
     if isinstance(value, dict):
-        return {
-            name: _drop_older(rules.get(name), inner) for name, inner in value.items() if not _is_older(rules.get(name))
-        }
+        kept = {name: inner for name, inner in value.items() if not _is_older(rules.get(name))}
+        return {name: _drop_older(rules.get(name), inner) for name, inner in kept.items()}
     return [_drop_older(items, inner) for inner in value] if isinstance(value, list) and items else value
 
 
@@ -152,7 +144,7 @@ def _is_older(rule: Any) -> bool:
 
 def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
     """The validator of the common case. It never fetches: a reference out of the schema is an error."""
-    import jsonschema_rs
+    import jsonschema_rs  # late: 20 ms, and commands that read no document pay none
 
     try:
         return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse_fetch, validate_formats=False)
@@ -162,7 +154,7 @@ def fast_validator(schema: dict[str, Any], name: str = "a schema") -> Any:
 
 def explain_breaches(schema: dict[str, Any], value: Any) -> list[Any]:
     """Every breach that jsonschema sees, the most telling first."""
-    import jsonschema
+    import jsonschema  # late, both: 70 ms, and only a breach needs them
     import referencing
 
     registry: Any = referencing.Registry(retrieve=_refuse_fetch)  # type: ignore[call-arg]
@@ -253,8 +245,5 @@ def _manifest_rows(document: object) -> list[tuple[str, str]]:
     """Path and sha256 of each file that a document lists as a manifest does. Any other shape of `files` is for its schema."""
     files = document.get("files") if isinstance(document, Mapping) else None
     rows = [row for row in files if isinstance(row, Mapping)] if isinstance(files, (list, tuple)) else []
-    return [
-        (row["path"], row["sha256"])
-        for row in rows
-        if isinstance(row.get("path"), str) and isinstance(row.get("sha256"), str)
-    ]
+    pairs = [(row.get("path"), row.get("sha256")) for row in rows]
+    return [(path, digest) for path, digest in pairs if isinstance(path, str) and isinstance(digest, str)]

@@ -8,6 +8,7 @@ from pipeline.base.errors import ContractError, UsageError
 from pipeline.engine.phase import Phase
 from pipeline.engine.settings import did_you_mean
 
+# decision 12: a request for a change is an ordinary reason for planning to run again, so it is a document.
 GIVEN = ("task.json", "plan_requests.json")
 """Documents that commands write, not phases."""
 
@@ -21,9 +22,8 @@ class Graph:
         for phase in self.phases:
             for other in self.phases:
                 if other is not phase and (other.number == phase.number or other.name == phase.name):
-                    raise ContractError(
-                        f"two phases are called {phase.label} and {other.label}; number and name must be its own"
-                    )
+                    both = f"{phase.label} and {other.label}"
+                    raise ContractError(f"two phases are called {both}; number and name must be its own")
             for name in phase.writes:
                 if name in self._writers:
                     raise ContractError(f"{name} has two writers: {self._writers[name].label} and {phase.label}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import socket
 import stat
@@ -40,7 +41,10 @@ def lock_task(folder: str) -> Iterator[str | None]:
         try:
             yield left
         finally:
-            _release_lock(descriptor)
+            with suppress(
+                OSError
+            ):  # closing the file frees the lock all the same; the next holder is told of a dead one
+                _write_record(descriptor, "")
     finally:
         os.close(descriptor)
 
@@ -108,17 +112,9 @@ def _describe_dead_holder(descriptor: int, path: str) -> str | None:
     return f"took over from {_describe_record(content)}, which ended without releasing its lock"
 
 
-def _release_lock(descriptor: int) -> None:
-    with suppress(OSError):  # closing the file frees the lock all the same; the next holder is told of a dead one
-        _write_record(descriptor, "")
-
-
 def _own_record() -> str:
-    import json
-
-    return json.dumps(
-        {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
-    )
+    record = {"pid": os.getpid(), "host": socket.gethostname(), "boot": _boot_id(), "started": utc_timestamp()}
+    return json.dumps(record)
 
 
 def _boot_id() -> str:

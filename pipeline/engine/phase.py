@@ -18,6 +18,7 @@ TYPED = "typed:"
 """A source that begins so is no file and no address: what follows was typed by the user."""
 
 
+# decision 7: the machine's values are named tuples, the promise of a frozen dataclass at a fifth of its import time.
 class Decision(NamedTuple):
     """What a reviewer says of a plan."""
 
@@ -32,8 +33,6 @@ class Decision(NamedTuple):
 
 
 class WorkflowContext(NamedTuple):
-    """Where everything of one task lies."""
-
     root: str
 
     @property
@@ -50,7 +49,6 @@ class WorkflowContext(NamedTuple):
 
     @property
     def ledger(self) -> str:
-        """What every call to a model cost."""
         return os.path.join(self.root, "logs", "llm.jsonl")
 
 
@@ -73,6 +71,7 @@ class Context(NamedTuple):
     paths: WorkflowContext
     settings: Mapping[str, Any]
     """Exactly the settings that the phase named."""
+    # decision 36: apart from the settings, because those go into stamps.
     secrets: Mapping[str, str]
     """Settings that no file may hold: they make nothing stale, and a phase keeps them to itself."""
     limits: Mapping[str, Any]
@@ -80,8 +79,10 @@ class Context(NamedTuple):
     environment: Mapping[str, str]
     """The user's own, for programs that are set up by it. It may hold keys: never to be given to a command of the agent."""
     contracts: Checker
+    # decision 3: an approval is bound to exactly these bytes.
     digests: Mapping[str, str]
     """The sha256 of each document that the phase reads, as it was read."""
+    # decision 2: opened by whoever needs it, so that a phase without a model pays for none.
     open_model: Callable[[], object]
     """Opens the model that the settings name for this phase. Opaque to the machine; phases/llm/model.py says what it can do."""
     review: Callable[[str, str], Decision]

@@ -21,14 +21,8 @@ from pipeline.engine.attempt import call_guarded
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
-COMPLETED, INCOMPLETE, WARNING, ERROR, CANCELLED, PAUSED = (
-    "completed",
-    "incomplete",
-    "warning",
-    "error",
-    "cancelled",
-    "paused",
-)
+COMPLETED, INCOMPLETE, WARNING = "completed", "incomplete", "warning"
+ERROR, CANCELLED, PAUSED = "error", "cancelled", "paused"
 EXIT_CODES = {COMPLETED: 0, WARNING: 0, ERROR: 1, INCOMPLETE: 3, PAUSED: 5}
 _EMPTY: dict[str, Any] = {
     "input_verdict": None,

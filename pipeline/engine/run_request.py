@@ -23,8 +23,6 @@ class RunEvent(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """What is asked of one run."""
-
     settings: Mapping[str, Any]
     open_model: Callable[[str], object]
     """The model for the phase of that name."""
@@ -67,11 +65,10 @@ def stale_phases(store: TaskStore, run: RunRequest) -> list[tuple[Phase, str]]:
     for phase in store.graph.phases:
         reason = store.stale_reason(phase, run.settings_of(phase))
         first = next((before for before in store.graph.before(phase) if before.number in stale), None)
-        if reason or first:
-            stale[phase.number] = (
-                phase,
-                reason or f"it reads what phase {first.label if first else ''} writes, and that runs first",
-            )
+        if first and not reason:
+            reason = f"it reads what phase {first.label} writes, and that runs first"
+        if reason:
+            stale[phase.number] = phase, reason
     return list(stale.values())
 
 

@@ -93,7 +93,7 @@ class _Runner:
                 ready.append((phase, reason))
             else:
                 self._keep(phase)
-        # Fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
+        # decision 11: fast mode leaves out what could run side by side; one at a time is easier to watch and to replay.
         return ready[:1] if self._mode == "fast" else ready
 
     def _keep(self, phase: Phase) -> None:
@@ -117,6 +117,7 @@ class _Runner:
         return attempt_phase(phase, inputs, self._context, self._mode)
 
     def _start_thread(self, phase: Phase, inputs: dict[str, Any]) -> None:
+        # Late, all three: only phases that run side by side need them.
         import contextvars
         import queue
         import threading
@@ -171,12 +172,13 @@ class _Runner:
             self._settled.clear()
             self._overtaken |= self._running.keys()
         elif isinstance(result.error, Paused) and self._mode != "fast":
-            self._waiting[phase.number] = result.error  # somebody takes his time: what does not need him goes on
+            # decision 111: somebody takes his time, and what does not need him goes on.
+            self._waiting[phase.number] = result.error
         elif result.error:
             raise result.error
 
     def _note_and_tell(self) -> None:
-        """Nobody is told that a phase is done before its stamp is on the disk."""
+        # decision 10: nobody is told that a phase is done before its stamp is on the disk, in one write for all.
         self._store.note()
         for event in self._untold:
             self._run.watch(event)

@@ -31,7 +31,7 @@ def seal_task(task: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 def is_sealed(task: Mapping[str, Any], directory: str) -> bool:
     """Whether task.json bears the seal of this user, on exactly what it says now."""
-    from hmac import compare_digest
+    from hmac import compare_digest  # late: most commands look at no seal
 
     seal = _compute_seal(task, directory, make=False) if "seal" in task else None
     return bool(seal and compare_digest(seal, str(task["seal"])))
@@ -52,9 +52,10 @@ def _compute_seal(task: Mapping[str, Any], directory: str, *, make: bool) -> str
     key = _read_key(directory, make=make)
     if key is None:
         return None
-    import hmac
+    import hmac  # late, both: a task without a key has no seal to compute
     import json
 
+    # decision 125: by its content and not by its place, which changes with every copy.
     told = json.dumps([task[name] for name in _SEALED], sort_keys=True)
     return SEAL + hmac.new(key, told.encode(), "sha256").hexdigest()
 

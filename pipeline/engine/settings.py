@@ -15,11 +15,13 @@ _LIMITS_OF_A_TASK = ("max_usd", "max_tokens", "max_turns", "max_minutes")
 _WATCH = ("supervisor", "supervisor_shadow")
 _CHECKS = ("max_acceptance_continues",)
 _REFERENCES = ("references", "mirror", "lookup", "allow_own_code")
+# decision 42: a higher limit goes on with the same plan and the same journal.
 LIMITS = (*_LIMITS_OF_A_TASK, "batch_usd", *_WATCH, *_CHECKS)
 """The settings that say how far a run may go, and how closely it is watched. Another limit makes nothing stale."""
 PERMISSIONS = ("trust_hooks",)
 """What the user permits for one run by a flag. They make nothing stale, and no file or variable holds them: what is said
 there would be said of every workspace to come."""
+# decision 25: with `review` among them, so that a plain resume does not walk around a gate that waits.
 STORED = (
     "mode",
     "model",
@@ -71,6 +73,7 @@ class Settings(NamedTuple):
     """The model that plans. Empty: the same as model."""
     code_model: str = ""
     """The model that writes the code. Empty: the same as model."""
+    # decision 41: no task may decide where a key is sent.
     base_url: str = ""
     """Where a server of your own answers (compatible, ollama, vllm, llamacpp). No task remembers it: a task directory of a
     stranger sends no key anywhere."""
@@ -146,16 +149,17 @@ class Settings(NamedTuple):
     """true: the packages that a plan names are installed, for the sandbox only, from the index that pip is set to."""
 
 
+_KNOWN = list(Settings._fields)
+
+
 def load_settings(user_file: str, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
     """The settings in force. A flag that is None was not given. Raises UsageError for what is not known."""
     settings = Settings()._replace(**_from_file(user_file))
     settings = settings._replace(**_from_environment(environment))
-    given = {
-        name: _check_value(name, value, f"--{name.replace('_', '-')}")
-        for name, value in flags.items()
-        if value is not None
-    }
-    return settings._replace(**given)
+    given = {name: value for name, value in flags.items() if value is not None}
+    return settings._replace(
+        **{name: _check_value(name, value, f"--{name.replace('_', '-')}") for name, value in given.items()}
+    )
 
 
 def user_hooks(user_file: str) -> dict[str, Any]:
@@ -174,7 +178,7 @@ def read_prices(directory: str) -> dict[str, Any]:
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # late: only a mistake needs it
 
     near = get_close_matches(wrong, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
@@ -182,20 +186,20 @@ def did_you_mean(wrong: str, known: list[str]) -> str:
 
 def _from_file(path: str) -> dict[str, Any]:
     content = {name: value for name, value in _read_user_file(path).items() if name != HOOKS}
-    for name in PERMISSIONS:
-        _refuse_but_flag(name, name in content, path)
-    return {name: _check_value(str(name), value, path) for name, value in content.items()}
+    return {name: _check_value(str(name), _no_permission(name, value, path), path) for name, value in content.items()}
 
 
-def _refuse_but_flag(name: str, given: bool, where: str) -> None:
-    if given:
+def _no_permission(name: str, value: Any, where: str) -> Any:
+    """The value, where a file or a variable may hold that setting."""
+    if name in PERMISSIONS:
         raise UsageError(f"{where}: {name} can only be given by the flag --{name.replace('_', '-')}, for one run")
+    return value
 
 
 def _read_user_file(path: str, form: str = "settings are 'name: value' lines") -> dict[str, Any]:
     if not os.path.exists(path):
         return {}
-    from pipeline.base.plain_yaml import parse_yaml
+    from pipeline.base.plain_yaml import parse_yaml  # late: without a settings file nobody pays for YAML
 
     try:
         content = parse_yaml(read_bytes(os.path.realpath(path)))
@@ -214,12 +218,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         name = "stop_at" if variable == "STOP_AT_PHASE" else variable.removeprefix(PREFIX).lower()
         if variable != "STOP_AT_PHASE" and not variable.startswith(PREFIX):
             continue
-        _refuse_but_flag(name, name in PERMISSIONS, variable)
-        if name in _known_settings():
-            from_environment[name] = _check_value(name, value, variable)
-        elif "did you mean" in (
-            hint := did_you_mean(name, _known_settings())
-        ):  # others may own PIPELINE_ variables too
+        if name in _KNOWN:
+            from_environment[name] = _check_value(name, _no_permission(name, value, variable), variable)
+        # decision 23: others own PIPELINE_ variables too; one that resembles a setting is refused.
+        elif "did you mean" in (hint := did_you_mean(name, _KNOWN)):
             near = hint.split("'")[1]
             meant = "STOP_AT_PHASE" if near == "stop_at" else PREFIX + near.upper()
             raise UsageError(f"{variable} is not a setting; did you mean '{meant}'?")
@@ -227,8 +229,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _check_value(name: str, value: Any, where: str) -> Any:
-    if name not in _known_settings():
-        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _known_settings())}")
+    if name not in _KNOWN:
+        raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _KNOWN)}")
     if name in _SWITCHES:
         return _check_switch(name, value, where)
     if name in _CHOICES and value not in _CHOICES[name]:
@@ -257,7 +259,3 @@ def _check_switch(name: str, value: Any, where: str) -> str:
     if value == "" == Settings._field_defaults[name]:
         return ""
     raise UsageError(f"{where}: {name} is {value!r}, and it must be true or false")
-
-
-def _known_settings() -> list[str]:
-    return list(Settings._fields)

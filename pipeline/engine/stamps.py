@@ -16,8 +16,6 @@ FINISHED = (DONE, "skipped", "degraded")
 
 
 class Stamp(NamedTuple):
-    """What is known of one phase of one task."""
-
     name: str
     status: str = PENDING
     """pending, running, done, skipped, degraded, failed or stopped."""
@@ -42,13 +40,8 @@ def stamps_from(document: Mapping[str, Any]) -> Stamps:
 
 
 def stamps_to(stamps: Stamps) -> dict[str, Any]:
-    """The document that holds these stamps."""
-    return {
-        "version": 1,
-        "phases": {
-            number: {**stamp._asdict(), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())
-        },
-    }
+    rows = {number: {**stamp._asdict(), "edited": list(stamp.edited)} for number, stamp in sorted(stamps.items())}
+    return {"version": 1, "phases": rows}
 
 
 def stale_reason(
@@ -102,8 +95,9 @@ def _outputs_reason(phase: Phase, stamp: Stamp, digest: Callable[[str], str | No
         now = digest(name)
         if now is None:
             return f"{name} is missing"
+        # decision 26: what a phase keeps by itself it must look at again itself.
         if now != stamp.written[name] and name.split("/")[0] in phase.owns:
-            return f"{name} was edited"  # what a phase keeps by itself it must look at again itself
+            return f"{name} was edited"
     return None
 
 
@@ -124,6 +118,7 @@ def read_state(root: str, contracts: Contracts) -> Stamps:
     return stamps
 
 
+# decision 10: one line and one sync for a phase; the whole document grew with the phases and cost two.
 def add_to_state(root: str, changed: Stamps, contracts: Contracts) -> None:
     """Makes changed stamps durable as one line."""
     line = contracts.serialise_line(NAME, stamps_to(changed), writer=_WRITER)

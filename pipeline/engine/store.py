@@ -75,6 +75,7 @@ class TaskStore:
 
     def assert_in_place(self) -> None:
         """Raises StorageError when the task folder is no longer the one that was opened: nothing may be written elsewhere."""
+        # decision 21: before each write; to hold every path by descriptor would not reach child processes.
         if _identity_of(self.root) != self._identity:
             raise StorageError(
                 f"{self.root} was deleted, moved or replaced while it was in use; nothing more is written there"
@@ -90,27 +91,25 @@ class TaskStore:
             raise
 
     def load(self, name: str) -> Any:
-        """The checked value of a document."""
         return self._load(name)[0]
 
     def load_inputs(self, phase: Phase) -> tuple[dict[str, Any], dict[str, str]]:
         """What a phase reads, checked, and the digests of the very bytes that were read."""
         loaded = {name: self._load(name) for name in phase.reads}
-        return {name: value for name, (value, _) in loaded.items()}, {
-            name: digest for name, (_, digest) in loaded.items()
-        }
+        digests = {name: digest for name, (_, digest) in loaded.items()}
+        return {name: value for name, (value, _) in loaded.items()}, digests
 
     def outputs(self, phase: Phase) -> dict[str, Any]:
-        """The checked documents that a phase wrote."""
         return {name: self.load(name) for name in phase.writes if not name.endswith("/")}
 
     def write(self, documents: Mapping[str, Any]) -> None:
         """Checks and writes documents that a command owns (task.json, report.json, …)."""
         contents = {
-            name: self.contracts.serialise(name, value, writer=self._writer(name)) for name, value in documents.items()
+            self.path(name): self.contracts.serialise(name, value, writer=self._writer(name))
+            for name, value in documents.items()
         }
         self.assert_in_place()
-        write_all_durable({self.path(name): data for name, data in contents.items()})
+        write_all_durable(contents)
 
     def stale_reason(self, phase: Phase, settings: Mapping[str, Any]) -> str | None:
         """Why the phase must run, or None. Raises ContractError for an output that was damaged since it was written."""
@@ -200,9 +199,8 @@ class TaskStore:
     def _serialise(self, name: str, value: Any, label: str) -> bytes:
         if name in self.graph.documents:
             return self.contracts.serialise(name, value, writer=label)
-        return (
-            value if isinstance(value, bytes) else str(value).encode("utf-8")
-        )  # a file of a folder document: its manifest is what is checked
+        # A file of a folder document: its manifest is what is checked.
+        return value if isinstance(value, bytes) else str(value).encode("utf-8")
 
     def _writer(self, name: str) -> str:
         writer = self.graph.writer(name)
@@ -214,7 +212,7 @@ class TaskStore:
         try:
             self.load(name)
         except ContractError as error:
-            from shlex import quote
+            from shlex import quote  # late: only a damaged document needs it
 
             raise ContractError(
                 f"{error}; it was changed after it was written: fix it in {self.root}, "
@@ -226,6 +224,7 @@ class TaskStore:
         before = self.stamps[phase.number]
         for name, new in digests.items():
             now = self.digest(name)
+            # decision 29: after a crash this may be our own output; to keep too much is the lesser evil.
             by_hand = name in before.edited or now != before.written.get(name)
             if now and now != new and before.written and by_hand:
                 make_directory(self.path("edited"))

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.base.errors import PipelineError
 from pipeline.base.http.addresses import Forbidden
-from pipeline.base.http.answers import DownloadError, DownloadLimits
+from pipeline.base.http.fetch import DownloadError, DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
 from tests.papers import HANGS
 from tests.repositories import HOST, Certificates, certificates

@@ -28,8 +28,7 @@ from phases.llm.model import DEEPEST, Message, Model, Reply, Request, ToolCall, 
 from phases.llm.prices import UNKNOWN, Usage, tariff_of
 from phases.llm.providers import PROVIDERS, Access, Provider, address_of, key_of, keys_in, provider_of, with_settings
 from phases.llm.redaction import redact_reply, redact_text, redact_value
-from phases.llm.retries import LONGEST_PATIENCE, ask_patiently
-from phases.llm.server_model import open_server_model
+from phases.llm.server_model import LONGEST_PATIENCE, ask_patiently, open_server_model
 from pipeline.base.errors import FormatError, Interrupted, PhaseError, UsageError
 from pipeline.engine.settings import SECRET, STORED, Settings
 from tests.papers import HANGS, ROOT

@@ -18,6 +18,7 @@ from phases.supervision.step_contracts import (
     LEVEL_HINT,
     LEVEL_NONE,
     LEVEL_SWITCH,
+    NEXT,
     REMEDIES,
     ContractCheck,
     Deviation,
@@ -32,7 +33,6 @@ from phases.supervision.step_contracts import (
     failure_class,
     is_check,
     is_completed,
-    next_of,
 )
 
 TASK = Task("goal", TaskIntent.EDIT, (), ("pytest",))
@@ -98,7 +98,7 @@ def test_a_check_belongs_to_every_step_in_every_mode(kind: NodeType, like: bool,
     step, checks = node(kind), replace(call(X), verify=not like, like_check=like)
     spent = StepUse(calls=99, last_signature="s", same_calls=9)
     assert check_contract(step, contract_of(step, TASK), spent, checks, terms) == ContractCheck("allow")
-    assert class_refusal(kind, checks) == ""
+    assert class_refusal(kind, checks, Terms()) == ""
 
 
 @pytest.mark.parametrize("kind", [NodeType.VERIFY, NodeType.SUMMARIZE])
@@ -148,7 +148,7 @@ def test_a_search_for_tests_may_run_them() -> None:
 @pytest.mark.parametrize("kind", list(NodeType))
 def test_a_neutral_call_is_free_of_every_contract(kind: NodeType) -> None:
     assert asked(kind, ToolClass.NEUTRAL, terms=Terms(True, True)) == ContractCheck("allow")
-    assert class_refusal(kind, call(ToolClass.NEUTRAL)) == ""
+    assert class_refusal(kind, call(ToolClass.NEUTRAL), Terms()) == ""
 
 
 def test_the_same_call_is_warned_of_the_sixth_time_and_another_is_not() -> None:
@@ -169,12 +169,12 @@ def test_a_block_says_why_and_what_to_do_instead() -> None:
         "Writing files is not part of the step 'The step' (verify). "
         "Run the verify commands; where one fails, the edit step opens again."
     )
-    assert all(next_of(kind) for kind in NodeType)
+    assert all(NEXT[kind] for kind in NodeType)
 
 
 @pytest.mark.parametrize(("kind", "tool", "expected"), CELLS, ids=[f"{kind}-{tool}" for kind, tool, _ in CELLS])
 def test_the_queue_of_steps_refuses_what_is_forbidden_alone(kind: NodeType, tool: ToolClass, expected: str) -> None:
-    assert bool(class_refusal(kind, call(tool))) == (expected == "block")
+    assert bool(class_refusal(kind, call(tool), Terms())) == (expected == "block")
 
 
 # --- what completes a step ------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def said(
     node: str = "",
     strict: bool = False,
 ) -> CorrectionOutcome:
-    return inject_correction(state, block, Speaker(phase, source, 1, node, strict), CorrectionLimits())
+    return inject_correction(state, block, Speaker(phase, source, node, strict), CorrectionLimits())
 
 
 def test_scenario_40_the_second_hint_of_a_free_segment_is_dropped_with_a_line() -> None:
@@ -156,13 +156,13 @@ def test_strict_mode_has_one_hint_for_each_step() -> None:
 def test_a_budget_of_zero_says_nothing_at_all() -> None:
     config = CorrectionLimits(free_segment_max_per_task=0, strict_max_per_node=0)
     for strict in (False, True):
-        where = Speaker(P.FREE, S.SUPERVISOR, 1, "n", strict)
+        where = Speaker(P.FREE, S.SUPERVISOR, "n", strict)
         assert not inject_correction(CorrectionBudget(), HINT, where, config).accepted
 
 
 @pytest.mark.parametrize("tag", ["evaluate_round", "forced_step_warn", "forced_step_block"])
 def test_a_hint_of_the_graph_is_said_in_forced_mode_alone(tag: str) -> None:
-    where = Speaker(P.FREE, S.SUPERVISOR, 1, "node-03")
+    where = Speaker(P.FREE, S.SUPERVISOR, "node-03")
     dropped = compose_graph_hint(CorrectionBudget(), ("Write.", tag), ExecutionMode.FREE, where, CorrectionLimits())
     spoken = compose_graph_hint(CorrectionBudget(), ("Write.", tag), ExecutionMode.FORCED, where, CorrectionLimits())
     assert (dropped.accepted, dropped.block, dropped.state) == (False, None, CorrectionBudget())
@@ -172,7 +172,7 @@ def test_a_hint_of_the_graph_is_said_in_forced_mode_alone(tag: str) -> None:
 
 
 def test_a_hint_of_the_graph_that_the_budget_refuses_is_not_logged_as_said() -> None:
-    where = Speaker(P.FREE, S.SUPERVISOR, 1)
+    where = Speaker(P.FREE, S.SUPERVISOR)
     hint = ("Write.", "evaluate_round")
     refused = compose_graph_hint(CorrectionBudget(used=1), hint, ExecutionMode.FORCED, where, CorrectionLimits())
     assert [entry.reason for entry in refused.entries] == ["correction_budget_exhausted:graph_hint"]

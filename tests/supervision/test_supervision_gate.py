@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from phases.supervision.branch_budget import (
     BranchBudget,
     count_call,
-    find_error_debt,
     grant_bypass,
     note_refusal,
     settle_all,
@@ -247,7 +246,6 @@ def test_an_error_is_a_debt_once_it_came_more_often_than_its_limit() -> None:
     budget = after(errors)
     assert budget.in_debt == ("error:src/a.py:<line>: no such name",)
     assert budget.triggers == 1
-    assert find_error_debt(budget, LIMITS) == (budget, False)
     assert after(errors, budget).triggers == 1
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from phases.supervision.config import Triggers
 from phases.supervision.enums import DeviationSignal, ToolClass
 from phases.supervision.facts import Action, Call, CallResult, GateVerdict, Round
-from phases.supervision.loops import GATE, LoopFindings, LoopState, watch_round, watch_verdict
+from phases.supervision.loops import LoopFindings, LoopState, watch_round, watch_verdict
 from phases.supervision.serialization import from_json, to_json
+from phases.supervision.work_ledger import GATE
 
 CHECK = "run the checks"
 

@@ -26,8 +26,6 @@ from phases.supervision.l2_phases import (
     PhaseState,
     RecoveryBudget,
     compute_next,
-    entry_of_exhausted,
-    entry_of_extension,
     find_exhausted,
     spend_round,
     try_extension,
@@ -40,8 +38,6 @@ from phases.supervision.observer import (
     is_test,
     measure_alignment,
     observe_round,
-    reset_observer,
-    without_signals,
 )
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.signals import Signal
@@ -526,14 +522,6 @@ def test_progress_clears_earlier_repeated_failures_too() -> None:
     assert seen[3].live == ()
 
 
-def test_a_handback_starts_afresh_and_a_resume_keeps_the_counts() -> None:
-    state = watched([[checked("a")], *[[write(), ran(failed=True)]] * 4])[-1].state
-    assert state.live
-    assert reset_observer(state) == ObserverState()
-    resumed = without_signals(state)
-    assert (resumed.live, resumed.edits) == ((), state.edits)
-
-
 ACTIONS = st.sampled_from(
     [
         read(), read("b", digest="x"), write(), write("z.py", new=True), write(changed=False), ran(), ran(failed=True),
@@ -648,16 +636,6 @@ def test_other_failures_and_successes_are_no_retries() -> None:
         budget = spend_round(budget, Round(number, actions), MEANINGFUL)
     assert max(budget.retries.values()) == 0
     assert len(budget.retries) <= 50
-
-
-def test_the_lines_for_a_budget_read_as_the_event_log_wants_them() -> None:
-    assert [
-        entry.reason for entry in (entry_of_exhausted("rounds"), entry_of_exhausted("tokens"), entry_of_extension())
-    ] == [
-        "budget_exhausted:rounds",
-        "budget_exhausted:tokens",
-        "budget_extended:rounds",
-    ]
 
 
 @given(st.lists(st.tuples(st.sampled_from(ProgressClass), st.floats(0, 1), st.booleans()), max_size=30))

@@ -18,7 +18,7 @@ from phases.supervision.enums import (
     SupervisorPhase,
     TimelineEvent,
 )
-from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState, as_shadow, commit_phase, compute_next
+from phases.supervision.l2_phases import PhaseContext, PhaseDecision, PhaseState, compute_next, shadow_entries
 from phases.supervision.serialization import from_json, to_json
 from phases.supervision.signals import Signal
 
@@ -48,7 +48,7 @@ def followed(contexts: Sequence[PhaseContext], recovery: RecoveryLimits | None =
     state, told = PhaseState(), []
     for number, context in enumerate(contexts, 1):
         decision = decided(state, replace(context, round=number), recovery)
-        after = commit_phase(state, decision)
+        after = decision.next
         if decision.kind is not CONTINUE:
             told.append((number, str(decision.kind)))
         elif after.phase is not state.phase:
@@ -102,7 +102,7 @@ def test_the_reason_names_each_kind_once_with_its_last_number() -> None:
 
 def test_a_second_look_at_a_committed_takeover_takes_nothing_over_again() -> None:
     """Scenario 33, the decision: one text for one takeover."""
-    state = commit_phase(PhaseState(), decided(PhaseState(), RISKY))
+    state = decided(PhaseState(), RISKY).next
     again = decided(state, RISKY)
     assert (state.phase, again.kind, again.next.takeovers) == (TAKEOVER, CONTINUE, 1)
 
@@ -114,7 +114,7 @@ def test_a_second_look_at_a_committed_takeover_takes_nothing_over_again() -> Non
 def test_a_spent_budget_ends_a_takeover_before_anything_else(which: str) -> None:
     decision = decided(replace(LED, stable_rounds=9, effective_rounds=9), replace(CALM, exhausted=which))
     assert (decision.kind, decision.reason) == (FAIL, "checkpoint")
-    assert commit_phase(LED, decision) == LED
+    assert decision.next == replace(LED, stable_rounds=9, effective_rounds=9)
 
 
 def test_scenario_39_outside_a_takeover_no_budget_counts() -> None:
@@ -154,7 +154,7 @@ def test_stable_rounds_without_any_progress_do_not_hand_over() -> None:
     for number in range(2, 12):
         decision = decided(state, replace(idle, round=number))
         assert decision.kind is CONTINUE
-        state = commit_phase(state, decision)
+        state = decision.next
     assert state.stable_rounds == 10
     assert decided(state, replace(CALM, round=12)).kind is TO_PENDING
 
@@ -261,13 +261,11 @@ def test_off_and_strict_always_go_on_as_they_are(mode: SupervisorMode, state: Ph
 
 
 def test_scenario_41_a_virtual_machine_says_what_it_would_have_done_and_changes_nothing() -> None:
-    virtual, real, told = PhaseState(), PhaseState(), []
+    virtual, told = PhaseState(), []
     for number in range(1, 9):
         decision = decided(virtual, replace(RISKY if number == 1 else CALM, round=number))
-        virtual = commit_phase(virtual, decision)
-        shown, entries = as_shadow(decision, real)
-        assert (shown.kind, shown.next) == (CONTINUE, real)
-        told += [(number, entry.event, entry.reason) for entry in entries]
+        virtual = decision.next
+        told += [(number, entry.event, entry.reason) for entry in shadow_entries(decision)]
     event = TimelineEvent.SHADOW_DIAGNOSTIC
     assert told == [
         (1, event, "tool_repeat_fail:3"),
@@ -277,7 +275,7 @@ def test_scenario_41_a_virtual_machine_says_what_it_would_have_done_and_changes_
 
 
 def test_a_shadow_says_which_failure_it_would_have_been() -> None:
-    _, entries = as_shadow(decided(LED, replace(CALM, exhausted="tokens")), PhaseState())
+    entries = shadow_entries(decided(LED, replace(CALM, exhausted="tokens")))
     assert [entry.reason for entry in entries] == ["would_fail:checkpoint"]
 
 
@@ -320,7 +318,7 @@ def test_whatever_happens_the_machine_keeps_its_invariants(
         decision = decided(state, context, recovery)
         assert decided(state, context, recovery) == decision
         assert state == before
-        state = commit_phase(state, decision)
+        state = decision.next
         assert state.phase in ALLOWED[before.phase] or context.mode is not ADAPTIVE
         assert state.cooldown_remaining >= 0
         assert (state.cooldown_remaining == 0) or state.phase is COOLDOWN

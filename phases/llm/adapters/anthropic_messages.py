@@ -9,14 +9,7 @@ from typing import Any
 
 from phases.llm.adapters.connection import Connection
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
-from phases.llm.adapters.streams import (
-    ModelListing,
-    Sdk,
-    SdkServer,
-    cut_off,
-    finish_reply,
-    parse_events,
-)
+from phases.llm.adapters.streams import ModelListing, Sdk, SdkServer, cut_off, finish_reply, parse_events
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
 from phases.llm.model import OK, REFUSED, TRUNCATED, Message, Reply, Request
 from phases.llm.prices import Tariff
@@ -34,7 +27,6 @@ _NOTHING = "(nothing)"
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> AnthropicMessages:
-    """The adapter for a provider that speaks so."""
     return AnthropicMessages(connection, tariff)
 
 
@@ -44,12 +36,11 @@ def _load_sdk() -> tuple[Any, Callable[..., Any]]:
     return anthropic, partial(anthropic.Anthropic, open_telemetry=False)
 
 
+# decision 40: the vendor's package makes the connection alone; it takes a stream without its end for whole.
 _SDK = Sdk("anthropic", _load_sdk, lambda client: client.messages)
 
 
 class AnthropicMessages:
-    """Asks one model of one server."""
-
     def __init__(self, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._sdk = connection.server, tariff, SdkServer(_SDK, connection)
 
@@ -91,6 +82,7 @@ def _build_body(server: Server, request: Request) -> dict[str, Any]:
     return body
 
 
+# decision 134: a mark stands up to where later questions will be the same.
 def _build_messages(request: Request, server: Server) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The transcript as turns of user and assistant: what belongs to one side in a row is one message. And the blocks to keep."""
     messages: list[dict[str, Any]] = []
@@ -173,7 +165,6 @@ class _MessageStream:
             self._count(said.get("usage"))
 
     def end(self) -> Reply:
-        """The reply, now that the end mark is there."""
         if self._blocks:
             raise bad_reply(self._server, "a reply with a part that has no end")
         return finish_reply(self._server, self._builder, self._finish, _ENDS, calling="tool_use")
@@ -212,18 +203,13 @@ class _MessageStream:
 
     def _count(self, usage: object) -> None:
         """What was used, as far as this event says: the request's tokens come first, the reply's last."""
-        told = {name: whole_number(value) for name, value in _as_mapping(usage).items()}
-        old, read, written = (
-            self._builder.counted,
-            told.get("cache_read_input_tokens"),
-            told.get("cache_creation_input_tokens"),
-        )
-        if told.get("input_tokens") is not None:
-            total = (told["input_tokens"] or 0) + (read or 0) + (written or 0)
-            old = TokenCounts(total, read or 0, old.out, written or 0)
-        self._builder.counted = old._replace(
-            out=old.out if told.get("output_tokens") is None else told["output_tokens"]
-        )
+        told, counted = {name: whole_number(value) for name, value in _as_mapping(usage).items()}, self._builder.counted
+        read, written = told.get("cache_read_input_tokens") or 0, told.get("cache_creation_input_tokens") or 0
+        if (plain := told.get("input_tokens")) is not None:
+            counted = TokenCounts(plain + read + written, read, counted.out, written)
+        if (out := told.get("output_tokens")) is not None:
+            counted = counted._replace(out=out)
+        self._builder.counted = counted
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

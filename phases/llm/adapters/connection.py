@@ -44,8 +44,6 @@ QUICK = Timeouts(connect=4.0, first=6.0, silence=6.0, whole=8.0)
 
 @dataclass(frozen=True)
 class Connection:
-    """Everything that a connection needs."""
-
     server: Server
     base_url: str
     key: str = field(repr=False)
@@ -64,7 +62,7 @@ def http_client(connection: Connection) -> Any:
 
     Raises ReplyError where the environment's own words about proxies and certificates make no sense.
     """
-    import httpx2
+    import httpx2  # late, here and below: it comes with a vendor's package, and takes time
 
     timeouts, server = connection.timeouts, connection.server
 
@@ -80,9 +78,8 @@ def http_client(connection: Connection) -> Any:
                 if self._left < 0:
                     raise ReplyError(MALFORMED, f"{server.host} sent a reply without an end")
                 if time.monotonic() > self._end:
-                    raise ReplyError(
-                        TRANSIENT, f"{server.host} took longer than {timeouts.whole:.0f} seconds for one reply"
-                    )
+                    told = f"{server.host} took longer than {timeouts.whole:.0f} seconds for one reply"
+                    raise ReplyError(TRANSIENT, told)
                 yield piece
 
         def close(self) -> None:
@@ -95,11 +92,10 @@ def http_client(connection: Connection) -> Any:
             response.stream = Bounded(response.stream, MOST_BYTES if response.is_success else MOST_ERROR_BYTES)
 
     # A redirect would carry the key to wherever a server says; the SDKs would follow.
-    timeout = httpx2.Timeout(timeouts.connect, read=timeouts.first)
     plain = {"Accept-Encoding": "identity"}
     hooks: dict[str, list[Callable[[Any], None]]] = {"request": [_strip_for(connection)], "response": [bind]}
     with _translate_environment_errors(server):
-        return httpx2.Client(follow_redirects=False, timeout=timeout, headers=plain, event_hooks=hooks)
+        return httpx2.Client(follow_redirects=False, timeout=sdk_timeout(connection), headers=plain, event_hooks=hooks)
 
 
 def _strip_for(connection: Connection) -> Callable[[Any], None]:

@@ -7,17 +7,9 @@ from typing import Any
 
 from phases.llm.adapters.connection import Connection
 from phases.llm.adapters.reply_builder import ReplyBuilder, TokenCounts, parse_piece, replace_surrogates, whole_number
-from phases.llm.adapters.streams import (
-    DONE,
-    ModelListing,
-    Sdk,
-    SdkServer,
-    cut_off,
-    finish_reply,
-    parse_events,
-)
+from phases.llm.adapters.streams import DONE, ModelListing, Sdk, SdkServer, cut_off, finish_reply, parse_events
 from phases.llm.error_classification import ReplyError, Server, bad_reply, classify_event
-from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request
+from phases.llm.model import FATAL, OK, REFUSED, TRUNCATED, Message, Reply, Request, ToolCall
 from phases.llm.prices import Tariff
 from phases.llm.providers import Provider
 from phases.llm.reasoning import DETAILS, EXTRAS, TEXTS, reasoning_for, refuses_reasoning
@@ -35,7 +27,6 @@ _lacking: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def open_adapter(provider: Provider, connection: Connection, tariff: Tariff) -> OpenAIChat:
-    """The adapter for a provider that speaks so."""
     return OpenAIChat(provider, connection, tariff)
 
 
@@ -45,12 +36,11 @@ def _load_sdk() -> tuple[Any, Callable[..., Any]]:
     return openai, openai.OpenAI
 
 
+# decision 40: the vendor's package makes the connection alone; it takes a stream without its end for whole.
 _SDK = Sdk("openai", _load_sdk, lambda client: client.chat.completions)
 
 
 class OpenAIChat:
-    """Asks one model of one server."""
-
     def __init__(self, provider: Provider, connection: Connection, tariff: Tariff) -> None:
         self._server, self._tariff, self._limit = connection.server, tariff, provider.limit
         self._reports_cost, self._place = provider.reports_cost, (connection.base_url, connection.server.model)
@@ -125,21 +115,16 @@ def _build_message(message: Message, server: Server, without: frozenset[str]) ->
         said.setdefault("reasoning_content", _NO_REASONING)
     if not message.calls:
         return said
-    calls: list[dict[str, Any]] = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {
-                "name": call.name,
-                "arguments": replace_surrogates(dump_json_line(dict(call.arguments)).decode()),
-            },
-        }
-        for call in message.calls
-    ]
+    calls = [_build_call(call) for call in message.calls]
     extras = reasoning.get(EXTRAS) or ([_NO_SIGNATURE] if "thought_signature" in without else [])
     for body, extra in zip(calls, extras, strict=False):
         body.update({"extra_content": extra} if extra else {})
     return {**said, "content": text or None, "tool_calls": calls}
+
+
+def _build_call(call: ToolCall) -> dict[str, Any]:
+    arguments = replace_surrogates(dump_json_line(dict(call.arguments)).decode())
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
 def _reasoning_fields(reasoning: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,9 +188,8 @@ def _take_call(server: Server, builder: ReplyBuilder, call: object, place: int) 
     key, identifier, name = call.get("index", place), call.get("id"), function.get("name")
     if isinstance(key, bool) or not isinstance(key, int):
         raise bad_reply(server, "a call of a tool without its place")
-    if not builder.is_begun(
-        key, identifier, name
-    ):  # some servers give every call the place 0, and tell them apart by id alone
+    # Some servers give every call the place 0, and tell them apart by id alone.
+    if not builder.is_begun(key, identifier, name):
         builder.begin_call(key, identifier, name)
     if function.get("arguments") is not None:
         builder.add_arguments(key, function["arguments"])

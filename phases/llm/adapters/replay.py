@@ -74,12 +74,10 @@ def _newest_journal(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     if os.path.exists(path):
         return path
-    aside = [
-        entry for entry in os.listdir(folder) if entry.startswith(f"{name}.prev") and entry[len(name) + 5 :].isdigit()
-    ]
-    numbered = sorted(aside, key=lambda entry: int(entry[len(name) + 5 :]))
     first = f"{path}.prev"
-    return os.path.join(folder, numbered[-1]) if numbered else first if os.path.exists(first) else ""
+    entries = [entry.removeprefix(f"{name}.prev") for entry in os.listdir(folder) if entry.startswith(f"{name}.prev")]
+    last = max((int(number) for number in entries if number.isdigit()), default=0)
+    return f"{first}{last}" if last else first if os.path.exists(first) else ""
 
 
 def _is_row(row: Row) -> bool:
@@ -92,24 +90,17 @@ def _is_row(row: Row) -> bool:
         isinstance(call, dict) and call.keys() == {"id", "name", "arguments"} and not is_deep(call["arguments"])
         for call in result["calls"]
     )
-    known = result.keys() <= {*Reply.__dataclass_fields__, *BESIDE}
-    return (
-        whole
-        and known
-        and isinstance(key.get("thread"), str)
-        and isinstance(key.get("turn"), int)
-        and "outcome" in result
-        and not is_deep(result.get("reasoning"))
-    )
+    known = {"outcome"} <= result.keys() <= {*Reply.__dataclass_fields__, *BESIDE}
+    named = isinstance(key.get("thread"), str) and isinstance(key.get("turn"), int)
+    return whole and known and named and not is_deep(result.get("reasoning"))
 
 
 def _window_of(rows: list[Row]) -> int:
     """What the recorded model could read at once, at most: it decides in how many parts a paper is told."""
     begun = rows[0].get("begun")
     told = [rows[0].get("window"), begun.get("window") if isinstance(begun, dict) else None]
-    told += [
-        row["result"].get("window") for row in rows if row["kind"] == "window" and isinstance(row.get("result"), dict)
-    ]
+    results = [row.get("result") for row in rows if row["kind"] == "window"]
+    told += [result.get("window") for result in results if isinstance(result, dict)]
     return max((window for window in told if isinstance(window, int) and window > 0), default=_NEVER_FULL)
 
 

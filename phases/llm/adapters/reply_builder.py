@@ -86,7 +86,6 @@ class ReplyBuilder:
         return known is not None and (not name or not identifier or known.id == identifier)
 
     def add_arguments(self, key: object, piece: object) -> None:
-        """Takes a piece of a call's arguments."""
         if key not in self._open:
             raise bad_reply(self._server, "arguments of a call that it never began")
         self._open[key].pieces.append(self._taken(piece, "arguments"))
@@ -190,12 +189,9 @@ def replace_surrogates(text: str) -> str:
 
 
 def _request_size(request: Request) -> int:
-    said = (tokens_of(message.text) + sum(_call_size(call) for call in message.calls) for message in request.messages)
-    return sum(said) + tokens_of(json.dumps(list(map(dict, request.tools)), default=str))
-
-
-def _call_size(call: ToolCall) -> int:
-    return tokens_of(json.dumps(dict(call.arguments), default=str))
+    said = [message.text for message in request.messages]
+    said += [json.dumps(dict(call.arguments), default=str) for message in request.messages for call in message.calls]
+    return sum(map(tokens_of, [*said, json.dumps(list(map(dict, request.tools)), default=str)]))
 
 
 def _number_calls(calls: Sequence[ToolCall], before: Sequence[Message]) -> tuple[ToolCall, ...]:

@@ -86,12 +86,8 @@ class SdkServer:
         with http_client(connection) as http:
             key, timeout = connection.key or NO_KEY, sdk_timeout(connection)
             # The SDK's own retries are off: they would pass by what a call may cost, and by the patience of retries.py.
-            yield (
-                package,
-                open_client(
-                    api_key=key, base_url=connection.base_url, max_retries=0, timeout=timeout, http_client=http
-                ),
-            )
+            options = {"api_key": key, "base_url": connection.base_url, "max_retries": 0, "timeout": timeout}
+            yield package, open_client(**options, http_client=http)
 
 
 class ModelListing(NamedTuple):
@@ -159,9 +155,8 @@ def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> M
         return ModelListing(True, f"{server.host} answers (it lists no models)")
     rows = _model_rows(listing)
     if rows is None:
-        return ModelListing(
-            False, f"{server.host} answers, but not as a model's server does; look at base_url (it often ends in /v1)"
-        )
+        told = f"{server.host} answers, but not as a model's server does; look at base_url (it often ends in /v1)"
+        return ModelListing(False, told)
     names = [row["id"] for row in rows]
     own = [row for row in rows if row["id"] in (server.model, f"{server.model}:latest")]
     if not names or own:
@@ -169,9 +164,8 @@ def judge_listing(server: Server, error: ReplyError | None, listing: bytes) -> M
     near = get_close_matches(server.model, names, n=1)
     meant = f"; did you mean '{server.quote(near[0])}'?" if near else ""
     told = f"{server.host} answers; it does not list '{server.quote(server.model)}'{meant}"
-    return ModelListing(
-        True, told, _window_of(rows[0]) if len(rows) == 1 else 0
-    )  # a server of one model takes any name for it
+    # A server of one model takes any name for it.
+    return ModelListing(True, told, _window_of(rows[0]) if len(rows) == 1 else 0)
 
 
 def read_listing(server: Server, response: Any) -> bytes:

@@ -23,8 +23,6 @@ _BYTES_A_TOKEN = 2
 
 
 class Segment(NamedTuple):
-    """A stretch of the paper."""
-
     id: str
     place: str
     """Section, page and kind, in words."""

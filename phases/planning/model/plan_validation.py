@@ -111,7 +111,7 @@ def misquotes_of(
 
 
 def without_quote(row: Mapping[str, Any], cited: QuoteIndex) -> dict[str, Any]:
-    """The requirement with nothing in it that says the paper states it."""
+    # decision 136: nothing in a plan may claim words that the paper does not have.
     source = row["source"]
     page = source["page"] if cited.has_page(source["page"]) else 0
     section = None if source["section"] == REVIEW else source["section"]
@@ -134,7 +134,6 @@ class QuoteIndex:
         self._requests = _letters_of("\n".join(requests))
 
     def has_page(self, page: int) -> bool:
-        """Whether the paper has a page of this number."""
         return page in self._numbers
 
     def fault(self, row: Mapping[str, Any]) -> str | None:
@@ -242,8 +241,8 @@ def _letters_of(text: str) -> str:
 
 
 _DROPPED = ("$schema", "title", "description", "examples", "default", "mayBePlaceholder", "volatile")
+# decision 83: a person adds them, and no model can drop or weaken them.
 _NOT_ASKED = ("todos",)
-"""A person adds them."""
 _LENGTHS = {
     "title": 300,
     "core_contribution": 800,

@@ -171,7 +171,6 @@ class _Planning:
         self._cited = QuoteIndex(paper.pages, wanted.requests)
 
     def plan(self) -> dict[str, Any]:
-        """Reads, then plans."""
         route = self._route()
         logger.debug("the paper is read in {} parts of at most {:,} tokens", len(route.parts), self._room)
         self._ctx.progress(0, route.turns, self._estimate(route))
@@ -230,7 +229,6 @@ class _Planning:
         return f"{goes_on}asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
 
     def _notes(self, route: _Route) -> str:
-        """The notes on every part, in their order."""
         notes = []
         for number, part in enumerate(route.parts, 1):
             messages = reading_messages(self._paper, part, number, len(route.parts), route.notes * 3 // 4)
@@ -259,7 +257,6 @@ class _Planning:
         return self._mended(messages, reply, plan, schema)
 
     def _read(self, text: str) -> tuple[dict[str, Any], list[str]]:
-        """The plan in a reply, and what is wrong with it."""
         try:
             plan = plan_in_reply(text, self._ctx.contracts, self._name)
         except NoPlan as error:

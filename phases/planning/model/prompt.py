@@ -115,7 +115,6 @@ class ChangeRequest:
 
 
 def reading_messages(paper: Paper, batch: str, part: int, parts: int, most_tokens: int) -> list[Message]:
-    """Asks for notes on one part of a paper."""
     return [
         Message("system", _READING.format(data=_DATA)),
         Message(
@@ -179,11 +178,7 @@ def misquote_message(rows: Sequence[dict[str, Any]], faults: Mapping[str, str], 
 def _change_parts(wanted: ChangeRequest) -> list[str]:
     parts = []
     if wanted.present_text:
-        parts += [
-            "This is the present plan; code was written from it:",
-            as_data("PLAN", wanted.present_text),
-            _KEEP,
-        ]
+        parts += ["This is the present plan; code was written from it:", as_data("PLAN", wanted.present_text), _KEEP]
     if wanted.requests:
         rows = [f"{number}. {text}" for number, text in enumerate(wanted.requests, 1)]
         parts.append(

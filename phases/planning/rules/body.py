@@ -48,11 +48,8 @@ def body_of(sections: Sequence[Section], kinds: Mapping[str, str]) -> list[Secti
     def asks(section: Section) -> bool:
         title, kind = section["title"], kinds.get(section["id"], "other")
         background = kind == "related" and _BACKGROUND.search(title)
-        return (
-            is_named_after_content(title)
-            and not _NOT_BUILT.search(title)
-            and (kind not in _NOT_BUILT_KINDS or bool(background))
-        )
+        built = is_named_after_content(title) and not _NOT_BUILT.search(title)
+        return built and (kind not in _NOT_BUILT_KINDS or bool(background))
 
     return _filter_sections(sections, asks)
 
@@ -88,7 +85,6 @@ def _filter_sections(sections: Sequence[Section], fits: Callable[[Section], bool
 
 
 def _is_part(section: Section, whole: Section) -> bool:
-    """By their numbers where both have one: levels are guessed from the look of a page."""
     # levels are guessed from the look of a page, numbers are the author's
     if section["number"] and whole["number"]:
         return str(section["number"]).startswith(f"{whole['number']}.")

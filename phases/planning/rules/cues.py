@@ -11,13 +11,11 @@ _KINDS = {
     ),
     "dataset": (
         r"data ?sets?\b|corp(?:us|ora)\b|benchmarks? (?:suite|data)|(?:training|test|validation"
-        r"|dev(?:elopment)?) (?:set|split|data)\b"
-        r"|Datens[aä]tz|数据集|데이터셋"
+        r"|dev(?:elopment)?) (?:set|split|data)\b|Datens[aä]tz|数据集|데이터셋"
     ),
     "loss": (
-        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]{2,40} loss\b|(?:^|\bwe )(?:mini|maxi"
-        r"|opti)mi[sz]e"
-        r"|Verlustfunktion|Zielfunktion|损失|目标函数|손실"
+        r"loss function|training loss|objective function|cross[- ]entropy|[a-z-]{2,40} loss\b|(?:^|\bwe )(?:mini"
+        r"|maxi|opti)mi[sz]e|Verlustfunktion|Zielfunktion|损失|目标函数|손실"
     ),
     "metric": (
         r"metrics?\b|measure[sd]? (?:by|as|with|the)\b|accuracy\b|\bF1\b|BLEU|ROUGE|perplexity|error rate|\bR?MSE\b"
@@ -27,37 +25,28 @@ _KINDS = {
 _CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS.items())
 _CLAIM = re.compile(
     r"(?:out|under)perform|superior|state[- ]of[- ]the[- ]art (?:performance|results)|(?:results?|experiments?"
-    r"|figure|table|analys[ie]s"
-    r"|we|it|this|that) (?:\w+ )?(?:shows?|showed|notices?|demonstrates?|indicates?|suggests?|implies|confirms?"
-    r"|reveal(?:s|ed)?"
-    r"|validates?|illustrates?|summari[sz]es?|observed?|observes|finds?|found|concludes?|witness|hypothesi[sz]e"
-    r"|believe|conjecture"
-    r"|expect)\b|significantly (?:better|higher|worse|improves?|faster)|surprising|interestingly|notably|likely due"
-    r"|(?:achieve|attain|yield|obtain|exhibit|improve|boost|increase|decrease|reduce|drop)(?:s|d"
-    r"|ed)? (?:\w+ ){0,3}(?:by|best|better"
-    r"|higher|lower|comparable|competitive|strong|slight|gains?|accuracy|performance)\b|promising|future work"
-    r"|remains? (?:an )?open"
+    r"|figure|table|analys[ie]s|we|it|this|that) (?:\w+ )?(?:shows?|showed|notices?|demonstrates?|indicates?"
+    r"|suggests?|implies|confirms?|reveal(?:s|ed)?|validates?|illustrates?|summari[sz]es?|observed?|observes|finds?"
+    r"|found|concludes?|witness|hypothesi[sz]e|believe|conjecture|expect)\b|significantly (?:better|higher|worse"
+    r"|improves?|faster)|surprising|interestingly|notably|likely due|(?:achieve|attain|yield|obtain|exhibit|improve"
+    r"|boost|increase|decrease|reduce|drop)(?:s|d|ed)? (?:\w+ ){0,3}(?:by|best|better|higher|lower|comparable"
+    r"|competitive|strong|slight|gains?|accuracy|performance)\b|promising|future work|remains? (?:an )?open"
     r"|to (?:the best of )?our knowledge|(?:worse|better|higher|lower|larger|smaller|faster|slower) than"
-    r"|attract(?:s|ed)|challenging"
-    r"|has been (?:widely|extensively)|recent(?:ly)? (?:work|studies|advances)|existing stud|thank\b|supported by"
-    r"|\b(?:demonstrat(?:e|es|ed|ing)|suggesting|indicating|highlighting|showcas\w+|prov(?:es?|ing) that|tends? to"
-    r"|varied|remained"
-    r"|effectiveness (?:of|in)|(?:positively|negatively) affects?|perform(?:s|ed)? (?:above|below|well|poorly"
-    r"|similar\w*|on par))\b"
-    r"|(?:visible|seen|depicted|evident) (?:in|from) (?:the |our )?(?:results?|tables?|figures?)|it is (?:important"
-    r"|interesting|clear|worth|well)"
-    r"|(?:key|following) observations?|this (?:aligns|means)|may be (?:due|because)|in bold|bold numbers"
-    r"|(?:results?|scores?|details?|settings?|proofs?|curves?|comparisons?|discussion) (?:[\w ]{1,30} )?(?:are|is"
-    r"|can be) (?:shown"
-    r"|reported|presented|given|listed|provided|summari[sz]ed|found|included|deferred|in [A-Z])"
-    r"|(?:present|report|provide|show)s? (?:the |our |more |additional |detailed |full |further )*(?:results"
-    r"|details)",
+    r"|attract(?:s|ed)|challenging|has been (?:widely|extensively)|recent(?:ly)? (?:work|studies|advances)"
+    r"|existing stud|thank\b|supported by|\b(?:demonstrat(?:e|es|ed|ing)|suggesting|indicating|highlighting"
+    r"|showcas\w+|prov(?:es?|ing) that|tends? to|varied|remained|effectiveness (?:of|in)|(?:positively"
+    r"|negatively) affects?|perform(?:s|ed)? (?:above|below|well|poorly|similar\w*|on par))\b|(?:visible|seen"
+    r"|depicted|evident) (?:in|from) (?:the |our )?(?:results?|tables?|figures?)|it is (?:important|interesting"
+    r"|clear|worth|well)|(?:key|following) observations?|this (?:aligns|means)|may be (?:due|because)|in bold"
+    r"|bold numbers|(?:results?|scores?|details?|settings?|proofs?|curves?|comparisons?"
+    r"|discussion) (?:[\w ]{1,30} )?(?:are|is|can be) (?:shown|reported|presented|given|listed|provided"
+    r"|summari[sz]ed|found|included|deferred|in [A-Z])|(?:present|report|provide|show)s? (?:the |our |more "
+    r"|additional |detailed |full |further )*(?:results|details)",
     re.IGNORECASE,
 )
 _PROVEN = re.compile(
     r"\b(?:Lemma|Theorem|Corollary|Proposition|Proof|Assumption|Q\.E\.D|w\.l\.o\.g|Beweis|Satz|Korollar)\b"
-    r"|it follows that|we have that"
-    r"|completes? the proof|证明"
+    r"|it follows that|we have that|completes? the proof|证明"
 )
 _OF_AUTHORS = re.compile(
     r"equal contribution|contributed equally|corresponding author|correspondence (?:to\b|should)|\w@[\w-]+(?:\.[a-z]{2,})+\b"
@@ -71,15 +60,12 @@ _OF_AUTHORS = re.compile(
 )
 _DEED = (
     r"use|utili[sz]e|employ|adopt|apply|train|pre-?train|re-?train|fine-?tune|tune|set|fix|compute|calculate"
-    r"|evaluate|assess|measure"
-    r"|report|test|sample|draw|select|choose|pick|initiali[sz]e|update|mini?mi[sz]e|maximi[sz]e|optimi[sz]e|add"
-    r"|append|define|denote"
-    r"|construct|build|create|generate|split|partition|divide|include|implement|run|repeat|perform|conduct|collect"
-    r"|gather|remove|filter"
-    r"|normali[sz]e|assign|obtain|feed|take|encode|parameteri[sz]e|freeze|compare|vary|sweep|search|replace|combine"
-    r"|concatenate|predict"
-    r"|estimate|design|propose|introduce|model|formulate|learn|solve|extract|parse|store|record|rank|sort|mask"
-    r"|augment|average|consider"
+    r"|evaluate|assess|measure|report|test|sample|draw|select|choose|pick|initiali[sz]e|update|mini?mi[sz]e"
+    r"|maximi[sz]e|optimi[sz]e|add|append|define|denote|construct|build|create|generate|split|partition|divide"
+    r"|include|implement|run|repeat|perform|conduct|collect|gather|remove|filter|normali[sz]e|assign|obtain|feed"
+    r"|take|encode|parameteri[sz]e|freeze|compare|vary|sweep|search|replace|combine|concatenate|predict|estimate"
+    r"|design|propose|introduce|model|formulate|learn|solve|extract|parse|store|record|rank|sort|mask|augment"
+    r"|average|consider"
 )
 _DONE = re.compile(
     rf"\b(?:we|to|and|then|can|will|by) (?:\w+ly |then |also |first |only )?(?:{_DEED})\b|^(?:{_DEED})s?\b"

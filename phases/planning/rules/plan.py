@@ -13,6 +13,7 @@ from phases.planning.rules.requirements import shorten_line
 from phases.planning.rules.sentences import sentences_of
 
 PYTHON = ">=3.11"
+# decision 16: it must run where only Python is installed.
 VERIFY = "python -m unittest discover -s tests -t ."
 # file name, kinds of requirement, purpose; in the order of writing
 _MODULES = (

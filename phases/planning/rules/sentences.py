@@ -8,8 +8,7 @@ from collections.abc import Iterator
 _END = re.compile(r"(?:[.!?]['\")\]*_”’]*\s+(?=[^\sa-z])|[。！？；]\s*)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|resp|w\.r\.t|s\.t|a\.k\.a|approx|Figs?|Eqs?|Eqn|Secs?|Tabs?|App|Alg|Refs?|No|Dr"
-    r"|Prof|St"
-    r"|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
+    r"|Prof|St|bzw|z\. ?B|d\. ?h|u\. ?a|vgl|Abb|Nr)|(?:^|[\s(.])[A-Z])$"
 )
 _STOPPED = re.compile(r"[.!?。！？]['\")\]*_”’]*$")
 _ENDED = re.compile(r"(?:[.!?:;。！？：；]['\")\]*_”’]*|\$\$)$")

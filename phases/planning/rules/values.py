@@ -23,13 +23,11 @@ _WHOLE = r"(?![\w^/⁄√⁻⁰¹²³⁴-⁹]|[*·×][\w\\$]|\.[0-9]| ?\$?(?:\\t
 """No number stops in the middle of a formula, or of a fraction."""
 _SEVERAL = rf"\$?\\?[{{\[]? ?((?>{_ONE}(?:{_MORE}){{0,11}})){_WHOLE}"
 _HEADS = (
-    "weight decay|learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?|dimensions?"
-    "|dimensionality|heads"
-    "|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing|clipping|norm|lengths?|seeds?|samples"
-    "|clusters"
-    "|thresholds?|strength|patience|range|bits|tolerance|weights?|penalty|probability|ratios?|width|depth|units"
-    "|ranks?"
-    "|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?|degree|parameters?|bonus|bias|beams?|neurons|filters"
+    "weight decay|learning rates?|step sizes?|batch sizes?|rates?|decay|momentum|dropout|epochs|layers|sizes?"
+    "|dimensions?|dimensionality|heads|steps|iterations|temperatures?|margin|factor|coefficients?|smoothing"
+    "|clipping|norm|lengths?|seeds?|samples|clusters|thresholds?|strength|patience|range|bits|tolerance|weights?"
+    "|penalty|probability|ratios?|width|depth|units|ranks?|neighbou?rs|bandwidth|trials|frequency|capacity|budgets?"
+    "|degree|parameters?|bonus|bias|beams?|neurons|filters"
 )
 _GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|kappa|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi"
 _SPELLINGS = (
@@ -183,9 +181,9 @@ def _is_possible(name: str, stated: str, numbers: Sequence[float]) -> bool:
         return False
     # decision 135: a wrong constant costs more than a missing one
     share = _SHARES.search(name) and "%" not in stated
-    return not (share and any(not 0 <= number <= 1 for number in numbers)) and not (
-        name.endswith("factor") and numbers == [1]
-    )
+    if share and any(not 0 <= number <= 1 for number in numbers):
+        return False
+    return not (name.endswith("factor") and numbers == [1])
 
 
 def _with_modifiers(text: str, start: int) -> str:

@@ -31,7 +31,7 @@ from phases.references.fetch.model import (
 )
 from pipeline.base.files import read_bytes, write_without_sync
 from pipeline.base.http.addresses import Target, printable_url
-from pipeline.base.http.answers import DownloadLimits
+from pipeline.base.http.fetch import DownloadLimits
 from pipeline.base.http.git_remote import GitRemote, resolve_remote
 from pipeline.base.safe_tree import open_directory, read_beneath
 

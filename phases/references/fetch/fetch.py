@@ -30,7 +30,7 @@ from phases.references.fetch.user_directories import (
 from phases.references.values import BASIS, NO_NETWORK
 from pipeline.base.files import make_directory, read_bytes, sha256, storage_error, sync_directory
 from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
-from pipeline.base.http.answers import DownloadError
+from pipeline.base.http.fetch import DownloadError
 from pipeline.base.logs import logger
 
 Tell = Callable[[int, int, str], None]

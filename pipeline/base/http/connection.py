@@ -80,6 +80,7 @@ def open_response(target: Target, options: ClientOptions, request: bytes = b"") 
     The host is resolved once, all its addresses are checked, and the connection goes to one of them by number; the
     name is what the certificate must be for.
     """
+    # decision 35: libraries resolve names themselves, and this must go to the very address that was checked.
     with _connect_any(target, options) as connection:
         connection.settimeout(options.step_seconds())
         connection.sendall(request or _QUESTION.format(path=target.path, host=target.authority).encode("ascii"))
@@ -96,9 +97,8 @@ def read_body(response: HTTPResponse, most: int) -> Iterator[bytes]:
         for name in ("Transfer-Encoding", "Content-Encoding")
     )
     if coding not in ("", "identity", "chunked") or packing not in ("", "identity", "gzip", "x-gzip"):
-        raise RequestFailed(
-            f"the server packs it in a way that was not asked for ({printable_url(packing or coding)}); {BY_HAND}"
-        )
+        way = printable_url(packing or coding)
+        raise RequestFailed(f"the server packs it in a way that was not asked for ({way}); {BY_HAND}")
     if response.length is not None and response.length > most:
         raise _too_large(most)
     body = _cap_pieces(_read_pieces(response), most)

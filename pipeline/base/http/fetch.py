@@ -1,4 +1,4 @@
-"""Downloads one file from a place that nobody vouches for.
+"""Downloads one file from a place that nobody vouches for: redirects walked and checked, what is transient tried again.
 
 The standard library alone, straight to the server: proxies from the environment are ignored, because a proxy resolves
 names itself, and no address could be checked. No cookie and no password is ever sent. What the content is worth is for
@@ -7,22 +7,27 @@ its readers to judge.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import math
 import os
 import re
+import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPResponse
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import TypeVar
+from urllib.parse import quote, urljoin
 
+from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name, write_all
-from pipeline.base.http.addresses import Target
-from pipeline.base.http.answers import DownloadError, DownloadLimits, DownloadRequest, get_answer
-from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, read_body
+from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
+from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
 
-__all__ = ["DownloadError", "DownloadLimits", "Fetched", "fetch_url"]
 _REFUSALS = {
     206: f"the server sent only a part of it (206); {BY_HAND}",
     401: f"the server wants a login (401); {BY_HAND}",
@@ -43,6 +48,7 @@ class Fetched:
     content_type: str
 
 
+# decision 97: one downloader for papers, lookups and repositories, so that all are asked for by the same checks.
 def fetch_url(
     url: str,
     to: str,
@@ -107,3 +113,163 @@ def _on_disk(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise storage_error("write", path, error) from error
+
+
+MOST_REDIRECTS = 10
+LONGEST_WAIT = 30
+_PAUSES = (1.0, 4.0)
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F)))
+Used = TypeVar("Used")
+
+
+@dataclass(frozen=True)
+class DownloadLimits:
+    """How much a download may take, its redirects and repetitions together."""
+
+    bytes: int
+    seconds: float
+    seconds_to_connect: float
+
+
+class DownloadError(PipelineError):
+    """A download that came to nothing. `transient`: the same may work in a while; `offline`: no network led to a server.
+
+    `status` is what the server answered; 0: nothing, or not with a status alone.
+    """
+
+    def __init__(self, message: str, *, transient: bool = False, offline: bool = False, status: int = 0) -> None:
+        super().__init__(message)
+        self.transient, self.offline, self.status = transient, offline, status
+
+
+@dataclass(frozen=True)
+class DownloadRequest:
+    """What is asked for, with the words for what goes wrong."""
+
+    url: str
+    verb: str
+    """As in "cannot download"."""
+    way_out: str
+    """What a person can do instead."""
+    refusals: Mapping[int, str]
+    """What an answer of this status means here."""
+    named: str = ""
+    """What is told instead of the URL."""
+
+    @property
+    def later(self) -> str:
+        return f"try again later, or {self.way_out}"
+
+
+def get_answer(
+    wish: DownloadRequest,
+    seconds: float,
+    options: ClientOptions,
+    use: Callable[[Target, HTTPResponse], Used],
+    sleep: Callable[[float], None],
+) -> Used:
+    """What `use` makes of the first answer of 200, its body still to be read. Raises DownloadError, and what `use` does.
+
+    What is transient is tried twice more, after a pause or what Retry-After says in seconds; where that is over half a
+    minute, or over the time that is left, it is not waited.
+    """
+    pauses = iter(_PAUSES)
+    while True:
+        way = [wish.url]
+        try:
+            return _try_once(way, wish, options, use)
+        except (RequestFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
+            failed = _describe_error(error, wish, seconds, options)
+            wait = max(next(pauses, math.inf), failed.wait)
+            if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
+                message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
+                facts = {"transient": failed.transient, "offline": _is_offline(error)}
+                raise DownloadError(message, **facts, status=failed.status) from error
+        sleep(wait)
+
+
+def _is_offline(error: Exception) -> bool:
+    unreachable = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
+    return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in unreachable)
+
+
+def _try_once(
+    way: list[str], wish: DownloadRequest, options: ClientOptions, use: Callable[[Target, HTTPResponse], Used]
+) -> Used:
+    """One try. Each address that a redirect leads to is added to `way` before it is looked at."""
+    target = target_of(way[0], private=options.private)
+    while True:
+        with open_response(target, options) as response:
+            if response.status == 200:
+                return use(target, response)
+            if response.status not in _REDIRECTS:
+                raise _describe_refusal(response, wish)
+            way.append(_next_address(response, target, wish))
+        if len(way) > MOST_REDIRECTS + 1:
+            raise RequestFailed(f"there are more than {MOST_REDIRECTS} redirects, perhaps in a circle; {wish.way_out}")
+        following = target_of(way[-1], private=options.private)
+        if (target.scheme, following.scheme) == ("https", "http"):
+            raise RequestFailed(f"the server redirects from https to http, which anybody can change; {wish.way_out}")
+        target = following
+
+
+def _next_address(response: HTTPResponse, target: Target, wish: DownloadRequest) -> str:
+    location = response.headers.get("Location", "")
+    if not location or any(letter < " " or letter == "\x7f" for letter in location):
+        raise RequestFailed(f"the server redirects to no address; {wish.way_out}")
+    # The library reads headers as Latin-1; servers send UTF-8. As percent signs the bytes are what they were.
+    visible = quote(location, safe=_VISIBLE, encoding="latin-1")
+    # What has a scheme is judged as it stands: joined, http:///x would become something else.
+    return visible if _SCHEME.match(visible) else urljoin(target.url, visible)
+
+
+def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestFailed:
+    status, patience = response.status, response.headers.get("Retry-After", "").strip()
+    wait = int(patience) if re.fullmatch("[0-9]{1,8}", patience) else 0
+    if 500 <= status < 600:
+        reason = f"the server has trouble of its own ({status}); {wish.later}"
+    else:
+        reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
+    if wait:
+        reason += f" (it asks for {wait} s of patience)"
+    return RequestFailed(reason, transient=status == 429 or 500 <= status < 600, wait=wait, status=status)
+
+
+def _describe_path(way: list[str], wish: DownloadRequest) -> str:
+    """Where a download began, and the hop at which it stopped."""
+    redirected = f" (redirect {len(way) - 1}, to {printable_url(way[-1])})" if way[1:] else ""
+    return printable_url(wish.named or way[0]) + redirected
+
+
+def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions) -> RequestFailed:
+    """What went wrong, in words: whose fault, and what to do."""
+    match error:
+        case RequestFailed():
+            return error
+        case Forbidden():
+            return RequestFailed(f"{error}; {wish.way_out}")
+        case TimeoutError() if time.monotonic() >= options.ends:
+            return RequestFailed(f"it takes longer than {seconds:g} s; {wish.later}", transient=True)
+        case TimeoutError():
+            return RequestFailed(f"the server does not answer in time; {wish.later}", transient=True)
+        case ssl.SSLCertVerificationError():
+            why = printable_url(error.verify_message)
+            return RequestFailed(f"the server's certificate is not good ({why}); check the address")
+        case zlib.error():
+            return RequestFailed(f"the server's answer is packed wrongly; {wish.way_out}")
+        case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING") | IncompleteRead():
+            return RequestFailed(f"the server's answer ended early; {wish.later}", transient=True)
+        case ssl.SSLError():
+            why = printable_url(error.reason or "SSL")
+            return RequestFailed(f"no safe connection is possible ({why}); {wish.way_out}")
+        case socket.gaierror(errno=socket.EAI_AGAIN):
+            return RequestFailed("names of hosts cannot be looked up now; check your network", transient=True)
+        case socket.gaierror():
+            advice = "check the address, and whether this machine is on a network"
+            return RequestFailed(f"there is no host of that name; {advice}")
+        case OSError():
+            reason = error.strerror or "the server closed the connection"
+            return RequestFailed(f"the connection failed ({reason}); {wish.later}", transient=True)
+    return RequestFailed(f"the server's answer is malformed ({type(error).__name__}); {wish.way_out}")

@@ -9,9 +9,8 @@ from http.client import HTTPResponse
 from typing import NamedTuple
 
 from pipeline.base.http.addresses import Target, permit_addresses, target_of
-from pipeline.base.http.answers import DownloadError, DownloadLimits, DownloadRequest, get_answer
 from pipeline.base.http.connection import ClientOptions, RequestFailed, addresses_of
-from pipeline.base.http.fetch import media_type
+from pipeline.base.http.fetch import DownloadError, DownloadLimits, DownloadRequest, get_answer, media_type
 
 BY_HAND = "clone it by hand, and give the folder"
 _QUESTION = "/info/refs?service=git-upload-pack"
@@ -27,8 +26,6 @@ _REFUSALS = {
 
 
 class GitRemote(NamedTuple):
-    """A repository that answers."""
-
     url: str
     """After all redirects."""
     host: str
@@ -50,6 +47,7 @@ def resolve_remote(
 
     Raises Forbidden for an address that is never asked, DownloadError for one that does not answer with a repository.
     """
+    # decision 101: git is told these addresses, and may follow no redirect and no name itself.
     found: dict[tuple[str, int], Sequence[str]] = {}
 
     def remembered(host: str, port: int) -> Sequence[str]:
