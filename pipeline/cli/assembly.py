@@ -37,16 +37,17 @@ def settings_from(flags: dict[str, Any]) -> Settings:
 
 def config_directory() -> str:
     """Where the user's settings lie: no task can write there."""
-    given = os.environ.get("XDG_CONFIG_HOME", "")  # a relative one is no one, says its standard
-    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(home, "pipeline")
+    return _user_directory("XDG_CONFIG_HOME", ".config")
 
 
 def cache_directory() -> str:
     """Where what can be made anew is kept for the user: no task can write there."""
-    given = os.environ.get("XDG_CACHE_HOME", "")  # the same
-    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "pipeline")
+    return _user_directory("XDG_CACHE_HOME", ".cache")
+
+
+def _user_directory(variable: str, usual: str) -> str:
+    given = os.environ.get(variable, "")  # a relative one is no one, says its standard
+    return os.path.join(given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), usual), "pipeline")
 
 
 def settings_file() -> str:
@@ -132,9 +133,7 @@ def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     listing.must_be_whole()
     names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
     if unfinished:
-        open_ones = [
-            name for name in names if listing.entries[name].status in ("running", "paused", "error", "cancelled")
-        ]
+        open_ones = [name for name in names if listing.entries[name].status in _UNFINISHED]
         names = open_ones or [name for name in names if listing.entries[name].status == "incomplete"]
     if not names:
         raise UsageError(

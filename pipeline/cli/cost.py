@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import answers_about_task
+from pipeline.cli.arguments import answers_about, task_or_newest
 from pipeline.cli.output import Answer, print_text, to_printable
-from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 LedgerRow = Mapping[str, Any]
@@ -19,8 +18,8 @@ _PHASES = {"plan": "05 plan", "references": "06 references"}
 
 
 @click.command("cost")
-@answers_about_task
-def cost_command(store: TaskStore, settings: Settings) -> Answer:
+@answers_about(task_or_newest)
+def cost_command(store: TaskStore) -> Answer:
     """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.
 
     What was paid for and gave nothing (a reply that was cut off, say) is counted too.

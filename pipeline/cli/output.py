@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TextIO
 
 from pipeline.base.errors import UsageError
+from pipeline.base.files import write_durable
 
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
@@ -55,19 +56,25 @@ def print_json(value: object) -> None:
 
 
 class Answer(NamedTuple):
-    """What a command found: the value that --json prints, and what prints it for a person."""
+    """What a command found, and its exit code."""
 
     value: object
+    """What --json prints, or a function that makes it."""
     show: Callable[[], None]
+    """Prints it for a person."""
     exit_code: int = 0
+    problems: Sequence[str] = ()
+    """What is wrong with what was looked at: told on stderr below the answer, in both forms."""
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> int:
     """Prints an answer in one of its two forms, and returns the exit code."""
     if as_json:
-        print_json(answer.value)
+        print_json(answer.value() if callable(answer.value) else answer.value)
     else:
         answer.show()
+    for problem in answer.problems:
+        print_error(problem)
     return answer.exit_code
 
 
@@ -92,6 +99,15 @@ def print_warning(text: str) -> None:
 def in_terminal() -> bool:
     """Whether a person is there to answer."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
+    """Asks the person at the terminal. Raises UsageError where there is none; `without` is what to type then."""
+    if asks_nobody or not in_terminal():
+        raise UsageError(f"nobody is at the terminal to confirm this; {without}")
+    import click
+
+    return click.confirm(question, err=True)
 
 
 def can_draw(stream: TextIO) -> bool:
@@ -219,17 +235,11 @@ def _quote_short(path: str) -> str:
     return quote(name)
 
 
-def refuse_other_file(out: str, start: str) -> None:
-    """Raises UsageError where there is something else than a page that begins so."""
+def write_page(out: str, start: str, render: Callable[[], str]) -> None:
+    """Writes a page, and says so. Raises UsageError where there is something else than a page that begins so."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
         raise UsageError(f"--html {out} already exists, and is not such a page; choose another name")
-
-
-def write_page(out: str, page: str) -> None:
-    """Writes a page, and says so."""
-    from pipeline.base.files import write_durable
-
-    write_durable(os.path.abspath(out), page.encode())
+    write_durable(os.path.abspath(out), render().encode())
     notify(f"wrote {out}")
 
 
