@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pipeline.engine.phase import is_placeholder
+
 _FILE = ("repository", "file", "commit", "licence")
 
 
@@ -41,6 +43,30 @@ class ReferenceContext(NamedTuple):
     """Repository, path in it, first line and number of lines in."""
     relations: Mapping[str, Sequence[Mapping[str, Any]]]
     """Planned file -> what helps with it: repository, file, symbol, line, kind, confidence, licence, why each; best first."""
+
+
+def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: str) -> ReferenceContext | None:
+    """The fetched code that an index.json tells of, where there is any."""
+    if is_placeholder(index) or not index["repositories"]:
+        return None
+    from phases.references.search.answers import (  # late: SQLite and more, for runs with references
+        answer_query,
+        read_on,
+    )
+
+    licences = {row["name"]: row["licence"] for row in index["repositories"]}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    for row in index["relations"]:
+        helps = {name: row[name] for name in ("repository", "symbol", "line", "kind", "confidence", "why")}
+        helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
+        relations.setdefault(row["file"], []).append(helps)
+    return ReferenceContext(
+        lambda query, repository, most: [
+            Excerpt(**found._asdict()) for found in answer_query(root, index, query, repository, most, cache_directory)
+        ],
+        lambda *asked: Excerpt(**read_on(root, index, *asked)._asdict()),
+        relations,
+    )
 
 
 def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

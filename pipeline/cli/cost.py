@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from phases.llm.ledger_rows import rows_by_now, sum_rows
+from pipeline.base.text_escaping import one_line
 from pipeline.cli.arguments import answers_about, task_or_newest
-from pipeline.cli.output import Answer, print_text, to_printable
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.store import TaskStore
 
 LedgerRow = Mapping[str, Any]
@@ -27,8 +29,6 @@ def cost_command(store: TaskStore) -> Answer:
     \b
     pipeline cost paper
     """
-    from phases.llm.ledger_rows import rows_by_now
-
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     costs = {
         "id": store.id,
@@ -50,8 +50,6 @@ def _is_sub_agents(row: LedgerRow) -> bool:
 
 
 def _sum_rows(rows: Iterable[LedgerRow]) -> dict[str, Any]:
-    from phases.llm.ledger_rows import sum_rows
-
     total = sum_rows(rows)
     seconds = total.pop("seconds")
     return {**total, "usd": round(total["usd"], 6), "minutes": round(seconds / 60, 2)}
@@ -78,13 +76,7 @@ def _show_costs(costs: dict[str, Any]) -> None:
         if costs[title]:
             print_text(f"\n{title.replace('_', ' ').capitalize()}")
         for name, row in costs[title].items():
-            print_text(f"  {_one_line(name):<44} {_describe_cost(row)}")
-
-
-def _one_line(name: str) -> str:
-    """A name that a model may have chosen, as one line of the screen."""
-    line = to_printable(" ".join(name.split()))
-    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
+            print_text(f"  {one_line(name, _LONGEST_NAME):<44} {_describe_cost(row)}")
 
 
 def _describe_cost(row: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ from pipeline.cli.output import (
     print_warning,
     to_printable,
 )
-from pipeline.cli.plan_review import user_name
+from pipeline.cli.review import user_name
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.contract import Contracts, explain_breaches
 from pipeline.engine.settings import did_you_mean, user_hooks

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from phases.planning.changes import plan_difference
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
 from pipeline.cli.options import flags_of, run_options
 from pipeline.cli.output import notify
-from pipeline.cli.plan_review import DECISION, PLAN, REQUESTS, request_change
+from pipeline.cli.review import DECISION, PLAN, REQUESTS, request_change
 from pipeline.cli.run_task import check_settings, run_task
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
@@ -72,7 +73,7 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
             f"{decision['by']} rejected plan {digest[:12]}; ask for another with: pipeline review {name} --change TEXT "
             f"(or take that back with --approve), then: pipeline resume {name}"
         )
-    gate = next((stamp for stamp in store.stamps.values() if stamp.name == "plan_review"), None)
+    gate = _stamp_of(store, "plan_review")
     if gate and gate.status == "stopped" and decision["plan_sha256"] != digest:
         raise UsageError(
             f"plan {digest[:12]} waits for a decision; decide first with: pipeline review {name} --approve, or change it there "
@@ -127,8 +128,6 @@ def _call_once(show: Callable[[], bool]) -> Callable[[], bool]:
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
     """Tells what is different in the plan on the disk; False while that is the one from before."""
-    from phases.planning.changes import plan_difference
-
     try:
         lines = plan_difference(before, store.load(PLAN))
     except PipelineError:
