@@ -46,6 +46,7 @@ PHASE = Phase(
     name="implement",
     reads=("initial_plan.txt", "plan_review.json", _INDEX),
     writes=(*_DOCUMENTS, "generate_code/"),
+    # limits are not among them: a higher limit goes on with the same work (decision 42)
     settings=("model", "code_model", "sandbox", "install"),
     owns=(
         *(

@@ -42,6 +42,7 @@ def config_directory() -> str:
 
 def cache_directory() -> str:
     """Where what can be made anew is kept for the user: no task can write there."""
+    # not in the task: SQLite is not made for files that an enemy wrote (decision 147)
     return _user_directory("XDG_CACHE_HOME", ".cache")
 
 
@@ -166,6 +167,7 @@ def mode_of(fast: bool | None) -> str | None:
 def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
     values = settings._asdict()
+    # a plain resume must not walk around a gate that the task was begun with (decision 25)
     values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
     return {**values, "source": task["source"]}
 
@@ -182,6 +184,7 @@ def open_model(values: dict[str, Any], phase: str = "") -> object:
 
     name = model_for(values, phase)
     if name == "offline":
+        # it reads the agent's prompt, so it is the agent's and no adapter of llm (decision 142)
         from phases.agent.offline_model import OfflineModel
 
         return OfflineModel()

@@ -19,6 +19,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     try:
         catch_signals()
         result = call()
+    # one table of exit codes for every command: each error carries its own (decision 85)
     except PipelineError as error:
         print_error(str(error))
         return error.exit_code

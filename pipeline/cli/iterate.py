@@ -12,10 +12,10 @@ from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
-from pipeline.cli.options import flags_of, run_options
+from pipeline.cli.options import run_options
 from pipeline.cli.output import notify
 from pipeline.cli.review import DECISION, PLAN, REQUESTS, request_change
-from pipeline.cli.run_task import check_settings, run_task
+from pipeline.cli.run_task import check_options, run_task
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -40,8 +40,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     text = change.strip()
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
-    flags = flags_of(options)
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
     present = store.load(PLAN)
@@ -53,6 +52,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
             request_change(store, text)
     show = _call_once(lambda: _tell_difference(store, before))
     # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
+    # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):
         notify(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")

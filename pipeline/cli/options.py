@@ -76,6 +76,7 @@ _OPTIONS = (
         "Let supervision note what it would do, and do nothing.",
     ),
     _flag(
+        # a flag and no setting, which would say it of every workspace to come (decision 88)
         *("--trust-hooks", "trust_hooks"),
         "Run the hooks that are in the workspace before the agent starts, even though they are not trusted.",
         flag_value="true",

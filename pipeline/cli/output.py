@@ -202,6 +202,7 @@ def rewrite_commands(text: str) -> str:
     """The text with every `pipeline COMMAND` in it as this user types it."""
     if f"{_NAME} " not in text or (name := program_name()) == _NAME:
         return text
+    # in this one place, so that no message need know how the program was started (decision 137)
     from pipeline.cli import COMMANDS
 
     return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)}|--help)\b)", lambda _: f"{name} ", text)

@@ -73,6 +73,7 @@ def _remove_task(folder: str, name: str) -> None:
     root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{os.getpid()}")
     if os.path.lexists(root):
         try:
+            # renamed first: what a kill leaves has no name of a task, and the next run sweeps it (decision 137)
             with lock_task(root):
                 os.rename(root, aside)
             sync_directory(folder)

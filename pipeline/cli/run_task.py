@@ -25,6 +25,7 @@ from pipeline.cli.assembly import (
     settings_from,
     settings_to_store,
 )
+from pipeline.cli.options import flags_of
 from pipeline.cli.output import can_draw, notify, paint_text, print_warning, to_printable, width_of_terminal, wrap_text
 from pipeline.cli.review import choose_reviewer
 from pipeline.cli.summary import show_summary
@@ -38,8 +39,10 @@ from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 
-def check_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
-    """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
+def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
+    """The settings in force, and the flags among them. Raises UsageError for a phase or model that is not there, before
+    anything is made or changed."""
+    flags = flags_of(options)
     settings = with_absolute_paths(settings_from(flags))
     read_user_hooks()  # raises for hooks that no run could use
     named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
@@ -50,7 +53,7 @@ def check_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
     if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
         for phase in ("", "plan", "implement"):
             open_model(settings._asdict(), phase)
-    return settings
+    return settings, flags
 
 
 def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:

@@ -88,20 +88,10 @@ def _phase_facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
 
 
 def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
-    note = (
-        f"will run: {phase['stale']}"
-        if phase["stale"]
-        else f"edited by hand: {', '.join(phase['edited'])}"
-        if phase["edited"]
-        else ""
-    )
-    return (
-        f"{phase['number']:<3} {phase['name']}",
-        phase["status"],
-        f"{phase['seconds']:.2f}",
-        str(phase["attempts"]),
-        note,
-    )
+    edited = f"edited by hand: {', '.join(phase['edited'])}" if phase["edited"] else ""
+    note = f"will run: {phase['stale']}" if phase["stale"] else edited
+    name = f"{phase['number']:<3} {phase['name']}"
+    return (name, phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note)
 
 
 @click.command("why")

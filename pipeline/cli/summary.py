@@ -174,6 +174,7 @@ def _unfetched_lines(store: TaskStore) -> list[str]:
     name = command_name(store)
     return [
         "",
+        # named, and the phase is done: a resume would otherwise try them again each time (decision 103)
         f"Repositories: {count_fetched(code_base)}",
         f"  why not: pipeline show {name} repositories",
         f"  once that is fixed: pipeline resume {name} --redo 07",

@@ -115,6 +115,7 @@ def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
     """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
     asked = {"at": utc_timestamp()}
     make_directory(store.path(DIRECTORY))
+    # a file, and not a signal: what a decision rests on becomes a row of the journal (decision 53)
     write_durable(store.path(TAKE_OVER), dump_json(asked))
     _warn_of_idle_request(store, view)
     sentence, command = _what_comes_next(store, at_work=view.running)

@@ -43,6 +43,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
     task = store.load("task.json")
     said = effective_settings(settings, task, dict(flags))
+    # sealed by its content and not by its place: a task directory may be moved and copied (decision 125)
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
     if _is_begun_here(store, settings, task):
@@ -52,6 +53,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
         return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
+        # decision 5: the task has a copy, so it can go on without the file that it names
         values["source"] = _own_copy(store)
     told = (
         f"task {store.id} was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter "
