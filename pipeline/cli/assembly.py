@@ -76,7 +76,7 @@ def read_user_hooks() -> dict[str, Any]:
 def discover_phases(folder: str) -> Graph:
     """The phases of a folder, or the built-in ones: every module named phaseNN_<name>.py, which holds a PHASE."""
     if not folder:
-        import phases
+        import phases  # imported here: a user's own phases need none of ours
 
         return Graph(_phase_in(f"phases.{name}") for name in _module_names(os.path.dirname(phases.__file__)))
     if not os.path.isdir(folder):
@@ -179,7 +179,7 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
-    from phases.llm.factory import open_model as open_named
+    from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
     from phases.llm.providers import Access, keys_in, with_settings
 
     name = model_for(values, phase)
@@ -214,7 +214,7 @@ def is_served(name: str) -> bool:
 
 def _refuse_idle_address(values: dict[str, Any]) -> None:
     """An address is for one provider, and one that takes it: the key of another must not be sent there. Raises UsageError."""
-    from phases.llm.providers import provider_of
+    from phases.llm.providers import provider_of  # imported here: as above
 
     names = [name for name in dict.fromkeys(str(values[use]) for use in _USES) if is_served(name)]
     if not values["base_url"] or not names:

@@ -50,7 +50,7 @@ def print_advice(text: str = "") -> None:
 
 def print_json(value: object) -> None:
     """Prints a value as JSON, for programs."""
-    import json
+    import json  # imported here: `--help` prints none
 
     sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
 
@@ -129,7 +129,7 @@ def width_of_terminal(stream: TextIO | None = None) -> int:
     """The columns of the terminal that a stream is; very many where it is none."""
     if not (stream or sys.stdout).isatty():
         return _WIDE
-    import shutil
+    import shutil  # imported here: only a terminal has a width
 
     return max(shutil.get_terminal_size().columns, 20)
 
@@ -139,7 +139,7 @@ def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream:
     width = width_of_terminal(stream)
     if len(text) + indent < width:
         return " " * indent + text
-    from textwrap import fill
+    from textwrap import fill  # imported here: `--help` needs no such line
 
     start = " " * (indent + len(text) - len(text.lstrip(" ")))
     rest = start if hanging is None else " " * hanging

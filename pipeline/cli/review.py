@@ -110,7 +110,7 @@ def make_decision(verdict: str, by: str, digest: str) -> Decision:
 
 def user_name() -> str:
     """The name that a decision is signed with."""
-    import getpass
+    import getpass  # imported here: only a decision needs it
 
     try:
         return getpass.getuser()
@@ -176,6 +176,7 @@ def edit_plan(store: TaskStore) -> bool:
 
 def note_packages(store: TaskStore) -> list[str]:
     """One line, or none: the packages of the plan that are not installed, and how they are."""
+    # imported here: TAB must import no phase
     from phases.workspace.packages import ALLOW, describe_missing, missing_packages
 
     if store.load("task.json")["settings"]["install"] == "allowed":

@@ -85,7 +85,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
             same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
             if same:
                 return False  # the usual case, without a look at what kinds of source there are
-        from phases.readers.sources import digest_of, source_on_disk
+        from phases.readers.sources import digest_of, source_on_disk  # imported here: TAB must import no phase
 
         return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
     except PipelineError:
@@ -169,7 +169,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
             f"{relative_path(source)} does not exist{_similar_names(source)}{_mention_task(source, settings)}"
         )
     if os.path.isdir(source):
-        from phases.readers.reading import SeveralPapers
+        from phases.readers.reading import SeveralPapers  # imported here: as above
         from phases.readers.sources import source_on_disk
 
         try:
@@ -183,7 +183,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
 
 def _similar_names(source: str) -> str:
     """Which files there have a similar name; else which folder is not there either, or nothing."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # imported here: only a mistyped name needs it
 
     folder, name = os.path.split(source)
     try:

@@ -84,7 +84,7 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
     """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
     if not (values["references"] or values["mirror"]):
         return
-    from phases.references.fetch.model import FetchRules
+    from phases.references.fetch.model import FetchRules  # imported here: TAB must import no phase
     from phases.references.fetch.user_directories import refuse_overlap
 
     refuse_overlap(FetchRules(mirror=values["mirror"], folders=values["references"]), code_base)
@@ -176,7 +176,7 @@ def _check_directory(name: str, path: str) -> str:
         why = "that is not a directory; name the one that it is in" if is_file else "there is no such directory"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
-        from phases.references.fetch.user_directories import refuse_empty
+        from phases.references.fetch.user_directories import refuse_empty  # imported here: as above
 
         refuse_empty(path)
     return os.path.abspath(path) if path else ""
@@ -185,7 +185,7 @@ def _check_directory(name: str, path: str) -> str:
 def _check_lookup(setting: str) -> str:
     if not setting:
         return ""
-    from phases.references.lookup.services import open_lookups
+    from phases.references.lookup.services import open_lookups  # imported here: as above
 
     parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
     absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)
