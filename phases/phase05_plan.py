@@ -26,6 +26,7 @@ def _plan_by_rules(inputs: Documents, requests: list[str], ctx: Context) -> dict
     plan = plan_by_rules(inputs["outline.json"], _find_requirements(inputs), requests)
     files, requirements = len(plan["file_structure"]), len(plan["requirements"])
     logger.info("rules planned {} files for {} requirements", files, requirements)
+    # a person's todos outlive a change of the plan: no planner writes any (decision 83)
     return {**plan, **(_todos_of_before(ctx) if requests else {})}
 
 

@@ -12,6 +12,7 @@ from pipeline.engine.phase import Context, Documents, Phase
 def run(inputs: Documents, ctx: Context) -> Documents:
     plan = read_bytes(ctx.paths.plan)
     _keep_version(ctx, plan)
+    # the verdict is on these very bytes: another plan needs another one
     decision = ctx.review(plan.decode("utf-8"), sha256(plan))
     versions = _list_versions(ctx)
     return {

@@ -20,6 +20,7 @@ INDEX, REFERENCES = "document_segments/document_index.json", "reference.txt"
 def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.references.find.reference_document import build_reference_document
 
+    # it does not read the plan, so that it runs beside planning (decision 98)
     paper = inputs["paper.md"]
     document = build_reference_document(
         paper.text,

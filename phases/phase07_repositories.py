@@ -22,6 +22,7 @@ def run(inputs: Documents, ctx: Context) -> Documents:
     from phases.sandbox.git import run_git
 
     own = bool(ctx.settings["references"])  # the user's folders take the place of all that the paper links
+    # a mixture could not be told from a network that failed (decision 106)
     rows = [row for row in inputs["reference.txt"]["repositories"] if row["fetch"] and not own]
     wanted = [WantedRepository(row["url"], row["role"], tuple(row["references"])) for row in rows]
     into = os.path.join(ctx.paths.root, "code_base")
@@ -70,6 +71,7 @@ PHASE = Phase(
         *("references", "mirror", "max_repositories", "max_repository_mb", "max_repository_files", "private_addresses"),
     ),
     optional=True,
+    # it owns nothing: a redo of the plan must not fetch anything again (decision 102)
     changes=_find_changes,
     run=run,
     version=2,

@@ -18,32 +18,9 @@ INDEX = "indexes/index.json"
 
 
 def run(inputs: Documents, ctx: Context) -> Documents:
-    from phases.references.index.build import index_repositories
-    from phases.references.relate.relations import relate_repositories
-
-    code, base = inputs["code_base.json"], os.path.join(ctx.paths.root, "code_base")
-    into, schema = os.path.join(ctx.paths.root, "indexes"), ctx.contracts.schema("repository_index.json")
-    file_schema = schema["properties"]["files"]["items"]
-    made = index_repositories(
-        base,
-        code["repositories"],
-        into,
-        lambda row: ctx.contracts.breach(file_schema, row),
-        lambda text: ctx.progress(0, 1, text),
-        ctx.in_place,
-        ctx.environment,
-        ctx.cache_directory,
-    )
-    relations, near = relate_repositories(
-        into,
-        inputs["initial_plan.txt"],
-        code["repositories"],
-        inputs["reference.txt"],
-        sections={row["id"]: (row["number"] or "", row["title"]) for row in inputs["outline.json"]["sections"]},
-        code_base=base,
-        cache_directory=ctx.cache_directory,
-        digests={os.path.basename(one.path): one.sha256 for one in made},
-    )
+    code = inputs["code_base.json"]
+    made = _index_code(code["repositories"], ctx)
+    relations, near = _relate_to_plan(made, inputs, ctx)
     return {
         INDEX: {
             "version": 2,
@@ -53,6 +30,39 @@ def run(inputs: Documents, ctx: Context) -> Documents:
             "files": [{"path": one.path, "bytes": one.bytes, "sha256": one.sha256} for one in made],
         }
     }
+
+
+def _index_code(repositories: list[dict[str, Any]], ctx: Context) -> list[RepositoryIndex]:
+    from phases.references.index.build import index_repositories
+
+    schema = ctx.contracts.schema("repository_index.json")["properties"]["files"]["items"]
+    return index_repositories(
+        os.path.join(ctx.paths.root, "code_base"),
+        repositories,
+        os.path.join(ctx.paths.root, "indexes"),
+        lambda row: ctx.contracts.breach(schema, row),
+        lambda text: ctx.progress(0, 1, text),
+        ctx.in_place,
+        ctx.environment,
+        ctx.cache_directory,
+    )
+
+
+def _relate_to_plan(
+    made: list[RepositoryIndex], inputs: Documents, ctx: Context
+) -> tuple[list[dict[str, Any]], Mapping[str, NearbyRequirements]]:
+    from phases.references.relate.relations import relate_repositories
+
+    return relate_repositories(
+        os.path.join(ctx.paths.root, "indexes"),
+        inputs["initial_plan.txt"],
+        inputs["code_base.json"]["repositories"],
+        inputs["reference.txt"],
+        sections={row["id"]: (row["number"] or "", row["title"]) for row in inputs["outline.json"]["sections"]},
+        code_base=os.path.join(ctx.paths.root, "code_base"),
+        cache_directory=ctx.cache_directory,
+        digests={os.path.basename(one.path): one.sha256 for one in made},
+    )
 
 
 def _index_row(

@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from phases.acceptance.hook_registry import HookSetting
-from phases.agent.reference_context import ReferenceContext
-from phases.workspace.task_paths import TaskPaths
+from phases.acceptance.hook_registry import MOST_CONTINUES, HookSetting
+from phases.agent.reference_context import ReferenceContext, reference_context_of
+from phases.sandbox.commands import kind_of_sandbox
+from phases.workspace.task_paths import TaskPaths, task_paths
+from pipeline.engine.phase import Context
 
 _MOST_TURNS = 400
 
@@ -53,3 +55,38 @@ class Assignment(NamedTuple):
     def turn_limit(self) -> int:
         """How many turns the work may take; 0 for no limit."""
         return int(self.limits.get("max_turns", _MOST_TURNS))
+
+
+def assignment_of(
+    plan: dict[str, Any], digest: str, index: Mapping[str, Any], ctx: Context, version: int
+) -> Assignment:
+    """What the documents and the context of phase 09 ask for."""
+    contracts = ctx.contracts
+    hooks = HookSetting(
+        ctx.hooks,
+        ctx.config_directory,
+        lambda data: dict(contracts.parse("hooks.yaml", data, writer="you")),
+        lambda value: contracts.breach(contracts.schema("trusted-workspaces.json"), value),
+        ctx.environment,
+        ctx.permissions.get("trust_hooks") == "yes",
+        int(ctx.limits.get("max_acceptance_continues", MOST_CONTINUES)),
+    )
+    return Assignment(
+        plan,
+        digest,
+        task_paths(ctx.paths.root),
+        kind_of_sandbox(str(ctx.settings["sandbox"])),
+        ctx.limits,
+        contracts.breach,
+        lambda data: dict(contracts.parse("initial_plan.txt", data, writer="an earlier review")),
+        lambda data: dict(contracts.parse("supervisor-config.json", data, writer="you")),
+        version,
+        ctx.environment if ctx.settings["install"] == "allowed" else None,
+        deadline=ctx.deadline,
+        supervisor=str(ctx.limits.get("supervisor") or ""),
+        shadow=str(ctx.limits.get("supervisor_shadow") or ""),
+        hooks=hooks,
+        library=reference_context_of(index, ctx.paths.root, ctx.cache_directory),
+        tell=ctx.tell,
+        in_place=ctx.in_place,
+    )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:  # the search brings SQLite, and this module is loaded where nothing is searched
     from phases.references.search.answers import SearchHit
 
+from pipeline.engine.phase import is_placeholder
+
 _FILE = ("repository", "file", "commit", "licence")
 
 
@@ -25,6 +27,25 @@ class ReferenceContext(NamedTuple):
 def describe_shown(hit: SearchHit) -> dict[str, Any]:
     """What the journal keeps of it once the model has seen it."""
     return {name: getattr(hit, name) for name in (*_FILE, "line", "end")}
+
+
+def reference_context_of(index: Mapping[str, Any], root: str, cache_directory: str) -> ReferenceContext | None:
+    """The fetched code that an index.json tells of, where there is any."""
+    if is_placeholder(index) or not index["repositories"]:
+        return None
+    from phases.references.search.answers import answer_query, read_on  # late: SQLite, for runs with references
+
+    licences = {row["name"]: row["licence"] for row in index["repositories"]}
+    relations: dict[str, list[dict[str, Any]]] = {}
+    for row in index["relations"]:
+        helps = {name: row[name] for name in ("repository", "symbol", "line", "kind", "confidence", "why")}
+        helps |= {"file": row["reference"], "licence": licences.get(row["repository"])}
+        relations.setdefault(row["file"], []).append(helps)
+    return ReferenceContext(
+        lambda query, repository, most: answer_query(root, index, query, repository, most, cache_directory),
+        lambda *asked: read_on(root, index, *asked),
+        relations,
+    )
 
 
 def excerpts_shown(begun: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

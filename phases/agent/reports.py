@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phases.acceptance.attempt_report import read_attempts
+from phases.acceptance.attempt_report import read_attempts, summarize_checks
 from phases.acceptance.checks.planned_files import file_problems
 from phases.acceptance.stop_reasons import ACCEPTED, COMPLETED, EXHAUSTED, INCOMPLETE, STATUS, WARNING
 from phases.acceptance.todo_list.todos import find_refused_changes
@@ -115,6 +115,23 @@ def acceptance_document(
         "max_continues": most,
         "attempts": read_attempts(rows),
         "refused_todo_changes": find_refused_changes(rows),
+    }
+
+
+def report_of(documents: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of report.json that the documents of phase 09 say."""
+    done = documents["implementation.json"]
+    planned, missing, checked = done["planned"], done["missing"], done["verification"]
+    return {
+        "status": done["status"],
+        "reason": done["reason"],
+        "files": {"planned": len(planned), "written": len(planned) - len(missing), "missing": missing},
+        "requirements": requirement_counts(documents["traceability.json"]),
+        "verified": checked["verified"] and done["status"] == "completed",
+        "checks": summarize_checks(checked),
+        "missing_packages": checked.get("missing_packages", []),
+        "sandbox": checked["sandbox"],
+        "reference_files": done.get("reference_files", []),
     }
 
 

@@ -6,11 +6,12 @@ from html import escape
 
 from pipeline.base.text_escaping import escape_text
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def in_html(text: str) -> str:
     """The text for an element or a quoted attribute, with what no person can see spelt out."""
+    # hostile text reaches a page here and nowhere else (decision 72)
     return escape(escape_text(text))
 
 
@@ -25,8 +26,9 @@ def page_start(command: str) -> str:
 def render_frame(start: str, title: str, style: str, places: tuple[str, ...], body: str) -> str:
     """A whole page. `places` are the ids of its parts, which a keyboard can skip to."""
     links = " ".join(f'<a href="#{place}">{place}</a>' for place in places)
+    skip = f'<nav class="skip" aria-label="Skip to">{links}</nav>' if places else ""
     return (
         f'{start}<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{style}</style></head>\n'
-        f'<body><nav class="skip" aria-label="Skip to">{links}</nav>\n{body}</body></html>\n'
+        f"<body>{skip}\n{body}</body></html>\n"
     )

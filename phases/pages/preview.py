@@ -5,26 +5,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby, pairwise
 
+from phases.pages import style
+from phases.pages.markup import in_html, page_start, render_frame
 from phases.readers.markdown import PAGE_MARK
 from phases.readers.reading import Hidden
 from pipeline.base.formats import Markdown
 
-_STYLE = """
-body { font: 15px/1.5 Georgia, serif; margin: 0; background: #eceae6; color: #222; }
-header { padding: 1rem 2rem; background: #fff; border-bottom: 1px solid #ccc; }
-.page { display: grid; grid-template-columns: minmax(20rem, 44vw) 1fr; gap: 1.5rem; padding: 1rem 2rem; }
-.page img, .page .none { width: 100%; border: 1px solid #bbb; background: #fff; position: sticky; top: 1rem; }
-.text { background: #fff; padding: 1rem 1.5rem; border: 1px solid #ddd; overflow-x: auto; min-width: 0; }
-h1, h2, h3, h4, h5, h6 { font-family: Helvetica, Arial, sans-serif; color: #14427a; margin: 1em 0 .3em; line-height: 1.2; }
-blockquote { margin: .8em 0; padding-left: .8em; border-left: 3px solid #c9a227; color: #555; font-size: 90%; }
-pre, .equation { background: #f4f4f8; padding: .5em .8em; overflow-x: auto; font: 13px/1.4 monospace; }
-table { border-collapse: collapse; font-size: 85%; } td, th { border: 1px solid #ccc; padding: .15em .5em; text-align: left; }
-.note { font-size: 85%; color: #666; } .hidden { color: #a00; }
-@media (max-width: 60rem) { .page { grid-template-columns: 1fr; } }
-"""
+PAGE_START = page_start("read")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _STARTS = (
     ("heading", re.compile(r"#{1,6} ")),
@@ -41,28 +30,26 @@ _CELL = re.compile(r"(?<!\\)\|")
 def render_preview(paper: Markdown, pictures: Mapping[int, bytes]) -> str:
     """The page, as HTML."""
     front = paper.front
-    title = escape(front["title"] or "untitled")
-    hidden = "".join(f"<li>{_render_hidden(Hidden(**row))}</li>" for row in front["hidden_text"])
+    title = in_html(front["title"] or "untitled")
     marks = [*PAGE_MARK.finditer(paper.text, paper.body_start), None]
-    pages = [
+    pages = (
         _render_page(int(mark.group(1)), paper.text[mark.end() : after.start() if after else None], pictures)
         for mark, after in pairwise(marks)
         if mark
-    ]
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    return (
-        f'<!doctype html>\n<html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>"
-        f"<header><h1>{title}</h1><p>{escape(', '.join(front['authors']))}</p>"
-        f"<p class=note>{escape(front['reader'])}: {front['pages']} pages, {front['characters']:,} characters, "
+    )
+    hidden = "".join(f"<li>{_render_hidden(Hidden(**row))}</li>" for row in front["hidden_text"])
+    body = (
+        f"<header><h1>{title}</h1><p>{in_html(', '.join(front['authors']))}</p>"
+        f"<p class=note>{in_html(front['reader'])}: {front['pages']} pages, {front['characters']:,} characters, "
         f"verdict {front['verdict']}</p>"
         + (f"<p class=hidden>Text that the pages do not show:</p><ul class=hidden>{hidden}</ul>" if hidden else "")
-        + f"</header>{''.join(pages)}</body></html>\n"
+        + f"</header>{''.join(pages)}"
     )
+    return render_frame(PAGE_START, title, style.PREVIEW, (), body)
 
 
 def _render_hidden(row: Hidden) -> str:
-    return f"page {row.page}, {row.how.replace('_', ' ')}: {escape(row.text)}"
+    return f"page {row.page}, {row.how.replace('_', ' ')}: {in_html(row.text)}"
 
 
 def _render_page(number: int, text: str, pictures: Mapping[int, bytes]) -> str:
@@ -80,11 +67,11 @@ def _render_blocks(text: str) -> str:
     for kind, group in groupby(_lines_with_kinds(text), key=lambda row: row[0]):
         lines = [line for _, line in group]
         if kind[0] == "fence":
-            shown.append(f"<pre>{escape(chr(10).join(lines))}</pre>")
+            shown.append(f"<pre>{in_html(chr(10).join(lines))}</pre>")
         elif kind[0] == "table":
             shown.append(_render_table(lines))
         elif kind[0] == "text":
-            shown.append(f"<p>{escape(chr(10).join(lines))}</p>")
+            shown.append(f"<p>{in_html(chr(10).join(lines))}</p>")
         else:
             shown += [_render_line(kind[0], line) for line in lines]
     return "\n".join(shown)
@@ -112,15 +99,15 @@ def _lines_with_kinds(text: str) -> Iterator[tuple[tuple[str, int], str]]:
 def _render_line(kind: str, line: str) -> str:
     if kind == "heading":
         marks, _, words = line.partition(" ")
-        return f"<h{len(marks)}>{escape(words)}</h{len(marks)}>"
+        return f"<h{len(marks)}>{in_html(words)}</h{len(marks)}>"
     if kind == "equation":
-        return f"<div class=equation>{escape(line)}</div>"
+        return f"<div class=equation>{in_html(line)}</div>"
     tag, attribute = {"quote": ("blockquote", ""), "item": ("li", ""), "note": ("p", " class=note")}[kind]
     words = line if kind == "note" else line[2:]
-    return f"<{tag}{attribute}>{escape(words)}</{tag}>"
+    return f"<{tag}{attribute}>{in_html(words)}</{tag}>"
 
 
 def _render_table(lines: Sequence[str]) -> str:
     rows = [_CELL.split(line.strip().removeprefix("|").removesuffix("|")) for line in lines if not _RULE.match(line)]
-    cells = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in rows)
+    cells = ("".join(f"<td>{in_html(cell.strip())}</td>" for cell in row) for row in rows)
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"

@@ -10,15 +10,37 @@ body { margin: 0; color: var(--ink); background: var(--ground); }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; }
 th, td { text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 """
-TRACE = (
+_PAPER = (
     _SHARED
     + """
-:root { color-scheme: light; --implemented: #1a7f37; --stubbed: #9a6700; --missing: #b3261e; --test: #4b52b5; }
+:root { color-scheme: light; }
 body { font: 15px/1.5 Georgia, serif; }
 header { padding: .7rem 1.2rem; background: var(--paper); border-bottom: 1px solid var(--line); }
-h1, h2, h3, h4, h5, h6, th, .badge, .tag, .counts, .pagemark { font-family: var(--sans); line-height: 1.25; }
-h1 { font-size: 1.2rem; margin: 0 0 .2rem; color: var(--head); } h2 { font-size: 1rem; margin: 0 0 .6rem; color: var(--soft); }
-h3, h4, h5, h6 { color: var(--head); margin: 1.1em 0 .3em; font-size: 1rem; } .counts { margin: 0; font-size: .85rem; }
+h1, h2, h3, h4, h5, h6 { font-family: var(--sans); line-height: 1.25; color: var(--head); margin: 1.1em 0 .3em; }
+header h1 { font-size: 1.2rem; margin: 0 0 .2rem; }
+blockquote { margin: .8em 0; padding-left: .8em; border-left: 3px solid #c9a227; color: #555; }
+code, pre { font: 13px/1.45 var(--mono); }
+"""
+)
+PREVIEW = (
+    _PAPER
+    + """
+.page { display: grid; grid-template-columns: minmax(20rem, 44vw) 1fr; gap: 1.5rem; padding: 1rem 1.2rem; }
+.page img, .page .none { width: 100%; border: 1px solid #bbb; background: var(--paper); position: sticky; top: 1rem; }
+.text { background: var(--paper); padding: 1rem 1.5rem; border: 1px solid #ddd; overflow-x: auto; min-width: 0; }
+pre, .equation { background: #f4f4f8; padding: .5em .8em; overflow-x: auto; } .equation { font: 13px/1.45 var(--mono); }
+td { border: 1px solid var(--line); padding: .15em .5em; }
+.note { font-size: .85rem; color: var(--soft); } .hidden { color: #a00; }
+@media (max-width: 60rem) { .page { grid-template-columns: 1fr; } }
+"""
+)
+TRACE = (
+    _PAPER
+    + """
+:root { --implemented: #1a7f37; --stubbed: #9a6700; --missing: #b3261e; --test: #4b52b5; }
+th, .badge, .tag, .counts, .pagemark { font-family: var(--sans); line-height: 1.25; }
+h2 { font-size: 1rem; margin: 0 0 .6rem; color: var(--soft); } h3, h4, h5, h6 { font-size: 1rem; }
+.counts { margin: 0; font-size: .85rem; }
 .pane { background: var(--paper); padding: .8rem 1.2rem; border: 1px solid var(--line); min-width: 0;
   scroll-padding: 4rem 0 6rem; }
 .pane:focus-visible, a:focus-visible { outline: 3px solid #2f6fd0; outline-offset: -2px; }
@@ -28,7 +50,6 @@ thead th { position: sticky; top: -.8rem; background: #f4f4f8; z-index: 1; }
 th[scope=row], td:nth-child(2), td:nth-child(3) { white-space: nowrap; }
 td:nth-child(4) { width: 38%; } td:nth-child(5) { width: 20%; } td:nth-child(6) { width: 26%; }
 q { color: #555; font-style: italic; } small { color: var(--soft); } .note { margin: .3em 0 0; color: var(--missing); }
-code, pre { font: 13px/1.45 var(--mono); }
 td code { font-size: 12px; } summary { cursor: pointer; color: var(--soft); }
 .badge { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; color: var(--paper); background: var(--soft);
   font-size: .75rem; font-weight: bold; }
@@ -47,7 +68,6 @@ mark.missing { background: #fde0dc; border-color: var(--missing); }
 :target, :target + mark { outline: 3px solid #2f6fd0; outline-offset: 1px; } tr:target { background: #e6effb; }
 .pagemark { color: #888; font-size: .75rem; border-top: 1px dashed var(--line); margin: 1.2em 0 .4em; text-align: right; }
 #paper p, #paper blockquote { overflow-wrap: anywhere; }
-blockquote { margin: .8em 0; padding-left: .8em; border-left: 3px solid #c9a227; color: #555; }
 #paper pre { background: #f4f4f8; padding: .5em .8em; overflow-x: auto; }
 .file pre { margin: 0; overflow-x: auto; background: #fafafa; border: 1px solid #ddd; counter-reset: line; padding: .3em 0; }
 .file h3 { margin-top: 1.2em; font-family: var(--mono); font-size: .9rem; }

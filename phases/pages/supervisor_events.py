@@ -300,6 +300,7 @@ def _phase_changes(view: View) -> list[tuple[int, str]]:
             changes.append((cools_until, SupervisorPhase.FREE))
             cools_until = 0
         if after is SupervisorPhase.COOLDOWN and changes[-1][1] != after:
+            # in rounds, because the kernel has no clock (decision 52)
             cools_until = event.round + view.config.adaptive_takeover.handoff_cooldown_rounds
         elif after is not SupervisorPhase.COOLDOWN:
             cools_until = 0

@@ -173,6 +173,7 @@ class KernelReader:
     """Reads the files of one task, and keeps what is wrong with them."""
 
     def __init__(self, root: str, check: Check) -> None:
+        # a crash may have torn any file, or a stranger made it: what is wrong is kept, and the rest is shown
         self._root, self._check = root, check
         self.damage: list[str] = []
 

@@ -5,11 +5,11 @@ make the documents; `kinds` is the table of what is read. Of the rest of the pro
 """
 
 __all__ = [
-    "arxiv",
     "headings",
     "intake",
     "kinds",
     "markdown",
+    "origins",
     "outline",
     "reader_subprocess",
     "reading",

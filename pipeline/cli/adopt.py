@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipeline.base.errors import UsageError
+from pipeline.cli.arguments import task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, config_directory, open_task, settings_from
-from pipeline.cli.output import in_terminal, notify, print_table, print_text
+from pipeline.cli.output import confirm, notify, print_table, print_text
 from pipeline.cli.trust import leads_out
 from pipeline.engine.seal import is_sealed, seal_task
-
-if TYPE_CHECKING:
-    from pipeline.engine.settings import Settings
-    from pipeline.engine.store import TaskStore
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 
 @click.command("adopt")
-@click.argument("task", metavar="ID")
+@task_argument
 @click.option("--yes", is_flag=True, help="Allow it without a question.")
-@click.option("--tasks-dir", metavar="DIR", help="Where the task directories are.")
+@tasks_dir_option
 def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
     """Allow what the task.json of a task says that was not begun here: its source, models, limits and every other setting.
 
@@ -38,7 +37,8 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
             print_text(f"{store.id}: what its task.json says is yours already")
             return 0
         _show_settings(store, document, settings)
-        if not yes and not _is_allowed(store):
+        how = f"to allow this: pipeline adopt {command_name(store)} --yes"
+        if not yes and not confirm(f"Allow task {store.id} to go by this?", without=how):
             notify("nothing was allowed")
             return 1
         adopted = seal_task(document, config_directory())
@@ -68,9 +68,3 @@ def _show_settings(store: TaskStore, document: dict[str, Any], settings: Setting
 
 def _format_value(value: object) -> str:
     return str(value) or '""'
-
-
-def _is_allowed(store: TaskStore) -> bool:
-    if not in_terminal():
-        raise UsageError(f"nobody is at the terminal to ask; to allow this: pipeline adopt {command_name(store)} --yes")
-    return click.confirm(f"Allow task {store.id} to go by this?", err=True)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,20 +22,17 @@ _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+-]*")
 """What is offered is typed by the shell unquoted, and names in a task may come from a stranger."""
 _PHASE = re.compile(r"phase([0-9]+[a-z]?)_(\w+)\.py")
 _MOST = 1000
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def complete_files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Leaves it to the shell, which knows files best."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(typed, type="file")]
+    return _offer([typed], "file")
 
 
 def complete_directories(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """The same for directories."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(typed, type="dir")]
+    return _offer([typed], "dir")
 
 
 def complete_tasks(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -42,9 +40,8 @@ def complete_tasks(context: click.Context, parameter: click.Parameter, typed: st
     folder = _tasks_dir(context)
     given = context.params.get(parameter.name or "") or ()
     names = [name for name in _names_in(folder) if name.startswith(typed) and name not in given]
-    return _offer_words(name for name in names if is_task(os.path.join(folder, name))) or complete_files(
-        context, parameter, typed
-    )
+    tasks = _offer_words(name for name in names if is_task(os.path.join(folder, name)))
+    return tasks or _offer([typed], "file")
 
 
 def complete_phases(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -75,6 +72,13 @@ tasks_dir_option = click.option(
 )
 
 
+def html_option(shows: str) -> _Decorator:
+    """Gives a command --html; `shows` says what is on the page."""
+    return click.option(
+        "--html", metavar="FILE", help=f"Also write a page that {shows}.", shell_complete=complete_files
+    )
+
+
 def answers(command: Callable[..., Answer]) -> Callable[..., int]:
     """Gives a command --json, and prints the answer that it returns."""
 
@@ -86,24 +90,30 @@ def answers(command: Callable[..., Answer]) -> Callable[..., int]:
     return print_it
 
 
-def answers_about_task(command: Callable[..., Answer]) -> Callable[..., int]:
-    """Gives a command --json, --tasks-dir and [ID], and calls it with that task (the newest, without ID) and the settings."""
+def answers_about(argument: _Decorator) -> Callable[[Callable[..., Answer]], Callable[..., int]]:
+    """Gives a command --json, --tasks-dir and the argument ID, and calls it with that task (the newest, without ID)."""
 
-    @task_or_newest
-    @tasks_dir_option
-    @answers
-    @wraps(command)
-    def open_and_answer(*, task: str | None, tasks_dir: str | None, **options: Any) -> Answer:
-        settings = settings_from({"tasks_dir": tasks_dir})
-        return command(open_task(settings, task), settings, **options)
+    def decorate(command: Callable[..., Answer]) -> Callable[..., int]:
+        @argument
+        @tasks_dir_option
+        @answers
+        @wraps(command)
+        def open_and_answer(*, task: str | None, tasks_dir: str | None, **options: Any) -> Answer:
+            return command(open_task(settings_from({"tasks_dir": tasks_dir}), task), **options)
 
-    return open_and_answer
+        return open_and_answer
+
+    return decorate
 
 
 def _offer_words(words: Iterable[str]) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
+    return _offer((word for word in words if _SAFE.fullmatch(word)), "plain")
 
-    return [CompletionItem(word) for word in words if _SAFE.fullmatch(word)]
+
+def _offer(words: Iterable[str], kind: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem  # imported here: only TAB needs it
+
+    return [CompletionItem(word, type=kind) for word in words]
 
 
 def _tasks_dir(context: click.Context) -> str:
@@ -133,7 +143,10 @@ def _names_in(folder: str) -> list[str]:
 
 def _files_beneath(root: str, typed: str) -> Iterator[str]:
     """Files of a task whose path in it begins so, the first thousand. Links are not followed."""
-    count = 0
+    return islice(_walk_files(root, typed), _MOST)
+
+
+def _walk_files(root: str, typed: str) -> Iterator[str]:
     for base, folders, names in os.walk(root):
         inside = "" if base == root else os.path.relpath(base, root) + "/"
         folders[:] = sorted(
@@ -142,9 +155,6 @@ def _files_beneath(root: str, typed: str) -> Iterator[str]:
         for name in sorted(names):
             if (inside + name).startswith(typed) and not name.startswith("."):
                 yield inside + name
-                count += 1
-                if count >= _MOST:
-                    return
 
 
 @click.command("completion")

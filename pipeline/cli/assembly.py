@@ -37,16 +37,18 @@ def settings_from(flags: dict[str, Any]) -> Settings:
 
 def config_directory() -> str:
     """Where the user's settings lie: no task can write there."""
-    given = os.environ.get("XDG_CONFIG_HOME", "")  # a relative one is no one, says its standard
-    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(home, "pipeline")
+    return _user_directory("XDG_CONFIG_HOME", ".config")
 
 
 def cache_directory() -> str:
     """Where what can be made anew is kept for the user: no task can write there."""
-    given = os.environ.get("XDG_CACHE_HOME", "")  # the same
-    home = given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "pipeline")
+    # not in the task: SQLite is not made for files that an enemy wrote (decision 147)
+    return _user_directory("XDG_CACHE_HOME", ".cache")
+
+
+def _user_directory(variable: str, usual: str) -> str:
+    given = os.environ.get(variable, "")  # a relative one is no one, says its standard
+    return os.path.join(given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), usual), "pipeline")
 
 
 def settings_file() -> str:
@@ -74,7 +76,7 @@ def read_user_hooks() -> dict[str, Any]:
 def discover_phases(folder: str) -> Graph:
     """The phases of a folder, or the built-in ones: every module named phaseNN_<name>.py, which holds a PHASE."""
     if not folder:
-        import phases
+        import phases  # imported here: a user's own phases need none of ours
 
         return Graph(_phase_in(f"phases.{name}") for name in _module_names(os.path.dirname(phases.__file__)))
     if not os.path.isdir(folder):
@@ -132,9 +134,7 @@ def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     listing.must_be_whole()
     names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
     if unfinished:
-        open_ones = [
-            name for name in names if listing.entries[name].status in ("running", "paused", "error", "cancelled")
-        ]
+        open_ones = [name for name in names if listing.entries[name].status in _UNFINISHED]
         names = open_ones or [name for name in names if listing.entries[name].status == "incomplete"]
     if not names:
         raise UsageError(
@@ -167,6 +167,7 @@ def mode_of(fast: bool | None) -> str | None:
 def effective_settings(settings: Settings, task: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """What a run goes by: the settings in force, but what the task was begun with stays unless a flag says otherwise."""
     values = settings._asdict()
+    # a plain resume must not walk around a gate that the task was begun with (decision 25)
     values.update({name: value for name, value in task["settings"].items() if flags.get(name) is None})
     return {**values, "source": task["source"]}
 
@@ -178,11 +179,12 @@ def settings_to_store(values: dict[str, Any]) -> dict[str, Any]:
 
 def open_model(values: dict[str, Any], phase: str = "") -> object:
     """The model that the settings name for a phase."""
-    from phases.llm.factory import open_model as open_named
+    from phases.llm.factory import open_model as open_named  # imported here: TAB must import no phase
     from phases.llm.providers import Access, keys_in, with_settings
 
     name = model_for(values, phase)
     if name == "offline":
+        # it reads the agent's prompt, so it is the agent's and no adapter of llm (decision 142)
         from phases.agent.offline_model import OfflineModel
 
         return OfflineModel()
@@ -212,7 +214,7 @@ def is_served(name: str) -> bool:
 
 def _refuse_idle_address(values: dict[str, Any]) -> None:
     """An address is for one provider, and one that takes it: the key of another must not be sent there. Raises UsageError."""
-    from phases.llm.providers import provider_of
+    from phases.llm.providers import provider_of  # imported here: as above
 
     names = [name for name in dict.fromkeys(str(values[use]) for use in _USES) if is_served(name)]
     if not values["base_url"] or not names:

@@ -19,6 +19,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
     try:
         catch_signals()
         result = call()
+    # one table of exit codes for every command: each error carries its own (decision 85)
     except PipelineError as error:
         print_error(str(error))
         return error.exit_code
@@ -48,7 +49,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
 
 
 def _report_bug(error: BaseException) -> int:
-    import traceback
+    import traceback  # imported here: only a bug needs it
 
     traceback.print_exception(error)
     print_error(f"a bug in the pipeline: {type(error).__name__}: {error}. Please report it with the lines above.")

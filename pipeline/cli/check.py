@@ -7,18 +7,17 @@ from collections.abc import Iterator
 import click
 
 from pipeline.base.errors import PipelineError
-from pipeline.cli.arguments import answers_about_task
+from pipeline.cli.arguments import answers_about, task_or_newest
 from pipeline.cli.output import Answer, print_text
 from pipeline.engine.graph import GIVEN
-from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 _REPORTS = ("kernel-report.json", "report.json")
 
 
 @click.command("check")
-@answers_about_task
-def check_command(store: TaskStore, settings: Settings) -> Answer:
+@answers_about(task_or_newest)
+def check_command(store: TaskStore) -> Answer:
     """Check every document of a task: is it there, does it fit its schema, is it what its phase wrote?
 
     Exits with 1 when something is damaged or missing; a hand edit that fits the schema is told, and is fine.

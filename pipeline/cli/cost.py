@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import answers_about_task
-from pipeline.cli.output import Answer, print_text, to_printable
-from pipeline.engine.settings import Settings
+from phases.llm.ledger_rows import rows_by_now, sum_rows
+from pipeline.base.text_escaping import one_line
+from pipeline.cli.arguments import answers_about, task_or_newest
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.store import TaskStore
 
 LedgerRow = Mapping[str, Any]
@@ -19,8 +20,8 @@ _PHASES = {"plan": "05 plan", "references": "06 references"}
 
 
 @click.command("cost")
-@answers_about_task
-def cost_command(store: TaskStore, settings: Settings) -> Answer:
+@answers_about(task_or_newest)
+def cost_command(store: TaskStore) -> Answer:
     """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.
 
     What was paid for and gave nothing (a reply that was cut off, say) is counted too.
@@ -28,8 +29,6 @@ def cost_command(store: TaskStore, settings: Settings) -> Answer:
     \b
     pipeline cost paper
     """
-    from phases.llm.ledger_rows import rows_by_now
-
     rows = rows_by_now(store.path("logs/llm.jsonl"))
     costs = {
         "id": store.id,
@@ -51,8 +50,6 @@ def _is_sub_agents(row: LedgerRow) -> bool:
 
 
 def _sum_rows(rows: Iterable[LedgerRow]) -> dict[str, Any]:
-    from phases.llm.ledger_rows import sum_rows
-
     total = sum_rows(rows)
     seconds = total.pop("seconds")
     return {**total, "usd": round(total["usd"], 6), "minutes": round(seconds / 60, 2)}
@@ -79,13 +76,7 @@ def _show_costs(costs: dict[str, Any]) -> None:
         if costs[title]:
             print_text(f"\n{title.replace('_', ' ').capitalize()}")
         for name, row in costs[title].items():
-            print_text(f"  {_one_line(name):<44} {_describe_cost(row)}")
-
-
-def _one_line(name: str) -> str:
-    """A name that a model may have chosen, as one line of the screen."""
-    line = to_printable(" ".join(name.split()))
-    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
+            print_text(f"  {one_line(name, _LONGEST_NAME):<44} {_describe_cost(row)}")
 
 
 def _describe_cost(row: Mapping[str, Any]) -> str:

@@ -6,9 +6,15 @@ import os
 import platform
 import shutil
 import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 import click
 
+from phases.references.parse.grammars import GRAMMARS
+from phases.sandbox.box import BUBBLEWRAP
+from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
+from phases.sandbox.probe import probe_best
 from pipeline import __version__
 from pipeline.base.errors import PipelineError
 from pipeline.cli.arguments import answers
@@ -48,8 +54,6 @@ def _build_row(state: str, what: str, detail: str) -> dict[str, str]:
 
 
 def _check_libraries() -> list[dict[str, str]]:
-    from importlib.metadata import PackageNotFoundError, version
-
     rows = []
     for name in ("click", "jsonschema", "jsonschema-rs", "liteparse", "loguru", "pypdfium2", "PyYAML", "tenacity"):
         try:
@@ -60,46 +64,30 @@ def _check_libraries() -> list[dict[str, str]]:
 
 
 def _check_sandbox() -> dict[str, str]:
-    from phases.sandbox.box import BUBBLEWRAP
-    from phases.sandbox.probe import probe_best
-
     found = probe_best()
     if found.usable:
-        better = (
-            "" if found.kind == BUBBLEWRAP else "; apt-get install bubblewrap for a stronger one, and for --install"
-        )
-        return _build_row("ok", "sandbox", f"{found.detail}{better}")
-    return _build_row(
-        "absent", "sandbox", f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
-    )
+        better = "; apt-get install bubblewrap for a stronger one, and for --allow-install"
+        return _build_row("ok", "sandbox", found.detail + (better if found.kind != BUBBLEWRAP else ""))
+    missing = f"{found.detail}; apt-get install bubblewrap (without it, tests of the code do not run)"
+    return _build_row("absent", "sandbox", missing)
 
 
 def _check_git() -> dict[str, str]:
-    from phases.sandbox.git import OLDEST_FOR_THE_NETWORK, git_version
-
     found = shutil.which("git", path=os.defpath)  # the one that is run
     if not found:
         return _build_row("absent", "git", "apt-get install git (needed for the reference phases only)")
-    version = ".".join(map(str, git_version()))
+    own, oldest = (".".join(map(str, numbers)) for numbers in (git_version(), OLDEST_FOR_THE_NETWORK))
     if git_version() < OLDEST_FOR_THE_NETWORK:
-        oldest = ".".join(map(str, OLDEST_FOR_THE_NETWORK))
-        return _build_row(
-            "absent", "git", f"{found} is {version}; repositories are fetched from {oldest} on, or with --mirror"
-        )
-    return _build_row("ok", "git", f"{found} {version}")
+        old = f"{found} is {own}; repositories are fetched from {oldest} on, or with --mirror"
+        return _build_row("absent", "git", old)
+    return _build_row("ok", "git", f"{found} {own}")
 
 
 def _check_grammars() -> dict[str, str]:
-    from importlib.util import find_spec
-
-    from phases.references.parse.grammars import GRAMMARS
-
     missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.package) is None)
     if missing or find_spec("tree_sitter") is None:
-        what = ", ".join(missing or GRAMMARS)
-        return _build_row(
-            "absent", "grammars", f"{sys.executable} -m pip install 'paper-pipeline[code]' (symbols of {what})"
-        )
+        how = f"{sys.executable} -m pip install 'paper-pipeline[code]' (symbols of {', '.join(missing or GRAMMARS)})"
+        return _build_row("absent", "grammars", how)
     return _build_row("ok", "grammars", ", ".join(sorted(GRAMMARS)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from phases.pages.phase_graph import as_mermaid, as_svg
 from pipeline.cli.arguments import answers, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import discover_phases, open_task, settings_from
 from pipeline.cli.output import Answer, print_text
@@ -39,8 +40,6 @@ def graph_command(task: str | None, form: str, tasks_dir: str | None) -> Answer:
         graph = discover_phases(settings.phases)
     names = ("number", "name", "reads", "writes", "optional")
     rows = [{**{n: getattr(p, n) for n in names}, "status": status.get(p.number)} for p in graph.phases]
-    from phases.pages.phase_graph import as_mermaid, as_svg  # late: most commands draw nothing
-
     draw = {"mermaid": as_mermaid, "svg": as_svg}.get(form)
     return Answer(
         rows, lambda: print_text(draw(graph.phases, graph.flows(), status) if draw else as_text(graph, status))

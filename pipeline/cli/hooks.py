@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from phases.acceptance.administration.discovery import HookListing, ListedHook, find_hook, list_hooks
+from phases.acceptance.administration.trust import REPO_FILE, build_offer, offer_json, offer_lines, write_offer
+from phases.acceptance.hook_registry import STORE, HookSetting
 from pipeline.base.errors import UsageError
+from pipeline.base.logs import utc_timestamp
 from pipeline.base.text_escaping import one_line
-from pipeline.cli.arguments import complete_files, task_argument, task_or_newest, tasks_dir_option
+from pipeline.cli.arguments import answers, complete_files, task_argument, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import (
     command_name,
+    config_directory,
     newest_task,
     open_task,
     open_task_directory,
+    read_user_hooks,
     relative_path,
+    settings_file,
     settings_from,
 )
 from pipeline.cli.output import (
-    in_terminal,
+    Answer,
+    confirm,
     notify,
     print_advice,
-    print_error,
     print_json,
     print_table,
     print_text,
     print_warning,
     to_printable,
 )
-from pipeline.engine.settings import did_you_mean
+from pipeline.cli.review import user_name
+from pipeline.cli.trust import settings_in_force
+from pipeline.engine.contract import Contracts, explain_breaches
+from pipeline.engine.settings import did_you_mean, user_hooks
+from pipeline.engine.store import TaskStore
 
-if TYPE_CHECKING:
-    from phases.acceptance.administration.discovery import HookListing, ListedHook
-    from phases.acceptance.hook_registry import HookSetting
-    from pipeline.engine.contract import Contracts
-    from pipeline.engine.store import TaskStore
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _KINDS = click.Choice(["claude", "codex", "gemini"])
 _SCOPES = click.Choice(["user", "repo"])
 _LONGEST_COMMAND = 120
@@ -70,31 +74,24 @@ def hooks_command(context: click.Context) -> None:
 @hooks_command.command("list", short_help="List your hooks, and those of a workspace.")
 @task_or_newest
 @tasks_dir_option
-@_JSON
-def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
+@answers
+def list_command(task: str | None, tasks_dir: str | None) -> Answer:
     """List your hooks and those in the workspace of a task (the newest without ID). Exits with 1 when some are invalid.
 
     \b
     pipeline hooks list paper
     """
-    from pipeline.engine.contract import Contracts
-
     store = _task_if_any(task, tasks_dir)
     workspace = store.path("generate_code") if store else ""
     found = _list_hooks(store.contracts if store else Contracts(), workspace)
-    if as_json:
-        rows = [{name: value for name, value in row._asdict().items() if name != "hook"} for row in found.rows]
-        there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
-        print_json({**there, "hooks": rows, "problems": found.problems, "notes": found.notes})
-    else:
-        print_table(
-            [_table_row(row) for row in found.rows],
-            header=("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS"),
-        )
-        _tell_notes(found, store)
-    for problem in found.problems:
-        print_error(f"invalid: {problem}")
-    return 1 if found.problems else 0
+    rows = [{name: value for name, value in row._asdict().items() if name != "hook"} for row in found.rows]
+    there = {"task": store.id, "workspace": os.path.realpath(workspace)} if store else {}
+    return Answer(
+        {**there, "hooks": rows, "problems": found.problems, "notes": found.notes},
+        lambda: _show_hooks(found, store),
+        1 if found.problems else 0,
+        [f"invalid: {problem}" for problem in found.problems],
+    )
 
 
 @hooks_command.command("trust", short_help="Trust the hooks of a workspace.")
@@ -102,7 +99,7 @@ def list_command(task: str | None, tasks_dir: str | None, as_json: bool) -> int:
 @click.option("--show", is_flag=True, help="Only show what would be trusted.")
 @click.option("--yes", is_flag=True, help="Ask nobody.")
 @tasks_dir_option
-@_JSON
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None, as_json: bool) -> int:
     """Trust the hooks in the workspace of a task (the newest without ID), as they are now. Until then they do not run.
 
@@ -112,28 +109,19 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
     pipeline hooks trust paper --show
     pipeline hooks trust paper
     """
-    from phases.acceptance.administration.trust import REPO_FILE, build_offer, offer_json, offer_lines, write_offer
-    from pipeline.base.logs import utc_timestamp
-    from pipeline.cli.assembly import read_user_hooks
-    from pipeline.cli.plan_review import user_name
-
     store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     workspace = _workspace_of(store)
     setting = _hook_setting(store.contracts, read_user_hooks())
     offer = build_offer(setting, workspace, utc_timestamp(), user_name())
     wanted = not show and not offer.nothing_new
-    if wanted and not yes and (as_json or not in_terminal()):
-        raise UsageError(
-            f"nobody is at the terminal to confirm it: look with: pipeline hooks trust {command_name(store)} --show, then say "
-            "so with: --yes"
-        )
     if not as_json:
         place = relative_path(workspace)
         head = f"{place}/{REPO_FILE}:" if offer.has_file else f"{place} has no {REPO_FILE}:"
         print_text("\n".join([head, *offer_lines(offer, setting.settings_file)]))
     if offer.fault:
         print_warning(f"nothing can be trusted now: {offer.fault}")
-    written = wanted and (yes or click.confirm("Trust all of that?", err=True))
+    how = f"look with: pipeline hooks trust {command_name(store)} --show, then type --yes"
+    written = wanted and (yes or confirm("Trust all of that?", how, asks_nobody=as_json))
     if written:
         write_offer(setting, workspace, offer)
     if as_json:
@@ -151,8 +139,8 @@ def trust_command(task: str | None, show: bool, yes: bool, tasks_dir: str | None
 @task_argument
 @click.argument("hook", metavar="HOOK")
 @tasks_dir_option
-@_JSON
-def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> int:
+@answers
+def test_command(task: str, hook: str, tasks_dir: str | None) -> Answer:
     """Run one hook now on the workspace of a task, as a run would. Exits with 0 when it passes, else with 1.
 
     What the hook changes stays changed; what a check without allow_writes only adds is taken back, as in a run.
@@ -161,11 +149,9 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     pipeline hooks test paper tests
     pipeline hooks test paper internal:code
     """
-    from phases.acceptance.administration.discovery import find_hook
+    # imported here: to run a hook needs most of acceptance and the agent, 0.2 s that the other commands do not need
     from phases.acceptance.administration.run_once import Trial, run_once, trial_lines
     from phases.agent.earlier_code import order_files, untouched_files
-    from pipeline.cli.assembly import read_user_hooks
-    from pipeline.cli.trust import settings_in_force
 
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
@@ -175,18 +161,17 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
             print_warning(left)
         setting = _hook_setting(store.contracts, read_user_hooks())
         chosen = find_hook(_list_hooks(store.contracts, workspace), hook, command_name(store))
-        if not as_json:
-            notify(f"runs {chosen.key} …")
+        notify(f"runs {chosen.key} …")
         values = settings_in_force(store, settings, {}).values
         plan = store.load("initial_plan.txt") if store.exists("initial_plan.txt") else None
         planned = order_files(plan) if plan else ()
         outcome = run_once(Trial(store.root, store.id, values, plan, planned, setting, untouched_files), chosen)
-    if as_json:
-        print_json({"task": store.id, "hook": chosen.key, **outcome})
-    else:
-        for line in trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""}):
-            print_text(line)
-    return 0 if outcome["status"] == "pass" else 1
+    lines = trial_lines(chosen, {**outcome, "log": relative_path(outcome["log"]) if outcome["log"] else ""})
+    return Answer(
+        {"task": store.id, "hook": chosen.key, **outcome},
+        lambda: print_text("\n".join(lines)),
+        0 if outcome["status"] == "pass" else 1,
+    )
 
 
 @hooks_command.command("import", short_help="Translate the hooks of another tool.")
@@ -198,31 +183,30 @@ def test_command(task: str, hook: str, tasks_dir: str | None, as_json: bool) -> 
     default="user",
     help="Where you will paste it: your settings (the default), or a repository.",
 )
-@_JSON
-def import_command(file: str, kind: str, scope: str, as_json: bool) -> int:
+@answers
+def import_command(file: str, kind: str, scope: str) -> Answer:
     """Translate the hooks of another tool. Prints YAML to paste; what cannot be translated is listed. Writes nothing.
 
     \b
     pipeline hooks import --from claude .claude/settings.json
     pipeline hooks import --from gemini ~/.gemini/settings.json --scope repo > .pipeline/hooks.yaml
     """
-    from phases.acceptance.administration.translate import translate_file
-    from phases.acceptance.administration.trust import REPO_FILE
-    from pipeline.cli.assembly import settings_file
+    from phases.acceptance.administration.translate import translate_file  # imported here: only this command needs it
 
     done = translate_file(kind, file, scope, to_printable)
-    if as_json:
-        print_json({"items": done.items, "untranslated": done.untranslated})
-    elif done.items:
-        print_text(done.text.rstrip("\n"))
     for line in done.untranslated:
         notify(f"not translated: {' '.join(line.splitlines())}")
+    place = REPO_FILE if scope == "repo" else settings_file()
+    told = f"{len(done.items)} hooks, for {place}; look at them there with: pipeline hooks list"
+    value = {"items": done.items, "untranslated": done.untranslated}
     if not done.items:
-        print_error(f"nothing of {file} could be translated")
-    elif not as_json:
-        place = REPO_FILE if scope == "repo" else settings_file()
-        notify(f"{len(done.items)} hooks, for {place}; look at them there with: pipeline hooks list")
-    return 0 if done.items else 1
+        return Answer(value, lambda: None, 1, [f"nothing of {file} could be translated"])
+
+    def show() -> None:
+        print_text(done.text.rstrip("\n"))
+        notify(told)
+
+    return Answer(value, show)
 
 
 def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
@@ -239,9 +223,6 @@ def _task_if_any(task: str | None, tasks_dir: str | None) -> TaskStore | None:
 
 def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
     """What acceptance is told of the user's hooks; `own` are those of the settings file."""
-    from phases.acceptance.hook_registry import STORE, HookSetting
-    from pipeline.cli.assembly import config_directory
-
     return HookSetting(
         own,
         config_directory(),
@@ -253,10 +234,6 @@ def _hook_setting(contracts: Contracts, own: dict[str, Any]) -> HookSetting:
 
 def _list_hooks(contracts: Contracts, workspace: str) -> HookListing:
     """All hooks. A settings file that is not right is listed as a problem."""
-    from phases.acceptance.administration.discovery import list_hooks
-    from pipeline.cli.assembly import settings_file
-    from pipeline.engine.contract import explain_breaches
-    from pipeline.engine.settings import user_hooks
 
     def explain(value: Any) -> list[tuple[str, str]]:
         schema = contracts.schema("hooks.yaml")
@@ -276,7 +253,9 @@ def _table_row(row: ListedHook) -> tuple[str, ...]:
     return tuple(one_line(cell.strip().replace("\n", " ⏎ ")) for cell in cells)
 
 
-def _tell_notes(found: HookListing, store: TaskStore | None) -> None:
+def _show_hooks(found: HookListing, store: TaskStore | None) -> None:
+    header = ("POINT", "HOOK", "STATE", "KIND", "LIMIT", "POLICY", "RUNS")
+    print_table([_table_row(row) for row in found.rows], header=header)
     for note in found.notes:
         print_text(note)
     if store and found.repo.state in ("untrusted", "modified"):

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
+from phases.planning.changes import plan_difference
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.files import read_bytes, sha256
 from pipeline.cli.arguments import task_argument
 from pipeline.cli.assembly import command_name, open_task
-from pipeline.cli.options import flags_of, run_options
+from pipeline.cli.options import run_options
 from pipeline.cli.output import notify
-from pipeline.cli.plan_review import DECISION, PLAN, REQUESTS, request_change
-from pipeline.cli.run_task import check_settings, run_task
+from pipeline.cli.review import DECISION, PLAN, REQUESTS, request_change
+from pipeline.cli.run_task import check_options, run_task
 from pipeline.engine.stamps import FINISHED, Stamp
 from pipeline.engine.store import TaskStore
 
@@ -39,8 +40,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
     text = change.strip()
     if not text:
         raise UsageError('say what must change: pipeline iterate ID "use the second data set too"')
-    flags = flags_of(options)
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     store = open_task(settings, task)
     _refuse_what_is_in_the_way(store)
     present = store.load(PLAN)
@@ -52,6 +52,7 @@ def iterate_command(task: str, change: str, **options: Any) -> int:
             request_change(store, text)
     show = _call_once(lambda: _tell_difference(store, before))
     # The reviewer's screen comes after this; where nobody is asked, the difference is shown at the end.
+    # which files it reaches is found by comparing plans, however the plan was changed (decision 48)
     code = run_task(store, settings, flags, {**options, "before_review": show})
     if not show() and _is_planned(store):
         notify(f"\nThe plan is as it was: {'that change is in it already' if planned else _NOTHING}.")
@@ -72,7 +73,7 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
             f"{decision['by']} rejected plan {digest[:12]}; ask for another with: pipeline review {name} --change TEXT "
             f"(or take that back with --approve), then: pipeline resume {name}"
         )
-    gate = next((stamp for stamp in store.stamps.values() if stamp.name == "plan_review"), None)
+    gate = _stamp_of(store, "plan_review")
     if gate and gate.status == "stopped" and decision["plan_sha256"] != digest:
         raise UsageError(
             f"plan {digest[:12]} waits for a decision; decide first with: pipeline review {name} --approve, or change it there "
@@ -127,8 +128,6 @@ def _call_once(show: Callable[[], bool]) -> Callable[[], bool]:
 
 def _tell_difference(store: TaskStore, before: dict[str, Any]) -> bool:
     """Tells what is different in the plan on the disk; False while that is the one from before."""
-    from phases.planning.changes import plan_difference
-
     try:
         lines = plan_difference(before, store.load(PLAN))
     except PipelineError:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import click
 
+from phases.llm.model import AssumesWindow, Message, Request, describe_assumed_window, require_model
+from phases.llm.providers import PROVIDERS, key_of, with_settings
 from pipeline.cli.arguments import answers
 from pipeline.cli.assembly import open_model, settings_from
 from pipeline.cli.output import Answer, notify, print_table, print_text
@@ -50,11 +53,8 @@ def _models_in_settings(settings: Settings) -> dict[str, list[str]]:
 
 
 def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) -> dict[str, Any]:
-    from phases.llm.model import AssumesWindow, Message, Request, describe_assumed_window, require_model
-    from phases.llm.providers import PROVIDERS
-
     phase = dict(_USES)[uses[0]]
-    model = require_model(_ModelOpener(settings._asdict(), phase))
+    model = require_model(_ModelOpener(lambda: open_model(settings._asdict(), phase)))
     served = name.partition(":")[0] in PROVIDERS
     row: dict[str, Any] = {"name": name, "settings": uses, "at": model.detail}
     reachable, detail = model.check()
@@ -81,19 +81,13 @@ def _try_model(name: str, uses: list[str], settings: Settings, *, call: bool) ->
     }
 
 
-class _ModelOpener:
+class _ModelOpener(NamedTuple):
     """The part of a phase's context that opening a model needs."""
 
-    def __init__(self, values: dict[str, Any], phase: str) -> None:
-        self._values, self._phase = values, phase
-
-    def open_model(self) -> object:
-        return open_model(self._values, self._phase)
+    open_model: Callable[[], object]
 
 
 def _list_providers(settings: Settings) -> list[dict[str, Any]]:
-    from phases.llm.providers import PROVIDERS, key_of, with_settings
-
     environment = with_settings(os.environ, settings._asdict())
     return [
         {

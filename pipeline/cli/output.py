@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TextIO
 
 from pipeline.base.errors import UsageError
+from pipeline.base.files import write_durable
 
 _SPACES = "\n\t\u00a0\u2002\u2003\u2009\u202f\u3000"
 _WIDE = 10_000
@@ -49,25 +50,31 @@ def print_advice(text: str = "") -> None:
 
 def print_json(value: object) -> None:
     """Prints a value as JSON, for programs."""
-    import json
+    import json  # imported here: `--help` prints none
 
     sys.stdout.write(json.dumps(value, indent=2) + "\n")  # ASCII: nothing in it can drive a terminal
 
 
 class Answer(NamedTuple):
-    """What a command found: the value that --json prints, and what prints it for a person."""
+    """What a command found, and its exit code."""
 
     value: object
+    """What --json prints, or a function that makes it."""
     show: Callable[[], None]
+    """Prints it for a person."""
     exit_code: int = 0
+    problems: Sequence[str] = ()
+    """What is wrong with what was looked at: told on stderr below the answer, in both forms."""
 
 
 def print_answer(answer: Answer, *, as_json: bool) -> int:
     """Prints an answer in one of its two forms, and returns the exit code."""
     if as_json:
-        print_json(answer.value)
+        print_json(answer.value() if callable(answer.value) else answer.value)
     else:
         answer.show()
+    for problem in answer.problems:
+        print_error(problem)
     return answer.exit_code
 
 
@@ -94,6 +101,15 @@ def in_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def confirm(question: str, without: str, *, asks_nobody: bool = False) -> bool:
+    """Asks the person at the terminal. Raises UsageError where there is none; `without` is what to type then."""
+    if asks_nobody or not in_terminal():
+        raise UsageError(f"nobody is at the terminal to confirm this; {without}")
+    import click
+
+    return click.confirm(question, err=True)
+
+
 def can_draw(stream: TextIO) -> bool:
     """Whether a stream is a terminal that understands more than lines."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -113,7 +129,7 @@ def width_of_terminal(stream: TextIO | None = None) -> int:
     """The columns of the terminal that a stream is; very many where it is none."""
     if not (stream or sys.stdout).isatty():
         return _WIDE
-    import shutil
+    import shutil  # imported here: only a terminal has a width
 
     return max(shutil.get_terminal_size().columns, 20)
 
@@ -123,7 +139,7 @@ def wrap_text(text: str, *, indent: int = 0, hanging: int | None = None, stream:
     width = width_of_terminal(stream)
     if len(text) + indent < width:
         return " " * indent + text
-    from textwrap import fill
+    from textwrap import fill  # imported here: `--help` needs no such line
 
     start = " " * (indent + len(text) - len(text.lstrip(" ")))
     rest = start if hanging is None else " " * hanging
@@ -186,6 +202,7 @@ def rewrite_commands(text: str) -> str:
     """The text with every `pipeline COMMAND` in it as this user types it."""
     if f"{_NAME} " not in text or (name := program_name()) == _NAME:
         return text
+    # in this one place, so that no message need know how the program was started (decision 137)
     from pipeline.cli import COMMANDS
 
     return re.sub(rf"(?<![\w./-])(?<!-m ){_NAME} (?=(?:{'|'.join(COMMANDS)}|--help)\b)", lambda _: f"{name} ", text)
@@ -219,17 +236,11 @@ def _quote_short(path: str) -> str:
     return quote(name)
 
 
-def refuse_other_file(out: str, start: str) -> None:
-    """Raises UsageError where there is something else than a page that begins so."""
+def write_page(out: str, start: str, render: Callable[[], str]) -> None:
+    """Writes a page, and says so. Raises UsageError where there is something else than a page that begins so."""
     if os.path.lexists(out) and not _begins_with(out, start.encode()):
         raise UsageError(f"--html {out} already exists, and is not such a page; choose another name")
-
-
-def write_page(out: str, page: str) -> None:
-    """Writes a page, and says so."""
-    from pipeline.base.files import write_durable
-
-    write_durable(os.path.abspath(out), page.encode())
+    write_durable(os.path.abspath(out), render().encode())
     notify(f"wrote {out}")
 
 

@@ -1,45 +1,35 @@
-"""`pipeline review`: the decision about a plan, from outside the run."""
+"""Who approves a plan: nobody has to (auto), the person in the terminal (ask), or a later `pipeline review` (file)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-from pipeline.base.errors import UsageError
-from pipeline.base.files import read_bytes
-from pipeline.cli.arguments import task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, open_task, settings_from
-from pipeline.cli.output import notify, print_advice, print_json, print_text
-from pipeline.cli.plan_review import (
-    DECISION,
-    PLAN,
-    edit_plan,
-    make_decision,
-    note_packages,
-    request_change,
-    user_name,
-    write_decision,
-)
+from pipeline.base.errors import ContractError, InputsChanged, Paused, Rejected, UsageError
+from pipeline.base.files import make_directory, read_bytes, sha256, write_durable
+from pipeline.base.logs import utc_timestamp
+from pipeline.cli.arguments import answers_about, task_argument
+from pipeline.cli.assembly import command_name, is_served, model_for
+from pipeline.cli.output import Answer, in_terminal, notify, print_advice, print_text, print_warning
+from pipeline.engine.phase import Decision
 from pipeline.engine.store import TaskStore
+
+PLAN = "initial_plan.txt"
+DECISION = "plan_decision.json"
+REQUESTS = "plan_requests.json"
+_ASKED = 20
 
 
 @click.command("review")
-@task_argument
+@answers_about(task_argument)
 @click.option("--approve", "verdict", flag_value="approve", help="Approve exactly the plan that is there now.")
 @click.option("--reject", "verdict", flag_value="reject", help="Reject it; the next run stops with exit code 4.")
 @click.option("--edit", is_flag=True, help="Open the plan in $EDITOR first; an edit that does not parse is not kept.")
 @click.option("--change", metavar="TEXT", help="Ask the planner for another plan that takes up TEXT.")
 @click.option("--plan", "shown", metavar="SHA256", help="Decide only if the plan's sha256 still begins with this.")
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print how the plan stands as JSON.")
-def review_command(
-    task: str,
-    verdict: str | None,
-    edit: bool,
-    change: str | None,
-    shown: str | None,
-    tasks_dir: str | None,
-    as_json: bool,
-) -> None:
+def review_command(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> Answer:
     """Show a task's plan, or decide about it. A decision is bound to the plan's sha256: another plan needs another one.
 
     \b
@@ -48,7 +38,6 @@ def review_command(
     pipeline review paper --edit --approve
     pipeline review paper --change "use the second data set too"
     """
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if not store.exists(PLAN):
         raise UsageError(
             f"task {store.id} has no plan yet; make one with: pipeline resume {command_name(store)} --until plan"
@@ -56,17 +45,17 @@ def review_command(
     if verdict or edit or change:
         with store.writing():
             _apply_decision(store, verdict, edit, change, shown)
-    elif not as_json:
-        store.load(PLAN)
-        print_text(read_bytes(store.path(PLAN)).decode("utf-8"))
-        print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
-        for line in note_packages(store):
-            print_advice(line)
-        print_advice(
-            f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
-        )
-    if as_json:
-        print_json(_plan_standing(store))
+        return Answer(_plan_standing(store), lambda: None)  # what was done is told on stderr
+    return Answer(_plan_standing(store), lambda: _show_plan(store))
+
+
+def _show_plan(store: TaskStore) -> None:
+    store.load(PLAN)  # raises where it is damaged
+    print_text(read_bytes(store.path(PLAN)).decode("utf-8"))
+    print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
+    for line in note_packages(store):
+        print_advice(line)
+    print_advice(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
 
 
 def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
@@ -88,12 +77,9 @@ def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: s
         )
     if verdict:
         write_decision(store, make_decision(verdict, user_name(), digest))
-        if verdict == "reject":
-            notify(
-                f"plan {digest[:12]} is rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
-            )
-        else:
-            notify(f"plan {digest[:12]} is approved; go on with: pipeline resume {name}")
+        rejected = f"rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
+        approved = f"approved; go on with: pipeline resume {name}"
+        notify(f"plan {digest[:12]} is {rejected if verdict == 'reject' else approved}")
 
 
 def _plan_standing(store: TaskStore) -> dict[str, str]:
@@ -104,3 +90,155 @@ def _plan_standing(store: TaskStore) -> dict[str, str]:
     if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
         return {"plan_sha256": digest, "standing": f"{store.load(DECISION)['verdict']} noted"}
     return {"plan_sha256": digest, "standing": "open"}
+
+
+def choose_reviewer(store: TaskStore, values: dict[str, Any]) -> Callable[[str, str], Decision]:
+    """The reviewer that --review names; by default a person is asked only where one is there and a model costs money."""
+    costs = any(is_served(model_for(values, phase)) for phase in ("plan", "implement"))
+    way = values["review"] or ("ask" if costs and in_terminal() else "auto")
+    if way == "auto":
+        return lambda plan, digest: _approve_automatically(store, digest)
+    if way == "file":
+        return lambda plan, digest: read_decision(store, digest)
+    return lambda plan, digest: _ask_person(store, plan, digest)
+
+
+def make_decision(verdict: str, by: str, digest: str) -> Decision:
+    """A decision of now."""
+    return Decision(verdict, by, utc_timestamp(), digest)
+
+
+def user_name() -> str:
+    """The name that a decision is signed with."""
+    import getpass  # imported here: only a decision needs it
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _approve_automatically(store: TaskStore, digest: str) -> Decision:
+    """Approves, unless a person decided about this very plan already: that word holds."""
+    if store.exists(DECISION) and store.load(DECISION)["plan_sha256"] == digest:
+        return read_decision(store, digest)
+    return make_decision("approve", "auto", digest)
+
+
+def read_decision(store: TaskStore, digest: str) -> Decision:
+    """The decision that `pipeline review` left for exactly this plan. Raises Paused where there is none."""
+    name, waits = command_name(store), f"plan {digest[:12]} waits for a decision"
+    if not store.exists(DECISION):
+        raise Paused(f"{waits}: pipeline review {name} --approve (or --edit, or --reject)")
+    decision = Decision(**{key: value for key, value in store.load(DECISION).items() if key != "version"})
+    if decision.plan_sha256 != digest:
+        raise Paused(
+            f"{waits}: the decision on disk is about plan {decision.plan_sha256[:12]}, which is another one: "
+            f"pipeline review {name} --approve (or --edit, or --reject)"
+        )
+    if decision.verdict == "reject":
+        other = f"pipeline review {name} --change TEXT (or --edit)"
+        raise Rejected(f"{decision.by} rejected plan {digest[:12]}; ask for another with: {other}")
+    return decision
+
+
+def write_decision(store: TaskStore, decision: Decision) -> None:
+    """Keeps a decision where the gate finds it."""
+    store.write({DECISION: {"version": 1, **decision._asdict()}})
+
+
+def request_change(store: TaskStore, text: str) -> None:
+    """Notes what the next plan must take up; the plan phase reads it, and so becomes stale."""
+    before = store.load(REQUESTS)
+    row = {"text": text, "by": user_name(), "at": utc_timestamp()}
+    store.write({REQUESTS: {**before, "requests": [*before["requests"], row]}})
+
+
+def edit_plan(store: TaskStore) -> bool:
+    """Opens the plan in $EDITOR; True when it changed. A plan that does not parse is edited again or dropped, never kept."""
+    before = read_bytes(store.path(PLAN))
+    text = before.decode("utf-8")
+    while True:
+        answer = click.edit(text, extension=".yaml", require_save=True)
+        if answer is None or answer.encode("utf-8") == before:
+            return False
+        try:
+            store.contracts.parse(PLAN, answer.encode("utf-8"), writer=user_name())
+        except ContractError as error:
+            if not in_terminal() or not click.confirm(f"{error}\nEdit it again? (no: the edit is dropped)", err=True):
+                raise ContractError(f"{error}; the plan is as it was") from error
+            text = answer
+        else:
+            _keep_version(store, before)
+            write_durable(store.path(PLAN), answer.encode("utf-8"))
+            return True
+
+
+def note_packages(store: TaskStore) -> list[str]:
+    """One line, or none: the packages of the plan that are not installed, and how they are."""
+    # imported here: TAB must import no phase
+    from phases.workspace.packages import ALLOW, describe_missing, missing_packages
+
+    if store.load("task.json")["settings"]["install"] == "allowed":
+        return []
+    missing = missing_packages(store.load(PLAN)["environment_setup"]["packages"])
+    if not missing:
+        return []
+    how = f"pipeline resume {command_name(store)} {ALLOW}"
+    return [
+        f"note: {describe_missing(missing)}, so what needs it cannot be checked; install the plan's packages with: {how}"
+    ]
+
+
+def _keep_version(store: TaskStore, plan: bytes) -> None:
+    make_directory(store.path("plan_versions"))
+    write_durable(store.path(f"plan_versions/{sha256(plan)[:16]}.txt"), plan)
+
+
+def _ask_person(store: TaskStore, plan: str, digest: str) -> Decision:
+    """Shows the plan and waits for a word that is a decision. Silence and nonsense decide nothing."""
+    if not in_terminal():
+        raise Paused(
+            f"plan {digest[:12]} waits for a decision, and nobody is at the terminal: "
+            f"pipeline review {command_name(store)} --approve"
+        )
+    print_text(f"\n{plan}")
+    for line in note_packages(store):
+        notify(line)
+    notify(f"This is plan {digest[:12]}. Nothing is written before you approve it.")
+    for _ in range(_ASKED):
+        try:
+            decision = _ask_once(store, digest)
+        except click.Abort:
+            break
+        except click.ClickException as error:  # the editor did not start, or ended badly
+            print_warning(error.format_message())
+            continue
+        if decision == "later":
+            break
+        if isinstance(decision, Decision):
+            return decision
+    raise Paused(
+        f"plan {digest[:12]} waits for a decision: pipeline review {command_name(store)} --approve (or --edit, or --reject)"
+    )
+
+
+def _ask_once(store: TaskStore, digest: str) -> Decision | str:
+    """One question. A Decision, "later", or nothing that decides."""
+    answer = click.prompt("approve, edit, change, reject or later", default="", show_default=False, err=True)
+    answer = answer.strip().lower()
+    if answer == "approve":
+        return make_decision("approve", user_name(), digest)
+    if answer == "reject":
+        write_decision(store, make_decision("reject", user_name(), digest))
+        read_decision(store, digest)
+    if answer == "edit":
+        if edit_plan(store):
+            raise InputsChanged("the plan was edited")
+        print_warning("the plan is as it was")
+    elif answer == "change":
+        request_change(store, click.prompt("what must change", err=True))
+        raise InputsChanged("a change was asked for")
+    elif answer != "later":
+        print_warning("please type one of the five words")
+    return answer

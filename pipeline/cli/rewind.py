@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import Any
 
 import click
 
+from phases.agent.rewind import Rewind, find_refusal, rewind_to, unfinished_rewind
+from phases.llm.journal import read_journal_lines
+from phases.workspace.rejected_snapshots import Refusal, read_refusals
+from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import UsageError
-from pipeline.cli.arguments import task_argument, tasks_dir_option
+from pipeline.base.logs import log_event, task_log
+from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
 from pipeline.cli.assembly import command_name, config_directory, open_task, relative_path, settings_from
-from pipeline.cli.output import print_advice, print_json, print_table, print_text, print_warning
-
-if TYPE_CHECKING:
-    from phases.agent.rewind import Rewind
-    from phases.workspace.rejected_snapshots import Refusal
-    from pipeline.engine.settings import Settings
-    from pipeline.engine.store import TaskStore
+from pipeline.cli.output import Answer, print_advice, print_table, print_text, print_warning
+from pipeline.cli.trust import settings_in_force
+from pipeline.engine.catalog import Catalog
+from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
+from pipeline.engine.seal import make_key
+from pipeline.engine.settings import Settings
+from pipeline.engine.store import TaskStore
 
 PHASE = "implement"
 _PLAN = "initial_plan.txt"
@@ -27,8 +33,8 @@ _SHOWN = 120
 @task_argument
 @click.argument("number", metavar="[N]", type=int, required=False)
 @tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json: bool) -> int:
+@answers
+def rewind_command(task: str, number: int | None, tasks_dir: str | None) -> Answer:
     """List the endings of the agent's work that were not accepted; with N, go back to just after the Nth.
 
     The files, and all that the agent knows, are then as they were there. What came after is kept as `.prev`, and what was
@@ -40,53 +46,37 @@ def rewind_command(task: str, number: int | None, tasks_dir: str | None, as_json
     """
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
-    if number is None:
-        return _list_refusals(store, as_json=as_json)
-    return _go_back(store, settings, number, as_json=as_json)
+    return _list_refusals(store) if number is None else _go_back(store, settings, number)
 
 
-def _list_refusals(store: TaskStore, *, as_json: bool) -> int:
-    from phases.agent.rewind import unfinished_rewind
-    from phases.workspace.rejected_snapshots import read_refusals
-    from phases.workspace.task_paths import task_paths
-
-    places = task_paths(store.root)
+def _list_refusals(store: TaskStore) -> Answer:
+    places, name = task_paths(store.root), command_name(store)
     refusals, unfinished = read_refusals(places), unfinished_rewind(places)
-    if as_json:
-        print_json({"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]})
-    elif refusals or unfinished is None:
-        _show_refusals(store, refusals)
     if unfinished is not None:
-        name = command_name(store)
         print_warning(
             f"going back to ending {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}"
         )
-    return 0
+    return Answer(
+        {"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]},
+        lambda: _show_refusals(store, refusals) if refusals or unfinished is None else None,
+    )
 
 
 def _show_refusals(store: TaskStore, refusals: list[Refusal]) -> None:
-    name = command_name(store)
     if not refusals:
         begun = store.exists("journal.jsonl")
         print_text(f"Task {store.id}: " + ("no ending was refused" if begun else "phase 09 has not begun") + " so far")
         return
     print_text(f"Task {store.id}: {len(refusals)} ending{'s were' if len(refusals) > 1 else ' was'} not accepted")
-    header = ("N", "TURN", "BY", "COPY", "WHY")
-    print_table([_refusal_row(refusal) for refusal in refusals], header=header)
+    print_table([_refusal_row(refusal) for refusal in refusals], header=("N", "TURN", "BY", "COPY", "WHY"))
     if any(refusal.copy for refusal in refusals):
-        print_advice(f"go back to just after one of them with: pipeline rewind {name} N")
+        print_advice(f"go back to just after one of them with: pipeline rewind {command_name(store)} N")
 
 
 def _refusal_row(refusal: Refusal) -> tuple[str, ...]:
     why = refusal.reason if len(refusal.reason) <= _SHOWN else f"{refusal.reason[: _SHOWN - 1]}…"
-    kept = "kept" if refusal.copy else "none"
-    return (
-        str(refusal.number),
-        str(refusal.turn),
-        refusal.source,
-        kept,
-        f"(ended the run) {why}" if refusal.last else why,
-    )
+    kept, ended = "kept" if refusal.copy else "none", "(ended the run) " if refusal.last else ""
+    return (str(refusal.number), str(refusal.turn), refusal.source, kept, ended + why)
 
 
 def _as_json(refusal: Refusal) -> dict[str, Any]:
@@ -100,11 +90,7 @@ def _as_json(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool) -> int:
-    from phases.agent.rewind import find_refusal, rewind_to, unfinished_rewind
-    from phases.workspace.task_paths import task_paths
-    from pipeline.base.logs import log_event, task_log
-
+def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
     places = task_paths(store.root)
     with store.writing() as left:
         if left:
@@ -121,14 +107,16 @@ def _go_back(store: TaskStore, settings: Settings, number: int, *, as_json: bool
                 f"went back to ending {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}"
             )
         _update_report(store, settings, done)
-    _show_rewind(store, done, as_json=as_json)
-    return 0
+    aside = {name: name + done.suffix for name in done.aside}
+    undo, go_on = _undo_command(store, done), f"pipeline resume {command_name(store)}"
+    facts = {"task": store.id, "number": done.number, "turn": done.turn, "judged_anew": done.last}
+    return Answer(
+        {**facts, "aside": aside, "undo": undo, "next": go_on}, lambda: _show_rewind(store, done, undo, go_on)
+    )
 
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
     """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
-    from phases.llm.journal import read_journal_lines
-
     phase, name = store.graph.find(PHASE), command_name(store)
     header = next((row for _, row in read_journal_lines(journal)), None)
     if header is None:
@@ -159,11 +147,6 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
 
 def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     """The report, the list of tasks: neither may say any more how the work ended that is set aside."""
-    from pipeline.cli.trust import settings_in_force
-    from pipeline.engine.catalog import Catalog
-    from pipeline.engine.report import EXIT_CODES, PAUSED, Outcome, build_report
-    from pipeline.engine.seal import make_key
-
     task = store.load("task.json")
     make_key(config_directory())
     values = settings_in_force(store, settings, {}).values
@@ -175,13 +158,7 @@ def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     catalog.record(store.id, outcome.status, mode=values["mode"], source=task["source"], reason=outcome.reason)
 
 
-def _show_rewind(store: TaskStore, done: Rewind, *, as_json: bool) -> None:
-    undo, go_on = _undo_command(store, done), f"pipeline resume {command_name(store)}"
-    if as_json:
-        aside = {name: name + done.suffix for name in done.aside}
-        told = {"task": store.id, "number": done.number, "turn": done.turn, "judged_anew": done.last}
-        print_json({**told, "aside": aside, "undo": undo, "next": go_on})
-        return
+def _show_rewind(store: TaskStore, done: Rewind, undo: str, go_on: str) -> None:
     print_text(
         f"Task {store.id} is back at ending {done.number}, of turn {done.turn}. What came after it is kept in {store.root}:"
     )
@@ -198,8 +175,6 @@ def _show_rewind(store: TaskStore, done: Rewind, *, as_json: bool) -> None:
 
 def _undo_command(store: TaskStore, done: Rewind) -> str:
     """A line for a shell that changes both courses of the work for each other."""
-    from shlex import quote
-
     number, away = 1, ".undone"
     while any(store.exists(name + away) for name in done.names):
         number += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from shutil import rmtree
 
 import click
 
@@ -11,7 +12,7 @@ from pipeline.base.errors import TaskBusy, UsageError
 from pipeline.base.files import storage_error, sync_directory
 from pipeline.cli.arguments import complete_tasks, tasks_dir_option
 from pipeline.cli.assembly import is_task, relative_path, settings_from
-from pipeline.cli.output import in_terminal, notify, print_text
+from pipeline.cli.output import confirm, in_terminal, notify, print_text
 from pipeline.cli.task_factory import UNFINISHED
 from pipeline.engine.catalog import Catalog
 from pipeline.engine.lock import holder_of, lock_task
@@ -58,23 +59,21 @@ def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
 
 
 def _ask_to_confirm(folder: str, names: list[str]) -> bool:
-    if not in_terminal():
-        raise UsageError(
-            f"nobody is at the terminal to confirm this; to remove without asking: pipeline rm {' '.join(names)} --yes"
-        )
-    for name in names:
+    for name in names if in_terminal() else ():
         notify(f"  {relative_path(os.path.join(folder, name))}")
     what = "this task" if len(names) == 1 else f"these {len(names)} tasks"
-    return click.confirm(f"Remove {what}, with all code and documents in it?", err=True)
+    return confirm(
+        f"Remove {what}, with all code and documents in it?",
+        without=f"to remove without asking: pipeline rm {' '.join(names)} --yes",
+    )
 
 
 def _remove_task(folder: str, name: str) -> None:
     """Under its name a task is there whole or not at all; what a kill leaves of the rest, the next run removes."""
-    from shutil import rmtree
-
     root, aside = os.path.join(folder, name), os.path.join(folder, f"{UNFINISHED}{os.getpid()}")
     if os.path.lexists(root):
         try:
+            # renamed first: what a kill leaves has no name of a task, and the next run sweeps it (decision 137)
             with lock_task(root):
                 os.rename(root, aside)
             sync_directory(folder)

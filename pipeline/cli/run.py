@@ -9,8 +9,8 @@ import click
 from pipeline.base.errors import UsageError
 from pipeline.cli.arguments import complete_files, complete_phases, task_argument, task_or_newest
 from pipeline.cli.assembly import newest_task, open_task
-from pipeline.cli.options import flags_of, run_options
-from pipeline.cli.run_task import check_settings, run_task
+from pipeline.cli.options import run_options
+from pipeline.cli.run_task import check_options, run_task
 from pipeline.cli.task_factory import find_or_make_task
 from pipeline.engine.phase import TYPED
 
@@ -32,8 +32,7 @@ def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -
     pipeline run --fast paper.pdf --stop-at plan     look at the outline before a plan is made
     pipeline run tasks/paper --redo 05               plan again, and all that follows
     """
-    flags = flags_of(options)
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     return run_task(find_or_make_task(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)
 
 
@@ -51,8 +50,7 @@ def chat_command(words: tuple[str, ...], wanted_id: str | None, new: bool, **opt
     requirement = " ".join(words).strip()
     if not any(character.isalnum() for character in requirement):
         raise UsageError('chat needs words; for example: pipeline chat --fast "Build a queue that survives a crash."')
-    flags = flags_of(options)
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     return run_task(
         find_or_make_task(TYPED + requirement, settings, wanted_id=wanted_id, new=new), settings, flags, options
     )
@@ -68,8 +66,7 @@ def resume_command(task: str | None, **options: Any) -> int:
     pipeline resume
     pipeline resume paper-2 --until plan
     """
-    flags = flags_of(options)
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     return run_task(open_task(settings, task or newest_task(settings, unfinished=True)), settings, flags, options)
 
 
@@ -84,7 +81,6 @@ def step_command(task: str, phase: str | None, **options: Any) -> int:
     pipeline step paper
     pipeline step paper outline
     """
-    flags = flags_of(options)
     options["only"] = phase or ""
-    settings = check_settings(flags, options)
+    settings, flags = check_options(options)
     return run_task(open_task(settings, task), settings, flags, options)

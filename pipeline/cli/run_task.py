@@ -13,6 +13,8 @@ from functools import partial
 from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
+from pipeline.base.files import make_directory
+from pipeline.base.logs import log_event, task_log
 from pipeline.cli.assembly import (
     cache_directory,
     command_name,
@@ -23,10 +25,12 @@ from pipeline.cli.assembly import (
     settings_from,
     settings_to_store,
 )
+from pipeline.cli.options import flags_of
 from pipeline.cli.output import can_draw, notify, paint_text, print_warning, to_printable, width_of_terminal, wrap_text
-from pipeline.cli.plan_review import choose_reviewer
+from pipeline.cli.review import choose_reviewer
 from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
+from pipeline.engine.catalog import Catalog
 from pipeline.engine.phase import Decision, Phase
 from pipeline.engine.run_request import RunEvent, RunRequest, missing_input, stale_phases, stops_before
 from pipeline.engine.runner import run_pipeline
@@ -35,8 +39,10 @@ from pipeline.engine.settings import Settings
 from pipeline.engine.store import TaskStore
 
 
-def check_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
-    """The settings in force. Raises UsageError for a phase or model that is not there, before anything is made or changed."""
+def check_options(options: dict[str, Any]) -> tuple[Settings, dict[str, Any]]:
+    """The settings in force, and the flags among them. Raises UsageError for a phase or model that is not there, before
+    anything is made or changed."""
+    flags = flags_of(options)
     settings = with_absolute_paths(settings_from(flags))
     read_user_hooks()  # raises for hooks that no run could use
     named = [name for name in (settings.stop_at, settings.until, options["redo"], options.get("only")) if name]
@@ -47,15 +53,11 @@ def check_settings(flags: dict[str, Any], options: dict[str, Any]) -> Settings:
     if {settings.model, settings.plan_model, settings.code_model} - {"", Settings().model}:
         for phase in ("", "plan", "implement"):
             open_model(settings._asdict(), phase)
-    return settings
+    return settings, flags
 
 
 def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], options: dict[str, Any]) -> int:
     """Runs what is stale in a task, shows how it ended, and returns the exit code."""
-    from pipeline.base.files import make_directory
-    from pipeline.base.logs import log_event, task_log
-    from pipeline.engine.catalog import Catalog
-
     catalog = Catalog(os.path.dirname(store.root))
     with store.writing() as left:
         task = store.load("task.json")
@@ -72,13 +74,10 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
             if left:
                 print_warning(left)
                 log_event(left, level="WARNING")
-            begun = (
-                seal_task({**task, "settings": settings_to_store(values)}, config_directory())
-                if allowed.trusted
-                else task
-            )
-            if begun != task:
-                store.write({"task.json": begun})
+            if allowed.trusted:
+                sealed = seal_task({**task, "settings": settings_to_store(values)}, config_directory())
+                if sealed != task:
+                    store.write({"task.json": sealed})
             if options["redo"]:
                 store.redo(store.graph.find(options["redo"]))
 
@@ -145,7 +144,7 @@ def _read_spending(ledger: str) -> dict[str, Any]:
     """What models cost so far; nothing where nobody was asked, or where the record is damaged (its reader says so)."""
     if not os.path.exists(ledger) and not os.path.exists(os.path.join(os.path.dirname(ledger), "open_calls")):
         return {}
-    from phases.llm.ledger_rows import rows_by_now, sum_rows
+    from phases.llm.ledger_rows import rows_by_now, sum_rows  # imported here: TAB must import no phase
 
     try:
         total = sum_rows(rows_by_now(ledger))
@@ -208,9 +207,8 @@ class Progress:
                 self._line(f"  {label} {event.text}")
             else:
                 self._running.pop(event.phase.number, None)
-                took = (
-                    f"{event.seconds:8.2f} s" if event.kind in ("done", "failed", "degraded", "stopped") else " " * 10
-                )
+                timed = event.kind in ("done", "failed", "degraded", "stopped")
+                took = f"{event.seconds:8.2f} s" if timed else " " * 10
                 self._line(f"  {label} {took}", _MARKS[event.kind], event.text)
             self._redraw()
 
@@ -264,11 +262,8 @@ class Progress:
         for event, since in () if hidden else self._running.values():
             counted = f" {event.done} of {event.total}: {event.text}" if event.total else ""
             parts.append(f"{event.phase.label} {time.monotonic() - since:.0f} s{counted}")
-        sys.stderr.write(
-            "\r\x1b[K" + to_printable("  … " + " | ".join(parts))[: width_of_terminal(sys.stderr) - 1]
-            if parts
-            else "\r\x1b[K"
-        )
+        line = to_printable("  … " + " | ".join(parts))[: width_of_terminal(sys.stderr) - 1] if parts else ""
+        sys.stderr.write("\r\x1b[K" + line)
         sys.stderr.flush()
 
     def _tick(self) -> None:

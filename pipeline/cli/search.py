@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from phases.references.search.answers import answer_query
 from pipeline.base.errors import UsageError
-from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
-from pipeline.cli.assembly import cache_directory, command_name, open_task, settings_from
+from pipeline.cli.arguments import answers_about, task_argument
+from pipeline.cli.assembly import cache_directory, command_name
 from pipeline.cli.output import Answer, print_text
 from pipeline.engine.phase import is_placeholder
 from pipeline.engine.store import TaskStore
@@ -17,13 +18,11 @@ _INDEX = "indexes/index.json"
 
 
 @click.command("search")
-@task_argument
+@answers_about(task_argument)
 @click.argument("query", metavar="QUERY")
 @click.option("--repository", metavar="NAME", default="", help="Search in this one alone.")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="So many answers.")
-@tasks_dir_option
-@answers
-def search_command(task: str, query: str, repository: str, limit: int, tasks_dir: str | None) -> Answer:
+def search_command(store: TaskStore, query: str, repository: str, limit: int) -> Answer:
     """Search the code that was fetched for a task, in words or by the name of a class or function.
 
     Every answer names the repository, the file, its lines and its licence. Exits with 1 where nothing is found.
@@ -32,13 +31,8 @@ def search_command(task: str, query: str, repository: str, limit: int, tasks_dir
     pipeline search paper "learning rate warmup"
     pipeline search paper MultiHeadAttention --repository tensorflow__tensor2tensor
     """
-    from phases.references.search.answers import answer_query
-
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
-    found = [
-        answer._asdict()
-        for answer in answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
-    ]
+    rows = answer_query(store.root, _load_index(store), query, repository, limit, cache_directory())
+    found = [answer._asdict() for answer in rows]
     value = {"task": store.id, "query": query, "answers": found}
     return Answer(value, lambda: _show_answers(found, query), 0 if found else 1)
 

@@ -8,9 +8,8 @@ import click
 
 from pipeline.base.errors import UsageError
 from pipeline.base.files import read_bytes
-from pipeline.cli.arguments import complete_documents, task_argument, tasks_dir_option
-from pipeline.cli.assembly import open_task, settings_from
-from pipeline.cli.output import print_json, print_text
+from pipeline.cli.arguments import answers_about, complete_documents, task_argument
+from pipeline.cli.output import Answer, print_text
 from pipeline.engine.settings import did_you_mean
 from pipeline.engine.store import TaskStore
 
@@ -36,11 +35,9 @@ SHORT = {
 
 
 @click.command("show")
-@task_argument
+@answers_about(task_argument)
 @click.argument("document", metavar="[DOCUMENT]", required=False, shell_complete=complete_documents)
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print the parsed document as JSON.")
-def show_command(task: str, document: str | None, tasks_dir: str | None, as_json: bool) -> None:
+def show_command(store: TaskStore, document: str | None) -> Answer:
     """Print a document of a task (a short name or a path in the task); without DOCUMENT, list what is there.
 
     \b
@@ -49,33 +46,26 @@ def show_command(task: str, document: str | None, tasks_dir: str | None, as_json
     pipeline show paper acceptance                    every attempt to have the code accepted
     pipeline show paper generate_code/src/config.py
     """
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if document is None:
-        _list_documents(store, as_json)
-        return
+        return _list_documents(store)
     if document == "acceptance":
-        from pipeline.cli.show_acceptance import show_acceptance
+        # imported here: of all documents this one alone needs the journal and what acceptance says of it
+        from pipeline.cli.show_acceptance import find_attempts
 
-        show_acceptance(store, as_json=as_json)
-        return
+        return find_attempts(store)
     name = SHORT.get(document, document)
     path = os.path.realpath(store.path(name))
     if not path.startswith(os.path.realpath(store.root) + os.sep) or not os.path.isfile(path):
         raise UsageError(f"task {store.id} has no document '{document}'{did_you_mean(document, sorted(SHORT))}")
-    if as_json:
-        value = store.load(name)
-        print_json(getattr(value, "front", value))
-    else:
-        print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n"))
-
-
-def _list_documents(store: TaskStore, as_json: bool) -> None:
-    short = {name: word for word, name in SHORT.items()}
-    there = sorted(
-        name for name in {*store.graph.documents, "task.json", "state.json", "report.json"} if store.exists(name)
+    return Answer(
+        lambda: getattr(value := store.load(name), "front", value),
+        lambda: print_text(read_bytes(path).decode("utf-8", "replace").rstrip("\n")),
     )
-    if as_json:
-        print_json(there)
-        return
-    for name in there:
-        print_text(f"  {short.get(name, ''):<13} {name}")
+
+
+def _list_documents(store: TaskStore) -> Answer:
+    short = {name: word for word, name in SHORT.items()}
+    names = {*store.graph.documents, "task.json", "state.json", "report.json"}
+    there = sorted(filter(store.exists, names))
+    lines = [f"  {short.get(name, ''):<13} {name}" for name in there]
+    return Answer(there, lambda: print_text("\n".join(lines)))

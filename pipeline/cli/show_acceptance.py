@@ -11,7 +11,7 @@ from phases.llm.journal import read_journal
 from phases.workspace.task_paths import task_paths
 from pipeline.base.errors import PhaseError
 from pipeline.cli.assembly import command_name
-from pipeline.cli.output import print_advice, print_json, print_text
+from pipeline.cli.output import Answer, print_advice, print_text
 from pipeline.engine.lock import holder_of
 from pipeline.engine.stamps import DONE
 from pipeline.engine.store import TaskStore
@@ -23,20 +23,24 @@ _FAULTS = (KeyError, TypeError, ValueError, AttributeError)
 Row = Mapping[str, Any]
 
 
-def show_acceptance(store: TaskStore, *, as_json: bool) -> None:
-    """Prints it. Raises PhaseError for a damaged journal."""
+def find_attempts(store: TaskStore) -> Answer:
+    """All attempts, and how it ended. Raises PhaseError for a damaged journal."""
     path = task_paths(store.root).journal
     rows = read_journal(path)[1:]
     attempts, lines = _report_lines(path, rows)
     stamp = store.stamps.get("09")
     final = store.load(_DOCUMENT) if stamp and stamp.status == DONE and store.exists(_DOCUMENT) else None
-    if as_json:
-        told = {name: final[name] for name in _FINAL} if final else {}
-        print_json({"task": store.id, "ended": final is not None, "attempts": attempts, **told})
-        return
+    ending = {name: final[name] for name in _FINAL} if final else {}
+    return Answer(
+        {"task": store.id, "ended": final is not None, "attempts": attempts, **ending},
+        lambda: _show_attempts(lines, _verdict_text(store, rows, attempts, final)),
+    )
+
+
+def _show_attempts(lines: Sequence[str], verdict: str) -> None:
     for line in lines:
         print_text(line)
-    print_advice(_verdict_text(store, rows, attempts, final))
+    print_advice(verdict)
 
 
 def _report_lines(path: str, rows: Sequence[Row]) -> tuple[list[dict[str, Any]], list[str]]:

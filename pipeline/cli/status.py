@@ -6,26 +6,29 @@ from typing import Any
 
 import click
 
-from pipeline.cli.arguments import answers, answers_about_task, task_or_newest, tasks_dir_option
+from pipeline.cli.arguments import answers, task_or_newest, tasks_dir_option
 from pipeline.cli.assembly import mode_of, open_task, settings_from
 from pipeline.cli.output import Answer, paint_text, print_raw, print_table, print_text, wrap_text
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
 from pipeline.engine.run_request import RunRequest, stale_phases
-from pipeline.engine.settings import Settings
 from pipeline.engine.stamps import RUNNING, Stamp
 from pipeline.engine.store import TaskStore
 
 
 @click.command("status")
-@answers_about_task
-def status_command(store: TaskStore, settings: Settings) -> Answer:
+@task_or_newest
+@tasks_dir_option
+@answers
+def status_command(task: str | None, tasks_dir: str | None) -> Answer:
     """Show every phase of a task: its status, its time, and what is stale; without ID, of the newest task.
 
     \b
     pipeline status
     pipeline status paper --json
     """
+    settings = settings_from({"tasks_dir": tasks_dir})
+    store = open_task(settings, task)
     state = describe_task(store, settings_in_force(store, settings, {}).values)
     return Answer(state, lambda: _show_state(state))
 
@@ -85,20 +88,10 @@ def _phase_facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
 
 
 def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
-    note = (
-        f"will run: {phase['stale']}"
-        if phase["stale"]
-        else f"edited by hand: {', '.join(phase['edited'])}"
-        if phase["edited"]
-        else ""
-    )
-    return (
-        f"{phase['number']:<3} {phase['name']}",
-        phase["status"],
-        f"{phase['seconds']:.2f}",
-        str(phase["attempts"]),
-        note,
-    )
+    edited = f"edited by hand: {', '.join(phase['edited'])}" if phase["edited"] else ""
+    note = f"will run: {phase['stale']}" if phase["stale"] else edited
+    name = f"{phase['number']:<3} {phase['name']}"
+    return (name, phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note)
 
 
 @click.command("why")

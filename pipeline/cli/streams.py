@@ -15,6 +15,7 @@ from pipeline.cli.output import print_error
 class _BestEffort(io.FileIO):
     """The raw file under a stream: what cannot be written is dropped, so that no buffer above ever tries it again."""
 
+    # at the raw file, because a buffer above it would try the same bytes again (decision 126)
     error: OSError | None = None
 
     def write(self, data: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from shlex import quote
 from typing import Any
 
@@ -25,7 +26,11 @@ from pipeline.engine.phase import Phase
 from pipeline.engine.stamps import FINISHED
 from pipeline.engine.store import TaskStore
 
-_SHOWN = 8
+_SHOWN = 5
+_FORMULA = re.compile(r"[\\^{}←∑∈≤⟨]|[_$]\S|\S+\$")
+"""Where a formula begins: as one line of text nobody can read it."""
+_FEW = 30
+"""Characters of words in front of a formula that are too few to tell a reader anything."""
 _NARROW = 94
 
 
@@ -76,7 +81,7 @@ def _spending_lines(report: dict[str, Any]) -> list[str]:
 
 def _check_lines(report: dict[str, Any]) -> list[str]:
     """The commands that checked the code, and how many tests each ran."""
-    from phases.acceptance.attempt_report import describe_check
+    from phases.acceptance.attempt_report import describe_check  # imported here: TAB must import no phase
 
     checks = report.get("checks", ())
     return ["", "Checks:", *(f"  {describe_check(check)}" for check in checks)] if checks else []
@@ -103,30 +108,23 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
     ]
 
 
+def _load_sound(store: TaskStore, document: str) -> dict[str, Any]:
+    """A document; empty where it is not there, or damaged: whoever reads it next says so."""
+    try:
+        return dict(store.load(document)) if store.exists(document) else {}
+    except PipelineError:
+        return {}
+
+
 def _describe_repositories(store: TaskStore) -> str:
     """How much of other people's code there is; empty where there is none."""
-    try:
-        rows = store.load("code_base.json").get("repositories", ()) if store.exists("code_base.json") else ()
-    except PipelineError:
-        return ""  # it is damaged: whoever reads it next says so
-    if not rows:
-        return ""
+    rows = _load_sound(store, "code_base.json").get("repositories", ())
     count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
-    return f"code of {count} that the paper stands on; pipeline search {command_name(store)} QUERY"
+    return f"code of {count} that the paper stands on; pipeline search {command_name(store)} QUERY" if rows else ""
 
 
 def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
-    requirements = report["requirements"]
-    lines: list[str] = []
-    open_ones = requirements["missing"]
-    if open_ones:
-        room = min(width_of_terminal(), _NARROW) - 18
-        lines += ["", f"Not implemented: {len(open_ones)} of {requirements['total']} requirements of the paper"]
-        lines += [
-            f"  {row['id']:<5} {row['status']:<8} {_shorten_text(row['text'], room)}" for row in open_ones[:_SHOWN]
-        ]
-        if len(open_ones) > _SHOWN:
-            lines.append(f"  … and {len(open_ones) - _SHOWN} more: pipeline trace {command_name(store)}")
+    lines = _open_requirement_lines(store, report["requirements"])
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     if shown := report.get("reference_files"):
         licences = ", ".join(sorted({row["licence"] or "none found" for row in shown}))
@@ -145,19 +143,38 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _open_requirement_lines(store: TaskStore, requirements: dict[str, Any]) -> list[str]:
+    """The first few requirements that are not met; those that are little but a formula come last."""
+    rows = [(row, _readable_start(row["text"])) for row in requirements["missing"]]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: len(row[1]) < min(_FEW, len(row[0]["text"])))
+    room = min(width_of_terminal(), _NARROW) - 18
+    more = len(rows) - _SHOWN
+    return [
+        *("", f"Not implemented: {len(rows)} of {requirements['total']} requirements of the paper"),
+        *(f"  {row['id']:<5} {row['status']:<8} {_shorten_text(start, room)}" for row, start in rows[:_SHOWN]),
+        *([f"  … and {more} more: pipeline trace {command_name(store)}"] if more > 0 else []),
+    ]
+
+
+def _readable_start(text: str) -> str:
+    """A requirement as far as it is words."""
+    formula = _FORMULA.search(text)
+    return f"{text[: formula.start()].rstrip(' ($')} …" if formula else text
+
+
 def _unfetched_lines(store: TaskStore) -> list[str]:
     """How many repositories could not be had, and what to type."""
-    try:
-        code_base = store.load("code_base.json") if store.exists("code_base.json") else {}
-    except PipelineError:
-        return []
+    code_base = _load_sound(store, "code_base.json")
     if not code_base.get("refused"):
         return []
-    from phases.references.values import count_fetched
+    from phases.references.values import count_fetched  # imported here: TAB must import no phase
 
     name = command_name(store)
     return [
         "",
+        # named, and the phase is done: a resume would otherwise try them again each time (decision 103)
         f"Repositories: {count_fetched(code_base)}",
         f"  why not: pipeline show {name} repositories",
         f"  once that is fixed: pipeline resume {name} --redo 07",
@@ -165,7 +182,7 @@ def _unfetched_lines(store: TaskStore) -> list[str]:
 
 
 def _shorten_text(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+    return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ,;:") + " …"
 
 
 def _to_sentence(text: str) -> str:
@@ -300,10 +317,7 @@ def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
 
 def _was_refused(store: TaskStore, report: dict[str, Any]) -> bool:
     """Whether a check refused the work. A scaffold of the offline model always is, for what it leaves open."""
-    try:
-        reason = store.load("acceptance.json")["stop_reason"] if store.exists("acceptance.json") else "accepted"
-    except PipelineError:
-        return False
+    reason = _load_sound(store, "acceptance.json").get("stop_reason", "accepted")
     left_open = report["requirements"]["missing"] or report["files"]["missing"]
     offline = model_for(store.load("task.json")["settings"], "implement") == "offline"
     return reason != "accepted" and not (offline and left_open and reason == "accept_continue_exhausted")

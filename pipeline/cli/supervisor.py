@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from phases.pages.supervisor_events import timeline_rows
+from phases.pages.supervisor_text import render_text
+from phases.pages.supervisor_view import DIRECTORY, TAKE_OVER, Check, View, read_config, read_view
+from phases.supervision.serialization import to_json
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.base.files import make_directory, write_durable
 from pipeline.base.formats import dump_json
 from pipeline.base.logs import utc_timestamp
-from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import command_name, open_task, relative_path, settings_from
-from pipeline.cli.output import (
-    print_advice,
-    print_error,
-    print_json,
-    print_text,
-    print_warning,
-    refuse_other_file,
-    write_page,
-)
+from pipeline.cli.arguments import answers_about, html_option, task_or_newest
+from pipeline.cli.assembly import command_name, relative_path
+from pipeline.cli.output import Answer, print_advice, print_json, print_text, print_warning, write_page
 from pipeline.engine.lock import holder_of
-
-# The pages and the kernel below them are imported late: they take as long to load as the rest of the command.
-if TYPE_CHECKING:
-    from phases.pages.supervisor_view import Check, View
-    from pipeline.engine.store import TaskStore
+from pipeline.engine.store import TaskStore
 
 _MOST_TOLD = 5
 
 
 @click.command("supervisor")
-@task_or_newest
-@click.option(
-    "--html",
-    metavar="FILE",
-    help="Also write a page that draws it over the rounds.",
-    shell_complete=complete_files,
-)
+@answers_about(task_or_newest)
+@html_option("draws it over the rounds")
 @click.option("--config", "config", is_flag=True, help="Print the settings in force, as kernel/supervisor-config.json.")
 @click.option("--take-over", "take_over", is_flag=True, help="Ask for a takeover at the next turn of the agent.")
 @click.option("--replay", "replay", is_flag=True, help="Compute every decision again, and tell what differs.")
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def supervisor_command(task: str | None, html: str | None, tasks_dir: str | None, **flags: bool) -> int:
+def supervisor_command(store: TaskStore, html: str | None, **flags: bool) -> Answer:
     """Show how the agent of phase 09 was supervised; without ID, in the newest task.
 
     \b
@@ -55,15 +40,12 @@ def supervisor_command(task: str | None, html: str | None, tasks_dir: str | None
     pipeline supervisor paper --config > tasks/paper/kernel/supervisor-config.json
     """
     _refuse_two(flags, html)
-    store = open_task(settings_from({"tasks_dir": tasks_dir}), task)
     if flags["config"]:
-        return _show_config(store)
+        return _read_config(store)
     if flags["replay"]:
-        return _show_replay(store, as_json=flags["as_json"])
-    view = _read_view(store)
-    if flags["take_over"]:
-        return _ask_for_takeover(store, view, as_json=flags["as_json"])
-    return _show_view(store, view, html, as_json=flags["as_json"])
+        return _compute_replay(store)
+    view = read_view(store.root, store.id, _schema_check(store), running=holder_of(store.root) is not None)
+    return _ask_for_takeover(store, view) if flags["take_over"] else _show_view(view, html)
 
 
 def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
@@ -73,37 +55,32 @@ def _refuse_two(flags: dict[str, bool], html: str | None) -> None:
         raise UsageError(f"{' and '.join(named)} are two things to do; ask for one of them")
 
 
-def _show_view(store: TaskStore, view: View, html: str | None, *, as_json: bool) -> int:
-    """One screen, or one JSON object. Damage is told after what could be read, and the exit code tells of it too."""
+def _show_view(view: View, html: str | None) -> Answer:
+    """One screen, one page, or one JSON object. The exit code tells of damage too."""
     if html and not view.empty:
-        _write_page(view, html)
-    if as_json:
-        print_json(_as_json(view))
-    elif view.empty:
-        print_text(
-            f"Task {store.id} was not supervised: supervision was off, or phase 09 has not begun"
-            + (" (a takeover is asked for)" if view.take_over_asked else "")
-        )
-    else:
-        from phases.pages.supervisor_text import render_text
+        from phases.pages.supervisor_page import PAGE_START, render_page  # imported here: only --html needs it
 
-        for line in render_text(view):
-            print_text(line)
-    return _tell_damage(view)
+        write_page(html, PAGE_START, lambda: render_page(view))
+    problems = _list_damage(view)
+    return Answer(lambda: _as_json(view), lambda: _print_view(view), 1 if problems else 0, problems)
 
 
-def _tell_damage(view: View) -> int:
-    for line in view.damage[:_MOST_TOLD]:
-        print_error(f"damaged: {line}")
-    if len(view.damage) > _MOST_TOLD:
-        print_error(f"damaged: {len(view.damage) - _MOST_TOLD} more")
-    return 1 if view.damage else 0
+def _print_view(view: View) -> None:
+    if view.empty:
+        asked = " (a takeover is asked for)" if view.take_over_asked else ""
+        print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not begun{asked}")
+        return
+    for line in render_text(view):
+        print_text(line)
+
+
+def _list_damage(view: View) -> list[str]:
+    found = [f"damaged: {line}" for line in view.damage[:_MOST_TOLD]]
+    more = len(view.damage) - _MOST_TOLD
+    return [*found, f"damaged: {more} more"] if more > 0 else found
 
 
 def _as_json(view: View) -> dict[str, Any]:
-    from phases.pages.supervisor_events import timeline_rows
-    from phases.supervision.serialization import to_json
-
     return {
         "task": view.task,
         "mode": view.mode,
@@ -121,44 +98,32 @@ def _as_json(view: View) -> dict[str, Any]:
     }
 
 
-def _read_view(store: TaskStore) -> View:
-    from phases.pages.supervisor_view import read_view
-
-    return read_view(store.root, store.id, _schema_check(store), running=holder_of(store.root) is not None)
-
-
 def _schema_check(store: TaskStore) -> Check:
     contracts = store.contracts
     return lambda name, value: contracts.breach(contracts.schema(name), value)
 
 
-def _show_config(store: TaskStore) -> int:
+def _read_config(store: TaskStore) -> Answer:
     """The settings in force. Of a damaged file nothing is in force: supervision is off until it is mended."""
-    from phases.pages.supervisor_view import read_config
-    from phases.supervision.serialization import to_json
-
     config, wrong = read_config(store.root, _schema_check(store))
     if wrong:
         raise ContractError(f"{wrong}, in {store.root}; supervision is off until that is mended or deleted")
-    print_json(to_json(config))
-    return 0
+    return Answer(to_json(config), lambda: print_json(to_json(config)))  # JSON in both forms: it is a file to be kept
 
 
-def _ask_for_takeover(store: TaskStore, view: View, *, as_json: bool) -> int:
+def _ask_for_takeover(store: TaskStore, view: View) -> Answer:
     """Leaves the request where the agent looks before each turn. Nothing else is touched, so a running task need not stop."""
-    from phases.pages.supervisor_view import DIRECTORY, TAKE_OVER
-
     asked = {"at": utc_timestamp()}
     make_directory(store.path(DIRECTORY))
+    # a file, and not a signal: what a decision rests on becomes a row of the journal (decision 53)
     write_durable(store.path(TAKE_OVER), dump_json(asked))
-    if as_json:
-        print_json({"task": store.id, **asked, "running": view.running})
-    else:
-        sentence, command = _what_comes_next(store, at_work=view.running)
-        print_text(f"{sentence}:")
-        print_advice(f"  {command}")
     _warn_of_idle_request(store, view)
-    return 0
+    sentence, command = _what_comes_next(store, at_work=view.running)
+    return Answer(
+        {"task": store.id, **asked, "running": view.running},
+        lambda: print_advice(f"{sentence}:\n  {command}"),
+        problems=_list_damage(view),
+    )
 
 
 def _warn_of_idle_request(store: TaskStore, view: View) -> None:
@@ -166,8 +131,6 @@ def _warn_of_idle_request(store: TaskStore, view: View) -> None:
     settings = store.load("task.json")["settings"]
     mode = settings.get("supervisor") or view.config.mode or "adaptive"
     shadow = {"true": True, "1": True, "false": False, "0": False}.get(settings.get("supervisor_shadow", ""))
-    if view.damage:
-        _tell_damage(view)
     if mode != "adaptive":
         change = f"pipeline resume {command_name(store)} --supervisor adaptive"
         print_warning(
@@ -190,29 +153,17 @@ def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
     return f"Task {store.id} does not run: the takeover comes with the agent's first turn once it goes on; type", go_on
 
 
-def _show_replay(store: TaskStore, *, as_json: bool) -> int:
-    differences, compared = _compute_replay(store)
-    if as_json:
-        print_json({"task": store.id, "compared": compared, "differences": differences})
-    else:
-        for line in differences:
-            print_text(line)
-        match = f"{len(differences)} of them differ" if differences else "all of them match"
-        print_text(f"{compared} decisions were computed again from the journal: {match}")
-    return 1 if differences else 0
+def _compute_replay(store: TaskStore) -> Answer:
+    """What differs when every decision is computed a second time."""
+    from phases.agent.supervisor_replay import replay_decisions  # imported here: only --replay needs the agent
 
-
-def _compute_replay(store: TaskStore) -> tuple[list[str], int]:
-    """What differs when every decision is computed a second time, and how many were compared."""
-    from phases.agent.supervisor_replay import replay_decisions
-
-    return replay_decisions(
+    differences, compared = replay_decisions(
         store.root, lambda data: dict(store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan"))
     )
-
-
-def _write_page(view: View, out: str) -> None:
-    from phases.pages.supervisor_page import PAGE_START, render_page
-
-    refuse_other_file(out, PAGE_START)
-    write_page(out, render_page(view))
+    match = f"{len(differences)} of them differ" if differences else "all of them match"
+    lines = [*differences, f"{compared} decisions were computed again from the journal: {match}"]
+    return Answer(
+        {"task": store.id, "compared": compared, "differences": differences},
+        lambda: print_text("\n".join(lines)),
+        1 if differences else 0,
+    )

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from shlex import quote
+from shutil import rmtree
 from typing import Any
 
 from pipeline.base.errors import PipelineError, UsageError
@@ -39,8 +40,8 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
     root = enclosing_task(source)
     if root:
         return open_task_directory(settings, root)
-    source = _canonical_source(source)
-    base, number = wanted_id or safe_name(_name_of_source(source)), 1
+    source, name = _name_source(source)
+    base, number = wanted_id or safe_name(name), 1
     while True:
         name = base if number == 1 else f"{base}-{number}"
         root = os.path.join(settings.tasks_dir, name)
@@ -84,7 +85,7 @@ def _content_changed(store: TaskStore, source: str) -> bool:
             same = sha256(read_bytes(os.path.realpath(source))) == taken["sha256"]
             if same:
                 return False  # the usual case, without a look at what kinds of source there are
-        from phases.readers.sources import digest_of, source_on_disk
+        from phases.readers.sources import digest_of, source_on_disk  # imported here: TAB must import no phase
 
         return digest_of(source_on_disk(source, sys.maxsize)) != str(taken["sha256"])
     except PipelineError:
@@ -104,7 +105,7 @@ def _make_task(root: str, source: str, settings: Settings) -> bool:
         os.rename(unfinished, root)
         sync_directory(settings.tasks_dir)
     except OSError as error:
-        _remove_tree(unfinished)
+        rmtree(unfinished, ignore_errors=True)
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             return False
         raise storage_error("make", root, error) from error
@@ -127,13 +128,7 @@ def _sweep_unfinished(tasks_dir: str) -> None:
     """Removes what a killed process did not get to name."""
     for name in os.listdir(tasks_dir):
         if name.startswith(UNFINISHED) and not os.path.exists(f"/proc/{name.removeprefix(UNFINISHED)}"):
-            _remove_tree(os.path.join(tasks_dir, name))
-
-
-def _remove_tree(folder: str) -> None:
-    from shutil import rmtree
-
-    rmtree(folder, ignore_errors=True)
+            rmtree(os.path.join(tasks_dir, name), ignore_errors=True)
 
 
 def _make_tasks_dir(path: str) -> None:
@@ -148,8 +143,10 @@ def _make_tasks_dir(path: str) -> None:
         make_directory(folder)
 
 
-def _canonical_source(source: str) -> str:
-    """A source as it is written down: a path in full; an address, an arXiv id and typed words as they are."""
+def _name_source(source: str) -> tuple[str, str]:
+    """A source as task.json keeps it, and a name for its task. Raises UsageError for one that cannot be written down."""
+    from phases.readers.origins import canonical_origin, name_of_origin  # imported here: TAB must import no phase
+
     try:
         source.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -157,31 +154,9 @@ def _canonical_source(source: str) -> str:
             f"the name {source!r} is not UTF-8, and so cannot be written down; rename the file first"
         ) from error
     if source.startswith(TYPED):
-        return source
-    if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*://", source):
-        return _canonical_arxiv(source) or source
-    return (_canonical_arxiv(source) if not os.path.lexists(source) else None) or os.path.abspath(source)
-
-
-def _canonical_arxiv(source: str) -> str | None:
-    """An arXiv id in the one spelling that tasks know it by; None for anything else."""
-    from phases.readers.arxiv import arxiv_id
-
-    paper = arxiv_id(source)
-    return f"arXiv:{paper.spelling}" if paper else None
-
-
-def _name_of_source(source: str) -> str:
-    if source.startswith(TYPED):
-        return " ".join(source.removeprefix(TYPED).split()[:6])
-    if not os.path.lexists(source) and (paper := _canonical_arxiv(source)):
-        return paper.replace("arXiv:", "arxiv-")
-    base = os.path.basename(
-        source.partition("?")[0].partition("#")[0].rstrip("/") if "://" in source else source.rstrip("/")
-    )
-    for ending in (".tar.gz", ".tar.bz2", ".tar.xz"):
-        base = base.removesuffix(ending)
-    return base.rsplit(".", 1)[0] or base
+        return source, " ".join(source.removeprefix(TYPED).split()[:6])
+    origin = canonical_origin(source)
+    return origin, name_of_origin(origin)
 
 
 _MOST = 3
@@ -194,7 +169,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
             f"{relative_path(source)} does not exist{_similar_names(source)}{_mention_task(source, settings)}"
         )
     if os.path.isdir(source):
-        from phases.readers.reading import SeveralPapers
+        from phases.readers.reading import SeveralPapers  # imported here: as above
         from phases.readers.sources import source_on_disk
 
         try:
@@ -208,7 +183,7 @@ def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fa
 
 def _similar_names(source: str) -> str:
     """Which files there have a similar name; else which folder is not there either, or nothing."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # imported here: only a mistyped name needs it
 
     folder, name = os.path.split(source)
     try:

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from phases.acceptance.checks.traceability import Place, find_all_places, split_lines, value_difference
+from phases.workspace.workspace import Workspace
 from pipeline.base.errors import UsageError
-from pipeline.cli.arguments import complete_files, task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import command_name, newest_task, open_task, settings_from
-from pipeline.cli.output import print_json, print_text, print_warning, refuse_other_file, write_page
+from pipeline.cli.arguments import answers_about, html_option, task_or_newest
+from pipeline.cli.assembly import command_name
+from pipeline.cli.output import Answer, print_text, print_warning, write_page
 from pipeline.engine.settings import did_you_mean
-
-# The checks, the workspace and the page are imported late: `--help` needs none of them.
-if TYPE_CHECKING:
-    from phases.acceptance.checks.traceability import Place
-    from phases.workspace.workspace import Workspace
-    from pipeline.engine.store import TaskStore
+from pipeline.engine.store import TaskStore
 
 _STATUSES = ("implemented", "stubbed", "missing")
 _LONGEST_TEXT = 200
 
 
 @click.command("trace")
-@task_or_newest
+@answers_about(task_or_newest)
 @click.option("--requirement", metavar="R3", help="Show one requirement in full, with its lines of code.")
-@click.option(
-    "--html",
-    metavar="FILE",
-    help="Also write a page that puts the paper beside the code.",
-    shell_complete=complete_files,
-)
-@tasks_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def trace_command(
-    task: str | None, requirement: str | None, html: str | None, tasks_dir: str | None, as_json: bool
-) -> None:
+@html_option("puts the paper beside the code")
+def trace_command(store: TaskStore, requirement: str | None, html: str | None) -> Answer:
     """Show which requirement of the paper is where in the code, and which is not.
 
     \b
@@ -44,19 +32,15 @@ def trace_command(
     pipeline trace paper --requirement R3     one of them, with its code
     pipeline trace paper --html trace.html    the paper beside the code
     """
-    settings = settings_from({"tasks_dir": tasks_dir})
-    store = open_task(settings, task or newest_task(settings))
     rows, plan = _read_trace(store)
     workspace, places = _read_code(store, plan)
     rows = _choose_rows(_join_plan(rows, plan, places), requirement)
     if html:
         _write_page(store, plan, (workspace, places), html)
-    if as_json:
-        print_json({"task": store.id, "counts": _count_statuses(rows), "requirements": rows})
-    elif requirement:
-        _show_whole(rows[0], workspace, places)
-    else:
-        _show_all(store.id, rows)
+    return Answer(
+        {"task": store.id, "counts": _count_statuses(rows), "requirements": rows},
+        lambda: _show_whole(rows[0], workspace, places) if requirement else _show_all(store.id, rows),
+    )
 
 
 def _read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -70,9 +54,6 @@ def _read_trace(store: TaskStore) -> tuple[list[dict[str, Any]], dict[str, Any]]
 
 def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None, list[Place]]:
     """The code as it is now, and what of it names a requirement."""
-    from phases.acceptance.checks.traceability import find_all_places
-    from phases.workspace.workspace import Workspace
-
     if not os.path.isdir(store.path("generate_code")):
         return None, []
     workspace = Workspace(store.path("generate_code"))
@@ -81,8 +62,6 @@ def _read_code(store: TaskStore, plan: dict[str, Any]) -> tuple[Workspace | None
 
 def _join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """Each row with what the plan knows of it. A plan that was edited since may know less."""
-    from phases.acceptance.checks.traceability import value_difference
-
     planned = {row["id"]: row for row in plan["requirements"]}
     unknown = {"kind": "", "source": {"section": None, "page": 0, "quote": ""}}
     if changed := sorted({row["id"] for row in rows} ^ set(planned)):
@@ -90,8 +69,7 @@ def _join_plan(rows: list[dict[str, Any]], plan: dict[str, Any], places: list[Pl
     return [
         {
             **row,
-            "kind": planned.get(row["id"], unknown)["kind"],
-            "source": planned.get(row["id"], unknown)["source"],
+            **{name: planned.get(row["id"], unknown)[name] for name in ("kind", "source")},
             "note": value_difference(planned.get(row["id"], {}), places),
         }
         for row in rows
@@ -138,8 +116,6 @@ def _show_row(row: dict[str, Any], text: str) -> None:
 
 def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[Place]) -> None:
     """A requirement, and below it the lines that it is met by."""
-    from phases.acceptance.checks.traceability import split_lines
-
     _show_row(row, row["text"])
     own = [place for place in places if place.identifier == row["id"]]
     if sorted({place.name for place in own}) != sorted({*row["places"], *row["tests"]}):
@@ -152,13 +128,11 @@ def _show_whole(row: dict[str, Any], workspace: Workspace | None, places: list[P
 
 
 def _write_page(store: TaskStore, plan: dict[str, Any], code: tuple[Workspace | None, list[Place]], out: str) -> None:
-    from phases.pages.trace_page import PAGE_START, Traced, render_page
+    from phases.pages.trace_page import PAGE_START, Traced, render_page  # imported here: only --html needs it
 
-    refuse_other_file(out, PAGE_START)
     workspace, places = code
     there = [row.path for row in workspace.digests() if row.sha256] if workspace else []
     files = {path: workspace.read(path) for path in there} if workspace else {}
     shown = {path: text for path, text in files.items() if "\x00" not in text}
     rows = store.load("traceability.json")["requirements"]
-    page = render_page(Traced(store.load("paper.md"), plan, rows, places, shown))
-    write_page(out, page)
+    write_page(out, PAGE_START, lambda: render_page(Traced(store.load("paper.md"), plan, rows, places, shown)))

@@ -43,6 +43,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     """What task.json says where it is the word of this user; else the stricter of that and of what he says himself."""
     task = store.load("task.json")
     said = effective_settings(settings, task, dict(flags))
+    # sealed by its content and not by its place: a task directory may be moved and copied (decision 125)
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
     if _is_begun_here(store, settings, task):
@@ -52,6 +53,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
         return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
+        # decision 5: the task has a copy, so it can go on without the file that it names
         values["source"] = _own_copy(store)
     told = (
         f"task {store.id} was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter "
@@ -82,7 +84,7 @@ def refuse_own_directories(values: Mapping[str, Any], code_base: str) -> None:
     """Raises UsageError where a folder of the user's is the one that the task keeps what it fetches in, or holds it."""
     if not (values["references"] or values["mirror"]):
         return
-    from phases.references.fetch.model import FetchRules
+    from phases.references.fetch.model import FetchRules  # imported here: TAB must import no phase
     from phases.references.fetch.user_directories import refuse_overlap
 
     refuse_overlap(FetchRules(mirror=values["mirror"], folders=values["references"]), code_base)
@@ -174,7 +176,7 @@ def _check_directory(name: str, path: str) -> str:
         why = "that is not a directory; name the one that it is in" if is_file else "there is no such directory"
         raise UsageError(f"--{name} names {path}, and {why}")
     if path and name == "references":
-        from phases.references.fetch.user_directories import refuse_empty
+        from phases.references.fetch.user_directories import refuse_empty  # imported here: as above
 
         refuse_empty(path)
     return os.path.abspath(path) if path else ""
@@ -183,7 +185,7 @@ def _check_directory(name: str, path: str) -> str:
 def _check_lookup(setting: str) -> str:
     if not setting:
         return ""
-    from phases.references.lookup.services import open_lookups
+    from phases.references.lookup.services import open_lookups  # imported here: as above
 
     parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
     absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)

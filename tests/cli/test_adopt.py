@@ -229,7 +229,9 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     task = stranger_task(tmp_path, "--max-usd", "7", "--review", "auto")
     asked = victim("adopt", "paper")
     assert asked.code == 2
-    assert asked.complaints == ["pipeline: nobody is at the terminal to ask; to allow this: pipeline adopt paper --yes"]
+    assert asked.complaints == [
+        "pipeline: nobody is at the terminal to confirm this; to allow this: pipeline adopt paper --yes"
+    ]
     rows = {line.split()[0]: line.split()[1:] for line in asked.out.splitlines()}
     assert rows["max_usd"] == ["7.0", "0.0"]
     assert rows["review"] == ["auto", '""']
