@@ -12,8 +12,7 @@ from phases.references.index.cache import Cache
 from phases.references.index.restore import with_cache_for_reading
 from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.relate.nearness import NearbyRequirements, add_paper_references, is_user_given, requirements_near
-from phases.references.search.ranking import RankedPiece, rank_pieces, rarity_of
-from phases.references.search.search import code_base_of
+from phases.references.search.search import FileHit, code_base_of, rank_pieces, rarity_of
 from pipeline.base.logs import logger
 
 MOST_OF_ONE, MOST = 3, 8
@@ -142,7 +141,7 @@ def _find_candidates(
 ) -> Iterator[tuple[_BestPlace, _Features]]:
     """Every file that defines a name of the interface, or is among the best for the words, with its features."""
     defined = _definitions(cache, planned, repository)
-    pieces: dict[int, list[RankedPiece]] = {}
+    pieces: dict[int, list[FileHit]] = {}
     for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
         pieces.setdefault(found.file, []).append(found)
     for file in dict.fromkeys((*defined, *pieces)):
@@ -184,9 +183,9 @@ def _definitions(cache: Cache, planned: PlannedFile, repository: str) -> dict[in
 
 
 def _best_piece(
-    cache: Cache, pieces: Sequence[RankedPiece], rarity: Mapping[str, float]
-) -> tuple[list[str], RankedPiece | None]:
-    best: tuple[float, list[str], RankedPiece | None] = (0.0, [], None)
+    cache: Cache, pieces: Sequence[FileHit], rarity: Mapping[str, float]
+) -> tuple[list[str], FileHit | None]:
+    best: tuple[float, list[str], FileHit | None] = (0.0, [], None)
     for piece in pieces[:5]:
         words = cache.words_in(piece.piece)
         shared = sorted((word for word in rarity if word in words), key=lambda word: (-rarity[word], word))
@@ -194,11 +193,11 @@ def _best_piece(
     return best[1], best[2]
 
 
-def _place_of(defined: Sequence[_Defined], planned: PlannedFile, best: RankedPiece | None) -> tuple[str, int]:
+def _place_of(defined: Sequence[_Defined], planned: PlannedFile, best: FileHit | None) -> tuple[str, int]:
     if defined:
         first = max(defined, key=lambda one: planned.names[one.name] * one.rare)
         return first.symbol, first.line
-    return (best.name, best.line) if best else ("", 0)
+    return (best.hit.name, best.hit.line) if best else ("", 0)
 
 
 def _relation_row(
