@@ -20,18 +20,11 @@ _KINDS = (
     ("related", r"related|background|prior work|preliminar|literature"),
     ("conclusion", r"conclusion|discussion|limitation|future|broader impact|summary|fazit|结论"),
     ("algorithm", r"algorithm|pseudo ?code|算法"),
-    (
-        "experiment",
-        (
-            r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
-            r"implementation detail"
-        ),
-    ),
-    (
-        "method",
-        r"method|approach|model|architecture|framework|training|objective|loss|formulation|proposed|optimi[sz]ation|network|attention|update|learning|system|design",
-    ),
-)
+    ("experiment", (r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
+                    r"implementation detail")),
+    ("method", (r"method|approach|model|architecture|framework|training|objective|loss|formulation|proposed|optimi[sz]ation|"
+                r"network|attention|update|learning|system|design")),
+)  # fmt: skip
 
 
 def kind_of_title(title: str, *, in_appendix: bool) -> str:

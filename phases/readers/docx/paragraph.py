@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from phases.readers.docx.math import omml_tex
-from phases.readers.docx.styles import Styles
-from phases.readers.docx.visibility import Look, look_of
+from phases.readers.docx.styles import Look, Styles, look_of
 from phases.readers.docx.xml import XmlNode
 from phases.readers.markdown_blocks import (
     PageContext,

@@ -11,8 +11,7 @@ from phases.readers import markdown_blocks as markdown
 from phases.readers.archive import unpack
 from phases.readers.docx import styles as roles
 from phases.readers.docx.paragraph import DISPLAY, DocumentContext, ParagraphReader, plain_text
-from phases.readers.docx.styles import Numbering, Style, Styles, numbering_of
-from phases.readers.docx.visibility import PLAIN, Look, is_shade
+from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, numbering_of
 from phases.readers.docx.xml import XmlNode, parse_xml
 from phases.readers.markdown_blocks import (
     CODE,

@@ -48,17 +48,8 @@ _IDS = {
         *("GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-only", "LGPL-2.1-or-later"),
         *("LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later", "CC-BY-4.0", "CC-BY-NC-4.0"),
         *("CC-BY-SA-4.0", "CC-BY-NC-SA-4.0", "CC-BY-NC-ND-4.0", "MIT-0", "0BSD", "PSF-2.0", "Python-2.0", "EPL-1.0"),
-        *(
-            "Artistic-1.0",
-            "MPL-1.1",
-            "Apache-1.1",
-            "BSD-4-Clause",
-            "NCSA",
-            "ECL-2.0",
-            "EUPL-1.2",
-            "PostgreSQL",
-            "CECILL-2.1",
-        ),
+        *("Artistic-1.0", "MPL-1.1", "Apache-1.1", "BSD-4-Clause", "NCSA", "ECL-2.0", "EUPL-1.2", "PostgreSQL"),
+        "CECILL-2.1",
     )
 }
 MetadataReader = Callable[[str], str | None]
@@ -227,19 +218,20 @@ _MIT_NOTICE = "the above copyright notice and this permission notice"
 _BSD = "redistributions in binary form must reproduce the above copyright notice"
 _BSD_START = "redistribution and use in source and binary forms"
 _TEXT_NAMES = r"endorse or promote products"
+_LIMITED_USE = ("noncommercial", "non commercial")
+_ISC = (
+    "permission to use copy modify and {}distribute this software for any purpose with or without fee is hereby granted"
+)
+_ISC_NOTICE = "provided that the above copyright notice"
 _PRINTS = (
     _LicenceText("AGPL-3.0", ("gnu affero general public license", "version 3")),
-    _LicenceText(
-        "LGPL-3.0",
-        ("gnu lesser general public license", "version 3", "incorporates the terms and conditions of version 3"),
-    ),
+    _LicenceText("LGPL-3.0", ("gnu lesser general public license", "version 3",
+        "incorporates the terms and conditions of version 3")),
     _LicenceText("LGPL-2.1", ("gnu lesser general public license", "version 2.1")),
     _LicenceText("LGPL-2.0", ("gnu library general public license", "version 2")),
     _LicenceText("GPL-3.0", ("gnu general public license", "version 3 29 june 2007")),
     _LicenceText("GPL-2.0", ("gnu general public license", "version 2 june 1991")),
-    _LicenceText(
-        "Apache-2.0", ("apache license", "version 2.0", "terms and conditions for use reproduction and distribution")
-    ),
+    _LicenceText("Apache-2.0", ("apache license", "version 2.0", "terms and conditions for use reproduction and distribution")),
     _LicenceText("Apache-2.0", ("licensed under the apache license version 2.0",)),
     _LicenceText("MPL-2.0", ("mozilla public license version 2.0", "covered software")),
     _LicenceText("MPL-2.0", ("subject to the terms of the mozilla public license v. 2.0",)),
@@ -255,44 +247,20 @@ _PRINTS = (
     _LicenceText("Unlicense", ("this is free and unencumbered software released into the public domain",)),
     _LicenceText("BSL-1.0", ("boost software license version 1.0",)),
     _LicenceText("WTFPL", ("do what the fuck you want to public license",)),
-    _LicenceText(
-        "Zlib",
-        (
-            "altered source versions must be plainly marked as such",
-            "the origin of this software must not be misrepresented",
-        ),
-    ),
+    _LicenceText("Zlib", ("altered source versions must be plainly marked as such",
+        "the origin of this software must not be misrepresented")),
     _LicenceText("BSD-4-Clause", (_BSD_START, _BSD, "all advertising materials mentioning features or use")),
-    _LicenceText(
-        "BSD-3-Clause-Clear", (_BSD_START, _BSD, "no express or implied licenses to any party s patent rights")
-    ),
-    _LicenceText("BSD-3-Clause", (_BSD_START, _BSD, _TEXT_NAMES), ("noncommercial", "non commercial")),
-    _LicenceText(
-        "BSD-2-Clause", (_BSD_START, _BSD), (_TEXT_NAMES, "neither the name", "noncommercial", "non commercial")
-    ),
-    _LicenceText("MIT", (_MIT, _MIT_NOTICE), ("noncommercial", "non commercial", "except as contained in this notice")),
-    _LicenceText("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), ("noncommercial", "non commercial")),
-    _LicenceText(
-        "MIT-0",
-        (_MIT, "the software is provided as is"),
-        ("the above copyright notice", "noncommercial", "non commercial", "subject to the following"),
-    ),
-    _LicenceText(
-        "ISC",
-        (
-            "permission to use copy modify and or distribute this software for any purpose with or without fee is hereby granted",
-            "provided that the above copyright notice",
-        ),
-    ),
-    _LicenceText(
-        "ISC",
-        (
-            "permission to use copy modify and distribute this software for any purpose with or without fee is hereby granted",
-            "provided that the above copyright notice",
-        ),
-    ),
+    _LicenceText("BSD-3-Clause-Clear", (_BSD_START, _BSD, "no express or implied licenses to any party s patent rights")),
+    _LicenceText("BSD-3-Clause", (_BSD_START, _BSD, _TEXT_NAMES), _LIMITED_USE),
+    _LicenceText("BSD-2-Clause", (_BSD_START, _BSD), (_TEXT_NAMES, "neither the name", *_LIMITED_USE)),
+    _LicenceText("MIT", (_MIT, _MIT_NOTICE), (*_LIMITED_USE, "except as contained in this notice")),
+    _LicenceText("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), _LIMITED_USE),
+    _LicenceText("MIT-0", (_MIT, "the software is provided as is"),
+        ("the above copyright notice", *_LIMITED_USE, "subject to the following")),
+    _LicenceText("ISC", (_ISC.format("or "), _ISC_NOTICE)),
+    _LicenceText("ISC", (_ISC.format(""), _ISC_NOTICE)),
     _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
-)
+)  # fmt: skip
 """In the order in which they are tried: what names another licence in its own text goes before that one."""
 
 

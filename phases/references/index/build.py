@@ -23,14 +23,15 @@ from phases.references.index.documents import (
     digest_of,
     digests_in,
     document_path,
+    file_version,
     head_of,
+    index_version,
     row_of,
     summary_of,
 )
 from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.restore import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
-from phases.references.index.version import file_version, index_version
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
 from phases.references.parse.worker_queue import parse_files

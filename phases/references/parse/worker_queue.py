@@ -82,7 +82,7 @@ def parse_files(
     most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
     workers = _Workers(seconds, environment)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
-    # decision 146: threads only wait for workers, so that none of them waits while our caller writes what it got
+    # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
     with ThreadPoolExecutor(count) as executor:
         try:
             for batch in _batch_files(files, most):
