@@ -12,6 +12,7 @@ RELEVANCE = {
     "method": 1.0, "algorithm": 1.0, "experiment": 0.9, "appendix": 0.7, "abstract": 0.6, "introduction": 0.4,
     "other": 0.5, "conclusion": 0.3, "front": 0.2, "related": 0.2, "references": 0.1,
 }  # fmt: skip
+# In the order in which they are tried: "Experimental setup of the method" is an experiment.
 _KINDS = (
     ("abstract", r"abstract|zusammenfassung|초록"),
     ("references", r"\breferences\b|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),

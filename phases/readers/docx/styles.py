@@ -86,6 +86,7 @@ class Styles:
         return self._known[key]
 
     def _resolve_style(self, key: str) -> Style:
+        # by the name and not the id: Word translates ids, and templates have names of their own
         chain: list[XmlNode] = []
         role, level = None, 0
         # a chain of styles may be a circle

@@ -68,7 +68,8 @@ def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
 
     The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
     """
-    texts = sorted((path for path in files if _is_licence_text(path)), key=_nearest_first)
+    found = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
+    texts = sorted(found, key=_nearest_first)
     said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
     known = [(licence, path) for licence, path in said if licence]
     if known:
@@ -168,16 +169,13 @@ _METADATA: Mapping[str, MetadataReader] = {
 
 def _licence_classifier(rows: object) -> str | None:
     """What a classifier of a Python package calls it: `License :: OSI Approved :: MIT License`."""
-    words = [row.rpartition("::")[2].strip() for row in _as_list(rows) if isinstance(row, str) and "License ::" in row]
+    listed = rows if isinstance(rows, list) else []
+    words = [row.rpartition("::")[2].strip() for row in listed if isinstance(row, str) and "License ::" in row]
     return next((re.sub(r" \((?:GPL|LGPL|AGPL|MPL)[^)]*\)$", "", word) for word in words), None)
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _as_word(value: object) -> str | None:
@@ -188,10 +186,6 @@ def _is_licence_name(name: str) -> bool:
     stem = re.split(r"[._-]", name, maxsplit=1)[0]
     ending = re.search(r"\.[a-z]+$", name.lower())
     return bool(_TEXT.fullmatch(stem)) and (ending is None or ending[0] in _PLAIN_ENDINGS or len(ending[0]) > 5)
-
-
-def _is_licence_text(path: str) -> bool:
-    return may_name_a_licence(path) and path not in _METADATA
 
 
 def _nearest_first(path: str) -> tuple[int, int, str]:

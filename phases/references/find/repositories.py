@@ -88,6 +88,7 @@ def row_of(
     if role == FOUND and repository.candidate:
         score = 0.6 * repository.candidate.confidence * (0.4 + 0.6 * best)
     if role == MENTIONED and not repository.files:
+        # an issue is where people talk about the paper, and no code that it stands on (decision 110)
         score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
     if left_out:

@@ -133,6 +133,7 @@ def _current_summary(
 
     `manifest`: its digest, and how many files it lists.
     """
+    # a redo of planning must not parse anything again (decision 102)
     path, (digest, files) = document_path(work.into, folder.name), manifest
     if head_of(path) != (digest, work.made_by):
         return None
@@ -154,6 +155,7 @@ def _current_summary(
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
     """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
     have = cache.files(folder.name)
+    # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
     waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
     given_up: set[tuple[str, str]] = set()
     count = 0

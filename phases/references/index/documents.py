@@ -238,6 +238,7 @@ def _read_row(path: str, line: bytes) -> dict[str, Any]:
 
 def _open_document(path: str) -> BinaryIO:
     """A regular file, without following a link or waiting at a pipe."""
+    # a task may come from a stranger: a link, a pipe or a file without end may stand in the place of a document
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -148,6 +148,7 @@ class _Workers:
 
     def _parse_alone(self, job: ParseJob, failure: _Failure) -> Parsed:
         """A file that a worker failed over, each time in a fresh one: as it is, as plain text, or not at all."""
+        # once more as it is: an earlier file of the batch may have damaged the worker (decision 148)
         if not failure.is_final:
             answers, again = self._run_worker([job])
             if again is None:

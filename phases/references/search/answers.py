@@ -58,6 +58,7 @@ def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, lin
     return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
 
 
+# The agent sees other people's code through these answers alone, so that all it saw can be named (decision 105).
 def _build_answer(
     root: str, index: Mapping[str, Any], file: tuple[str, str], stretch: tuple[int, int], what: tuple[str, str]
 ) -> SearchHit:

@@ -211,6 +211,7 @@ def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) ->
     rarity = rarity_of(cache, query)
     if not rarity:
         return []
+    # BM25 alone does not see what a piece is called: the best by it are looked at a second time (decision 109)
     rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
     top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
     whole = sum(rarity.values())
