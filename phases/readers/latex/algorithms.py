@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.walk import Act, Walk, ignore_command
 
 _OPEN = {
     "For": ("for ", " do"), "ForAll": ("for all ", " do"), "ForEach": ("for each ", " do"), "While": ("while ", " do"),
@@ -198,10 +198,6 @@ def _on_comment(walk: Walk, lexeme: str) -> None:
     walk.capture(lambda text: walk.out.append(f" // {text.strip()} "))
 
 
-def _ignore_command(walk: Walk, lexeme: str) -> None:
-    """A matter of looks."""
-
-
 def _both_spellings(table: Mapping[str, Act]) -> dict[str, Act]:
     """The commands as algpseudocode and as algorithmic spell them."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
@@ -218,7 +214,7 @@ ALGORITHMS: dict[str, Act] = {
     **_both_spellings({"Function": partial(_on_function, "function"), "Procedure": partial(_on_function, "procedure")}),
     **{f"\\{name}": partial(_on_word, word) for name, word in _WORDS.items()},
     **{f"\\{name}": partial(_on_line, word) for name, word in _LINES.items()},
-    **{f"\\{name}": _ignore_command for name in _SILENT},
+    **{f"\\{name}": ignore_command for name in _SILENT},
     "\\KwNamed": _on_keyword,
     "\\Call": _on_call,
     "\\tcp": _on_comment,

@@ -10,8 +10,8 @@ from phases.readers.latex.walk import Act, Walk, one_line
 
 _DEEPEST_MARK = 6
 _PARTS = (
-    ("abstract", "Abstract"), ("acknowledgments", "Acknowledgments"), ("acknowledgements", "Acknowledgements"), ("acks",
-    "Acknowledgments"), ("ack", "Acknowledgments"),
+    ("abstract", "Abstract"), ("acknowledgments", "Acknowledgments"), ("acknowledgements", "Acknowledgements"),
+    ("acks", "Acknowledgments"), ("ack", "Acknowledgments"),
 )  # fmt: skip
 
 
