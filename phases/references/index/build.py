@@ -34,7 +34,7 @@ from phases.references.index.restore import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
-from phases.references.parse.worker_queue import parse_files
+from phases.references.parse.worker_queue import batch_by_size, parse_files
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import make_directory, sha256
 from pipeline.base.logs import logger
@@ -208,16 +208,11 @@ _GIVEN_UP = Parsed(0, fault=GIVEN_UP)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
-    batch: list[tuple[SourceFile, Parsed]] = []
-    size = 0
-    for one in files:
-        batch.append(one)
-        size += sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in one[1].pieces)
-        if len(batch) >= BATCH or size >= _LARGE_BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return batch_by_size(files, lambda one: _count_characters(one[1]), BATCH, _LARGE_BATCH)
+
+
+def _count_characters(parsed: Parsed) -> int:
+    return sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in parsed.pieces)
 
 
 def _store_batch(

@@ -61,8 +61,7 @@ def parse_cython(text: str) -> tuple[list[Symbol], list[Import]]:
         found = _parse_definition(lines, line, bare, within)
         if found and len(symbols) < MOST_SYMBOLS:
             if found.kind not in ("variable", "constant"):
-                name = f"{found.parent}.{found.name}" if found.parent else found.name
-                within.append(_OpenDefinition(indent, len(symbols), found.kind, name))
+                within.append(_OpenDefinition(indent, len(symbols), found.kind, found.qualified_name))
             symbols.append(found)
         else:
             imports.extend(_parse_imports(bare, line))

@@ -66,8 +66,7 @@ def parse_r(text: str) -> tuple[list[Symbol], list[Import]]:
             symbol, last = found
             if symbol not in symbols[-3:]:
                 symbols.append(symbol)
-            name = f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
-            within.append((last, symbol.kind, name))
+            within.append((last, symbol.kind, symbol.qualified_name))
     return symbols, imports
 
 
