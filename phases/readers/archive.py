@@ -64,6 +64,7 @@ def _collect_files(members: Iterator[Member], compressed: int) -> Unpacked:
     twins: set[str] = set()
     directories: set[str] = set()
     total = 0
+    # each file is read when its turn comes, so the limits hold before the memory is taken
     for count, member in enumerate(members, 1):
         if count > MOST_MEMBERS:
             raise Unreadable(BROKEN, f"the archive has more than {MOST_MEMBERS} members")
@@ -93,6 +94,7 @@ def _why_clashing(name: str, twins: set[str], directories: set[str]) -> str:
     """Why a name cannot stand beside those that were taken; empty if it can."""
     if name in twins:
         return "twin of another name"
+    # "a" and "a/b" cannot both be written to a disk
     if name in directories or not twins.isdisjoint(_parent_paths(name)):
         return "a file and a directory of one name"
     return ""

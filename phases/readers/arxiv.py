@@ -67,6 +67,7 @@ def arxiv_id(text: str) -> ArxivId | None:
 
     A file name such as `2401.12345.pdf` is none. Whether arXiv has such a paper is not asked.
     """
+    # the patterns backtrack, and a source may be a whole text that was typed
     text = text.strip()
     if len(text) > _LONGEST:
         return None

@@ -55,7 +55,9 @@ def load_source(origin: str, limits: IntakeLimits, progress: Callable[[str], Non
 
 def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], None]) -> tuple[Source, Download]:
     """The LaTeX source where it can be had, for its structure is exact; else the PDF."""
-    from pipeline.base.http.fetch import DownloadError  # late: TLS costs 45 ms, which a paper on the disk does not pay
+    from pipeline.base.http.fetch import (
+        DownloadError,
+    )  # imported here: TLS costs 45 ms, and a paper on the disk needs none
 
     base = limits.arxiv.rstrip("/")
     try:
@@ -75,7 +77,7 @@ def _from_arxiv(paper: ArxivId, limits: IntakeLimits, progress: Callable[[str], 
 def _download_source(
     url: str, limits: IntakeLimits, progress: Callable[[str], None], paper: str | None = None
 ) -> tuple[Source, Download]:
-    from pipeline.base.http import fetch  # late, as above
+    from pipeline.base.http import fetch  # imported here, as above
 
     progress(f"downloading {url}")
     with tempfile.TemporaryDirectory() as directory:

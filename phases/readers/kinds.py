@@ -55,23 +55,12 @@ _REFUSED = {
     b"{\\rtf": "an RTF file", b"\x7fELF": "a program",
 }  # fmt: skip
 _BINARY = {
-    b"Rar!": "a RAR archive",
-    b"GIF8": "a picture",
-    b"BM": "a picture",
-    b"II*\x00": "a picture",
-    b"MM\x00*": "a picture",
-    b"RIFF": "a picture, a sound or a film",
-    b"ID3": "a sound",
-    b"OggS": "a sound",
-    b"MZ": "a program",
-    b"\x00asm": "a program",
-    b"\xca\xfe\xba\xbe": "a program",
-    b"\xcf\xfa\xed\xfe": "a program",
-    b"SQLite format 3\x00": "a database",
-    b"\x93NUMPY": "an array of NumPy",
-    b"\x89HDF": "data (HDF5)",
+    b"Rar!": "a RAR archive", b"GIF8": "a picture", b"BM": "a picture", b"II*\x00": "a picture", b"MM\x00*": "a picture",
+    b"RIFF": "a picture, a sound or a film", b"ID3": "a sound", b"OggS": "a sound", b"MZ": "a program",
+    b"\x00asm": "a program", b"\xca\xfe\xba\xbe": "a program", b"\xcf\xfa\xed\xfe": "a program",
+    b"SQLite format 3\x00": "a database", b"\x93NUMPY": "an array of NumPy", b"\x89HDF": "data (HDF5)",
     b"PAR1": "data (Parquet)",
-}
+}  # fmt: skip
 """These are letters as well: they count where NUL bytes follow, which no text has."""
 _PAPER = re.compile(
     r"^[ \t]{0,9}(?:abstract|references|bibliography|[1-9]\.?[ \t]{1,9}introduction)\b", re.IGNORECASE | re.MULTILINE

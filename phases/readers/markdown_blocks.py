@@ -30,19 +30,11 @@ _APPENDIX = re.compile(r"^appendix\s+([A-Z](?:\.[0-9]+)*)[.:]?\s+(?=\S)", re.IGN
 _REFERENCE_NUMBER = re.compile(r"^(?:\[([0-9]{1,4})\]|\(([0-9]{1,4})\)|([0-9]{1,4})[.)](?=\s))\s*")
 _NOTE = re.compile(r"\[\^([0-9]{1,6})\]")
 _STRUCTURE = re.compile(r"(?=#|```|~~~|<!--|>|\|)")
-_CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), *range(0x7F, 0xA0)], " ") | dict.fromkeys(
-    [
-        0xAD,
-        0x200B,
-        0x200E,
-        0x200F,
-        0x2060,
-        0xFEFF,
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-        *range(0xE0000, 0xE0080),
-    ]
+_CONTROL: dict[int, str | None] = dict.fromkeys([*range(9), 11, *range(14, 32), *range(0x7F, 0xA0)], " ")
+_CONTROL |= dict.fromkeys(
+    [0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 )
+_CONTROL |= dict.fromkeys(range(0xE0000, 0xE0080))
 _MOST_LINKS, _LONGEST_ADDRESS, _LONGEST_RAISED = 10_000, 2000, 12
 _ORDINALS = ("st", "nd", "rd", "th")
 _WEB = re.compile(r"https?://[^/]", re.IGNORECASE)

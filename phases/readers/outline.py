@@ -110,6 +110,7 @@ def _strip_closing_marks(heading: str) -> str:
 
 def _number_headings(headings: list[str]) -> list[tuple[str | None, str]]:
     """Number and title of each heading. A lone letter is a number behind the references, or where it has subsections."""
+    # "A New Method" is no appendix: a letter without a dot is a number only where its neighbours say so
     known = [number_of(text) or "" for text in headings]
     divided = {number.partition(".")[0] for number in known if "." in number}
     rows: list[tuple[str | None, str]] = []
@@ -255,6 +256,7 @@ def _build_anchor(identifier: str, label: str, text: str, span: tuple[int, int],
 def references_of(block: str) -> list[dict[str, str]]:
     """The references in the text of their section, one for each paragraph; a list by hand has one for each label."""
     raws = [raw for paragraph in re.split(r"\n[ \t]*\n", block) for raw in _split_at_labels(paragraph)]
+    # some readers give the whole list as one paragraph
     counted = _starts_of_numbers(block)
     if len(counted) > len(raws):
         raws = [block[start:end] for start, end in zip(counted, [*counted[1:], len(block)], strict=True)]

@@ -31,6 +31,7 @@ def main() -> None:
     """
     job, *words, seconds = sys.argv[1:]
     set_limits(int(seconds))
+    # on standard input, because other users can read the command line of a process
     password = sys.stdin.read() or None
     if job == "draw":
         draw_pictures(words[0], words[1], password)
@@ -70,7 +71,7 @@ def read_input(kind: str, source: InputFile, *, plainly: bool = False) -> Readin
 
 def draw_pictures(path: str, directory: str, password: str | None) -> None:
     """Draws the first pages of a PDF, one PNG a page."""
-    from phases.readers.pdf.engine import draw_page  # late: the engine is not wanted where no PDF is read
+    from phases.readers.pdf.engine import draw_page  # imported here: only a PDF needs the engine
 
     for number in range(1, MOST_PICTURES + 1):
         picture = draw_page(path, password, number, DOTS_PER_INCH)

@@ -12,6 +12,7 @@ RELEVANCE = {
     "method": 1.0, "algorithm": 1.0, "experiment": 0.9, "appendix": 0.7, "abstract": 0.6, "introduction": 0.4,
     "other": 0.5, "conclusion": 0.3, "front": 0.2, "related": 0.2, "references": 0.1,
 }  # fmt: skip
+# In the order in which they are tried: "Experimental setup of the method" is an experiment.
 _KINDS = (
     ("abstract", r"abstract|zusammenfassung|초록"),
     ("references", r"\breferences\b|bibliography|literatur|参考文献|참고문헌|acknowledge?ment"),
@@ -20,18 +21,11 @@ _KINDS = (
     ("related", r"related|background|prior work|preliminar|literature"),
     ("conclusion", r"conclusion|discussion|limitation|future|broader impact|summary|fazit|结论"),
     ("algorithm", r"algorithm|pseudo ?code|算法"),
-    (
-        "experiment",
-        (
-            r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
-            r"implementation detail"
-        ),
-    ),
-    (
-        "method",
-        r"method|approach|model|architecture|framework|training|objective|loss|formulation|proposed|optimi[sz]ation|network|attention|update|learning|system|design",
-    ),
-)
+    ("experiment", (r"experiment|evaluation|result|setup|setting|data|baseline|ablation|benchmark|analysis|empirical|metric|"
+                    r"implementation detail")),
+    ("method", (r"method|approach|model|architecture|framework|training|objective|loss|formulation|proposed|optimi[sz]ation|"
+                r"network|attention|update|learning|system|design")),
+)  # fmt: skip
 
 
 def kind_of_title(title: str, *, in_appendix: bool) -> str:

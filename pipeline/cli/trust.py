@@ -190,7 +190,7 @@ def _check_lookup(setting: str) -> str:
     parts = [part.strip().partition(":") for part in setting.split(",") if part.strip()]
     absolute = ",".join(f"{name}:{os.path.abspath(path)}" if path else name for name, _, path in parts)
     try:
-        open_lookups(absolute, cache="", canonical=lambda url: url)  # nothing is asked; only whether it could be
+        open_lookups(absolute, cache="")  # nothing is asked; only whether it could be
     except PipelineError as error:
         raise UsageError(str(error)) from error
     return absolute

@@ -37,12 +37,6 @@ CODE = "https://github.com/kuehn/waiting"
 ABSTRACT = f"We wait. Our code is available at {CODE}."
 
 
-def canonical(url: str) -> str | None:
-    """A repository's address, as tests spell it."""
-    match = re.fullmatch(r"https?://(?:www\.)?github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?(?:/.*)?", url)
-    return f"https://github.com/{match[1]}/{match[2]}" if match else None
-
-
 def answers(value: Any, *headers: str, status: str = "200 OK") -> Script:
     return says(json.dumps(value).encode(), *headers, status=status)
 
@@ -109,7 +103,6 @@ class Desk:
         return open_lookups(
             setting,
             cache=str(self.cache),
-            canonical=canonical,
             private=True,
             servers={name: server.base for name, server in self.servers.items()},
             sleep=self.slept.append,
@@ -484,9 +477,7 @@ def test_asked_are_the_first_entries_that_can_be_asked_for_and_link_nothing_yet(
 def test_an_address_inside_the_network_is_not_asked_unless_that_is_permitted(desk: Desk) -> None:
     desk.serve("github", answers({"items": [found()]}))
     servers = {"github": f"http://localhost:{desk.servers['github'].port}"}
-    [lookup] = open_lookups(
-        "github", cache=str(desk.cache), canonical=canonical, servers=servers, sleep=desk.slept.append
-    )
+    [lookup] = open_lookups("github", cache=str(desk.cache), servers=servers, sleep=desk.slept.append)
     with pytest.raises(NoServiceAnswer, match="not reachable: github"):
         lookup.ask(ENTRY)
     assert desk.asked("github") == []
@@ -595,4 +586,4 @@ def test_what_is_taken_out_of_an_answer_is_one_bounded_line(value: Any) -> None:
 
 def test_links_are_found_with_and_without_their_scheme_each_once() -> None:
     text = f"({CODE}), github.com/a/b. See {CODE}/tree/main; and https://example.org/a/b, not@this.x"
-    assert repositories_in(text, canonical) == [CODE, "https://github.com/a/b"]
+    assert repositories_in(text) == [CODE, "https://github.com/a/b"]

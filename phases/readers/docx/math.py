@@ -32,6 +32,7 @@ def _row_tex(node: XmlNode | None) -> str:
         if letters:
             upright += letters
             continue
+        # Word splits `max` with an index into a run `ma` and an `x` that carries it
         base = _upright_base(child) if upright else ""
         if upright and not base:
             parts.append(word_tex(upright))
@@ -180,14 +181,10 @@ def _group_tex(node: XmlNode) -> str:
     return f"\\{accent_command(sign, default='underbrace')}{_argument_tex(node, 'm:e')}"
 
 
-def _box_tex(node: XmlNode) -> str:
-    return f"\\boxed{_argument_tex(node, 'm:e')}"
-
-
 _ACTS: dict[str, Callable[[XmlNode], str]] = {
     "m:r": _run_tex, "m:f": _fraction_tex, "m:sSub": _scripts_tex, "m:sSup": _scripts_tex, "m:sSubSup": _scripts_tex,
     "m:sPre": _scripts_tex, "m:rad": _radical_tex, "m:nary": _nary_tex, "m:d": _delimiter_tex,
     "m:func": _function_tex, "m:limLow": _limit_tex, "m:limUpp": _limit_tex, "m:m": _matrix_tex,
     "m:eqArr": _array_tex, "m:acc": _accent_tex, "m:bar": _bar_tex, "m:groupChr": _group_tex,
-    "m:borderBox": _box_tex,
+    "m:borderBox": lambda node: f"\\boxed{_argument_tex(node, 'm:e')}",
 }  # fmt: skip

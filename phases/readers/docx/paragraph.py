@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from phases.readers.docx.math import omml_tex
-from phases.readers.docx.styles import Styles
-from phases.readers.docx.visibility import Look, look_of
+from phases.readers.docx.styles import Look, Styles, look_of
 from phases.readers.docx.xml import XmlNode
 from phases.readers.markdown_blocks import (
     PageContext,
@@ -75,21 +74,14 @@ class ParagraphReader:
                 texts = [omml_tex(one) for one in child.children if one.name == "m:oMath"]
                 self.pieces += [(DISPLAY, text) for text in texts if text]
             elif child.name == "m:oMath":
-                self._formula(child)
+                if tex := omml_tex(child):
+                    self._add(f"${tex}$")
             elif child.name == "mc:AlternateContent":
-                self._first(child)
+                # several forms of the same content: the first is the one to read
+                if child.children:
+                    self.read(child.children[0])
             elif child.name not in _SKIPPED:
                 self.read(child)
-
-    def _formula(self, node: XmlNode) -> None:
-        tex = omml_tex(node)
-        if tex:
-            self._add(f"${tex}$")
-
-    def _first(self, node: XmlNode) -> None:
-        """The first of several forms of the same content."""
-        if node.children:
-            self.read(node.children[0])
 
     def _add(self, text: str) -> None:
         self.pieces.append(("text", text))

@@ -11,8 +11,7 @@ from phases.readers import markdown_blocks as markdown
 from phases.readers.archive import unpack
 from phases.readers.docx import styles as roles
 from phases.readers.docx.paragraph import DISPLAY, DocumentContext, ParagraphReader, plain_text
-from phases.readers.docx.styles import Numbering, Style, Styles, numbering_of
-from phases.readers.docx.visibility import PLAIN, Look, is_shade
+from phases.readers.docx.styles import PLAIN, Look, Numbering, Style, Styles, is_shade, numbering_of
 from phases.readers.docx.xml import XmlNode, parse_xml
 from phases.readers.markdown_blocks import (
     CODE,
@@ -161,8 +160,11 @@ class Body:
                 self._paragraph(child, look)
             elif child.name == "w:tbl":
                 self._table(child, look)
-            elif child.name in _WRAPPERS and not _is_contents(child):
-                self.read(child, look)
+            elif child.name in _WRAPPERS:
+                # the table of contents that Word made is no text of the paper
+                kind = child.value("w:sdtPr", "w:docPartObj", "w:docPartGallery") or ""
+                if "contents" not in kind.lower():
+                    self.read(child, look)
             elif child.name == "m:oMathPara":
                 line = ParagraphReader(self.beside, look)
                 line.read(XmlNode("", {}, [child]))
@@ -238,6 +240,7 @@ class Body:
         shaded = look.shaded or (bool(named) and self.beside.styles.style(named).shaded)
         rows = list(_find_parts(node, "w:tr"))
         cells = [list(_find_parts(row, "w:tc")) for row in rows]
+        # an equation and its number are mostly set with a table of one row
         if len(rows) < 2 or max(map(len, cells), default=0) < 2:
             self._laid_out(cells, replace(look, shaded=shaded))
             return
@@ -266,17 +269,15 @@ class Body:
             span = (properties.value("w:gridSpan") if properties else None) or "1"
             wide = int(span) if re.fullmatch("[0-9]{1,3}", span) else 1
             merged = properties.value("w:vMerge") if properties else None
-            text = "" if merged in ("", "continue") else self._cell(cell, _in_cell(cell, look))
+            inner = Body(self.beside, self.numbering)
+            if merged not in ("", "continue"):
+                inner.read(cell, _in_cell(cell, look))
+            text = inner.line()
             if len(texts) < _MOST_COLUMNS:
                 texts += [text, *[""] * (min(max(wide, 1), _MOST_COLUMNS - len(texts)) - 1)]
             else:
                 texts[-1] = f"{texts[-1]} {text}"
         return texts
-
-    def _cell(self, cell: XmlNode, look: Look) -> str:
-        inner = Body(self.beside, self.numbering)
-        inner.read(cell, look)
-        return inner.line()
 
     def line(self) -> str:
         """All blocks on one line; tables in it are flattened."""
@@ -324,8 +325,3 @@ def _find_parts(node: XmlNode, name: str) -> Iterator[XmlNode]:
             yield one
         elif one.name in _WRAPPERS:
             waiting.extend(reversed(one.children))
-
-
-def _is_contents(node: XmlNode) -> bool:
-    """Whether a block is a table of contents that Word made."""
-    return "contents" in (node.value("w:sdtPr", "w:docPartObj", "w:docPartGallery") or "").lower()

@@ -182,16 +182,18 @@ class Flow:
             self._text(text, formula=True)
 
     def _link(self, element: Element) -> None:
+        href = element.attributes.get("href", "")
         if is_note_mark(element):
-            self._line.append(f"[^{self._found.notes.number(note_key(element))}]")
+            self._line.append(f"[^{self._found.notes.number(href[1:])}]")
         else:
-            self._line.append(render_anchor(element, self._collect_line(element), self._found))
+            self._line.append(render_link(self._collect_line(element), href, self._found))
 
     def _super_or_subscript(self, element: Element) -> None:
         self._line.append(render_raised(element, self.inline(element)))
 
     def _code(self, element: Element) -> None:
-        self._line.append(code_span(element))
+        text = one_line(text_of(element))
+        self._line.append(f"`{text}`" if text and "`" not in text else text)
 
     def _note(self, element: Element) -> None:
         content = next((one for one in walk_elements(element) if "ltx_note_content" in one.classes), element)
@@ -201,7 +203,8 @@ class Flow:
 
     def _heading(self, element: Element) -> None:
         text = self.inline(element)
-        if text and is_run_in(element) and not self._inline:
+        if text and not self._inline and not _RUN_IN.isdisjoint(element.classes):
+            # it stands at the beginning of its paragraph
             self._end()
             self._lead = f"**{text}{'' if text[-1] in '.:?!' else '.'}** "
         elif text:
@@ -278,8 +281,9 @@ def figure_blocks(element: Element, blocks: list[Block]) -> list[Block]:
         return [markdown.code_block("\n".join([name, *steps]), "algorithm")]
     if len(captions) == 1:
         return captions + [block for block in blocks if block.kind != CAPTION]
-    own = any(isinstance(child, Element) and _is_caption(child) for child in element.children)
-    if own and blocks and blocks[-1].kind == CAPTION:
+    own = [child for child in element.children if isinstance(child, Element)]
+    captioned = any(child.tag == "figcaption" or "ltx_caption" in child.classes for child in own)
+    if captioned and blocks and blocks[-1].kind == CAPTION:
         return [blocks[-1], *blocks[:-1]]
     return blocks
 
@@ -300,27 +304,12 @@ def _listing_line(line: Element, raw: Callable[[Element], str]) -> str:
     return f"{tag} {text}".rstrip() if tag.endswith(":") else text
 
 
-def _is_caption(element: Element) -> bool:
-    return element.tag == "figcaption" or "ltx_caption" in element.classes
-
-
-def render_anchor(element: Element, text: str, found: PageContext) -> str:
-    """The text of an anchor as a link, if it leads out of the page."""
-    return render_link(text, element.attributes.get("href", ""), found)
-
-
 def render_raised(element: Element, text: str) -> str:
     """A superscript or subscript of a page: a citation, an exponent or an index, or the text as it is."""
     anchors = (one for one in walk_elements(element) if one.tag == "a")
     if text[:1].isdigit() and any(one.attributes.get("href", "").startswith("#") for one in anchors):
         return f" [{text}]"
     return render_script(text, "^" if element.tag == "sup" else "_")
-
-
-def code_span(element: Element) -> str:
-    """Code within a line."""
-    text = one_line(text_of(element))
-    return f"`{text}`" if text and "`" not in text else text
 
 
 def reference_text(element: Element, text: str) -> str:
@@ -334,11 +323,6 @@ def heading_level(element: Element) -> int:
     """How deep a heading stands, by its class, else by its tag; only the order of the levels counts."""
     by_class = next((_LEVELS[name] for name in element.classes if name in _LEVELS), 0)
     return by_class or (int(element.tag[1]) if element.tag in HEADINGS else 1)
-
-
-def is_run_in(element: Element) -> bool:
-    """Whether a heading stands at the beginning of its paragraph."""
-    return not _RUN_IN.isdisjoint(element.classes)
 
 
 def define_notes(notes: Footnotes, element: Element, inline: Callable[[Element], str]) -> None:
@@ -360,11 +344,6 @@ def is_note_mark(element: Element) -> bool:
     href = element.attributes.get("href", "")
     named = element.attributes.get("role") == "doc-noteref" or bool(_MARKS & set(element.classes))
     return href.startswith("#") and (named or bool(_MARK.fullmatch(href)))
-
-
-def note_key(element: Element) -> str:
-    """The name of the footnote that a mark points to."""
-    return element.attributes.get("href", "")[1:]
 
 
 def is_notes(element: Element) -> bool:

@@ -32,7 +32,9 @@ def read_html(data: bytes, base: str | None = None) -> Reading:
         raise Unreadable(BROKEN, f"is an HTML page of more than {LARGEST >> 20} MiB")
     page = parse_html(_decode_page(data))
     title, authors = title_of(page), authors_of(page)
-    found = PageContext(_base_address(page, base), page.math_in_text)
+    # a page that was saved from elsewhere may name a base that is no address of the web
+    own_base = page.base if re.match("https?://", page.base, re.IGNORECASE) else ""
+    found = PageContext(own_base or base or "", page.math_in_text)
     blocks = Flow(found).read(_find_paper(page.root))
     if _is_hardly_text(blocks, title, " ".join(f"{link.text} {link.url}" for link in found.links)):
         raise Unreadable(BROKEN, "is an HTML page with hardly any text, perhaps a login page saved by mistake")
@@ -59,10 +61,6 @@ def _decode_page(data: bytes) -> str:
         except (LookupError, UnicodeError, ValueError):
             continue
     return data.decode("cp1252", "replace")
-
-
-def _base_address(page: HtmlPage, base: str | None) -> str:
-    return page.base if re.match("https?://", page.base, re.IGNORECASE) else base or ""
 
 
 def _find_paper(root: Element) -> Element:

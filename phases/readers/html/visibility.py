@@ -45,6 +45,7 @@ def visibility_of(tag: str, attributes: dict[str, str], above: Visibility) -> Vi
         return above
     if tag == "script" and attributes.get("type", "").startswith("math/tex"):
         return above
+    # what is dropped is no part of the paper; what is merely unseen is told as hidden text
     role = attributes.get("role", "")
     if tag in _DROPPED or (tag == "aside" and role not in _NOTES) or role in _DROPPED_ROLES:
         return NOT_PART

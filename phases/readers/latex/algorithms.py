@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
-from phases.readers.latex.walk import Act, Walk
+from phases.readers.latex.walk import Act, Walk, ignore_command
 
 _OPEN = {
     "For": ("for ", " do"), "ForAll": ("for all ", " do"), "ForEach": ("for each ", " do"), "While": ("while ", " do"),
@@ -197,11 +198,7 @@ def _on_comment(walk: Walk, lexeme: str) -> None:
     walk.capture(lambda text: walk.out.append(f" // {text.strip()} "))
 
 
-def _ignore_command(walk: Walk, lexeme: str) -> None:
-    """A matter of looks."""
-
-
-def _both_spellings(table: dict[str, Act]) -> dict[str, Act]:
+def _both_spellings(table: Mapping[str, Act]) -> dict[str, Act]:
     """The commands as algpseudocode and as algorithmic spell them."""
     return {f"\\{name}": act for name, act in table.items()} | {f"\\{name.upper()}": act for name, act in table.items()}
 
@@ -212,20 +209,12 @@ ALGORITHMS: dict[str, Act] = {
     **_both_spellings({name: partial(_on_bare, word) for name, word in _BARE.items()}),
     **_both_spellings({name: partial(_on_end, word) for name, word in _END.items()}),
     **_both_spellings({name: partial(_on_name, word) for name, word in _NAMED.items()}),
-    **_both_spellings(
-        {
-            "State": _on_step,
-            "Statex": _on_step,
-            "Else": _on_else,
-            "uElse": _on_else,
-            "Until": _on_until,
-            "Comment": _on_comment,
-        }
-    ),
+    **_both_spellings(dict.fromkeys(("State", "Statex"), _on_step) | dict.fromkeys(("Else", "uElse"), _on_else)),
+    **_both_spellings({"Until": _on_until, "Comment": _on_comment}),
     **_both_spellings({"Function": partial(_on_function, "function"), "Procedure": partial(_on_function, "procedure")}),
     **{f"\\{name}": partial(_on_word, word) for name, word in _WORDS.items()},
     **{f"\\{name}": partial(_on_line, word) for name, word in _LINES.items()},
-    **{f"\\{name}": _ignore_command for name in _SILENT},
+    **{f"\\{name}": ignore_command for name in _SILENT},
     "\\KwNamed": _on_keyword,
     "\\Call": _on_call,
     "\\tcp": _on_comment,

@@ -42,6 +42,7 @@ def expand_sources(sources: Sources, protected: frozenset[str]) -> Stream:
 
 
 def _on_command(stream: Stream, lexeme: str) -> None:
+    # the paper's own macros come first: it may define again what TeX has
     bare = lexeme.rstrip("*")
     macro = stream.macros.get(lexeme) or stream.macros.get(bare)
     if macro and bare not in stream.protected:
@@ -226,6 +227,7 @@ def _skip_branch(stream: Stream, *, to_the_end: bool = False) -> str:
         if lexeme[0] == "\\":
             depth += (is_conditional(lexeme) and lexeme not in stream.macros) - (lexeme == "\\fi")
         taken.append(lexeme)
+    # no \fi in the whole paper: from here on no branch is skipped, for half of the text would go with it
     stream.trusts_conditionals = False
     stream.push(taken)
     return ""

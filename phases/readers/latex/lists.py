@@ -9,16 +9,8 @@ from phases.readers.latex.walk import Act, Walk, one_line
 
 _COUNTED = ("enumerate", "inparaenum", "compactenum", "asparaenum")
 _LISTS = (
-    *_COUNTED,
-    "itemize",
-    "description",
-    "compactitem",
-    "inparaitem",
-    "compactdesc",
-    "list",
-    "trivlist",
-    "asparaitem",
-)
+    *_COUNTED, "itemize", "description", "compactitem", "inparaitem", "compactdesc", "list", "trivlist", "asparaitem",
+)  # fmt: skip
 _USUAL = ("theorem", "lemma", "corollary", "proposition", "definition", "remark", "example", "assumption", "claim", "conjecture",
           "fact", "observation", "property", "problem", "hypothesis", "condition", "note", "question", "axiom")  # fmt: skip
 _MOST_KINDS = 200
@@ -28,18 +20,8 @@ _ARGUMENTS = {"minipage": 1, "multicols": 1, "adjustbox": 1, "spacing": 1, "adju
 _NO_TEXT = ("tikzpicture", "pgfpicture", "picture", "CCSXML", "icmlauthorlist", "forest", "axis", "filecontents", "tikzcd",
             "overpic", "asy", "pspicture", "animateinline", "scaletikzpicturetowidth")  # fmt: skip
 _INLINE = (
-    "small",
-    "footnotesize",
-    "scriptsize",
-    "bf",
-    "it",
-    "em",
-    "sloppypar",
-    "NoHyper",
-    "document",
-    "normalsize",
-    "large",
-)
+    "small", "footnotesize", "scriptsize", "bf", "it", "em", "sloppypar", "NoHyper", "document", "normalsize", "large",
+)  # fmt: skip
 
 
 def _open_list(walk: Walk, name: str) -> None:

@@ -118,6 +118,7 @@ def _on_paired_delimiter(stream: Stream, lexeme: str) -> None:
 
 def _on_keyword(stream: Stream, lexeme: str) -> None:
     """\\SetKwInOut{Input}{Input} and its like, with which algorithms get words of their own."""
+    # \KwNamed is a command of our own, which the walk over the tokens knows
     name = f"\\{plain_of(stream.argument())}"
     text = stream.argument()
     if lexeme in ("\\SetKwInOut", "\\SetKwInput"):

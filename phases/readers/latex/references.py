@@ -205,6 +205,7 @@ def _parse_value(body: str, position: int, strings: dict[str, str]) -> tuple[str
 
 def find_closing(body: str, position: int) -> int:
     """Where the brace or quote at `position` is closed; the end of the text where it is not."""
+    # counted by hand: the braces of hostile files nest deeper than a pattern or a recursion goes
     quoted = body[position] == '"'
     depth = 0
     at = position + quoted

@@ -10,12 +10,9 @@ from phases.readers.latex.walk import Act, Walk, one_line
 
 _DEEPEST_MARK = 6
 _PARTS = (
-    ("abstract", "Abstract"),
-    ("acknowledgments", "Acknowledgments"),
-    ("acknowledgements", "Acknowledgements"),
-    ("acks", "Acknowledgments"),
-    ("ack", "Acknowledgments"),
-)
+    ("abstract", "Abstract"), ("acknowledgments", "Acknowledgments"), ("acknowledgements", "Acknowledgements"),
+    ("acks", "Acknowledgments"), ("ack", "Acknowledgments"),
+)  # fmt: skip
 
 
 def set_heading(walk: Walk, level: str, text: str, number: str = "") -> None:

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from phases.readers.latex.tokens import PARAGRAPH
-from phases.readers.latex.walk import Act, Walk, one_line
+from phases.readers.latex.walk import Act, Walk, ignore_command, one_line
 
 _MEASURES = (
     "vskip hskip kern itemsep parskip parindent baselineskip looseness penalty tolerance topsep parsep tabcolsep"
@@ -188,10 +188,6 @@ def _on_keywords(walk: Walk, lexeme: str) -> None:
     walk.capture(lambda text: walk.block("text", f"**Keywords.** {one_line(text)}"))
 
 
-def _ignore_command(walk: Walk, lexeme: str) -> None:
-    """A command that says nothing to a reader."""
-
-
 def _keep_last(count: int, walk: Walk, lexeme: str) -> None:
     """The arguments before the text are measures and colours; the text is an ordinary group."""
     walk.skip(count)
@@ -224,7 +220,7 @@ def _on_write(walk: Walk, lexeme: str) -> None:
 
 
 LAYOUT: dict[str, Act] = {
-    **{f"\\{name}": _ignore_command for name in _SILENT.split()},
+    **{f"\\{name}": ignore_command for name in _SILENT.split()},
     **{
         f"\\{name}": partial(_leave_out, count) for count, names in _WITHOUT_ARGUMENTS.items() for name in names.split()
     },

@@ -247,6 +247,10 @@ class Walk:
             self.flow.blocks.append((kind, text))
 
 
+def ignore_command(walk: Walk, lexeme: str) -> None:
+    """Does what a command that is a matter of looks does to the text: nothing."""
+
+
 def one_line(text: str) -> str:
     """The text with single blanks; two formulas side by side do not become a displayed one."""
     return " ".join(text.split()).replace("$$", "$ $")

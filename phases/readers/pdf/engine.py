@@ -17,13 +17,13 @@ from phases.readers.reading import BROKEN, ENCRYPTED, GARBLED, NO_TEXT, OK, Link
 MOST_PAGES = 2000
 _LONGEST_LINK = 200
 _MARGIN = 0.08
-_SMALLEST = 2.0
+_SMALLEST_SIZE = 2.0
+"""What is said to be smaller is a font that is scaled elsewhere."""
 _BOLD = re.compile(r"bold|black|heavy|medi(?!um)|demi|bx[0-9]|cmb[0-9]|sfbx|-b$|\.b$", re.IGNORECASE)
 _COUNTED = re.compile(r"[0-9A-Z][0-9.]*\s+\S.{0,100}$")
 _CELL_GAP = 1.0
 """White as wide as a letter is high parts two cells."""
 _MOST_WORDS = 200
-_SMALLEST_SIZE = 2.0
 _SIZE_OF_HEIGHT = 0.75
 """A font whose size is 1 is scaled elsewhere; its letters' height is what is left to go by."""
 
@@ -56,7 +56,7 @@ def read_document(path: str, password: str | None) -> Document:
 
 def _parse_document(path: str, password: str | None, *, pages: str | None = None) -> Any:
     """What liteparse makes of all pages; of a few of them, with the colours of their words."""
-    import liteparse  # late: the plain engine goes without it
+    import liteparse  # imported here: the plain engine must work where this one crashes
 
     # ocr_enabled=False: with the default, a scanned page makes it download a language model.
     engine = liteparse.LiteParse(
@@ -81,7 +81,7 @@ def _parse_document(path: str, password: str | None, *, pages: str | None = None
 
 def draw_page(path: str, password: str | None, number: int, dots_per_inch: int) -> bytes | None:
     """A page as PNG, or None where there is no such page."""
-    import liteparse  # late, as above
+    import liteparse  # imported here, as above
 
     engine = liteparse.LiteParse(ocr_enabled=False, quiet=True, dpi=dots_per_inch, password=password)
     pictures = engine.screenshot(path, page_numbers=[number])
@@ -137,14 +137,13 @@ def _links_of(page: Any) -> list[Link]:
     found = []
     for annotation in page.annotations or ():
         if annotation.uri and annotation.uri.startswith(("http://", "https://")) and annotation.rect:
-            rect = annotation.rect
-            box = BoundingBox(rect.x, rect.y, rect.x + rect.width, rect.y + rect.height)
-            words = [piece.text for piece in page.text_items if box.holds(_middle_of(piece))]
+            box = _box_of(annotation.rect)
+            words = [piece.text for piece in page.text_items if box.holds(_box_of(piece))]
             found.append(Link(annotation.uri, page.page_num, " ".join(" ".join(words).split())[:_LONGEST_LINK]))
     return found
 
 
-def _middle_of(piece: Any) -> BoundingBox:
+def _box_of(piece: Any) -> BoundingBox:
     return BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
 
 
@@ -165,14 +164,14 @@ def _build_plain_page(scan: Scan, number: int) -> Page:
             words = mend_letters(piece.text)
             if words and not looked.hides(piece.box):
                 font = looked.font_at(piece.box) or ""
-                size = round(piece.size if piece.size >= _SMALLEST else piece.box.height, 1)
+                size = round(piece.size if piece.size >= _SMALLEST_SIZE else piece.box.height, 1)
                 items.append(Item(words, piece.box, size, font.rpartition("+")[2], is_bold(font), is_bold(font)))
         return Page(number, looked.width, looked.height, tuple(items))
 
 
 def items_of(piece: Any, page: Any, turned: bool) -> list[Item]:
     """The items of a piece of text as liteparse gives it; `turned` says that the page is to be read sideways."""
-    box = BoundingBox(piece.x, piece.y, piece.x + piece.width, piece.y + piece.height)
+    box = _box_of(piece)
     if turned and piece.rotation % 360 == 270:
         box = BoundingBox(page.height - box.y1, box.x0, page.height - box.y0, box.x1)
     elif turned:

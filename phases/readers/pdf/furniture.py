@@ -99,6 +99,7 @@ def _line_numbers(page: Page) -> Iterator[Item]:
     """Numbers that count the lines of a manuscript: one below the other, and hardly a line of text where they stand."""
     numbers = [item for item in page.items if re.fullmatch(r"[0-9]{1,4}", item.text) and item.box.width < 30]
     texts = [item.box for item in page.items if item.box.width > 60]
+    # set flush left in some styles, flush right in others
     for edge in (lambda item: item.box.x0, lambda item: item.box.x1):
         for column in _find_stacks(sorted(numbers, key=edge), edge):
             x0, x1 = min(item.box.x0 for item in column), max(item.box.x1 for item in column)

@@ -161,6 +161,7 @@ def _find_margins(pages: Sequence[Page]) -> tuple[float, float]:
 
 def _find_gutter(page: Page) -> float | None:
     """Where the white stripe between two columns stands, or None on a page of one column."""
+    # each row votes for where it has white, so that a title or a figure over both columns does not hide the stripe
     votes: Counter[int] = Counter()
     for row in rows_of(page.items):
         for left, right in itertools.pairwise(row):

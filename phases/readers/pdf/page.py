@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from phases.readers.reading import Hidden, Link
@@ -91,8 +91,8 @@ class Document:
     bookmarks: tuple[Bookmark, ...] = ()
     title: str | None = None
     authors: tuple[str, ...] = ()
-    links: tuple[Link, ...] = field(default=())
-    hidden: tuple[Hidden, ...] = field(default=())
+    links: tuple[Link, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
 
 class PdfEngine(Protocol):

@@ -17,6 +17,7 @@ TEXT, PATH, IMAGE, FORM = raw.FPDF_PAGEOBJ_TEXT, raw.FPDF_PAGEOBJ_PATH, raw.FPDF
 _NEVER_SHOWN = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
 _DEEPEST_FORM = 4
 _MOST_OBJECTS = 200_000
+# One set for all calls: a page may have a hundred thousand objects, and PDFium is used by one thread.
 _BOUNDS = tuple(ctypes.c_float() for _ in range(4))
 _COLOUR = tuple(ctypes.c_uint() for _ in range(4))
 
@@ -34,10 +35,8 @@ def objects_of(page: Any) -> Iterator[tuple[int, Any, Matrix | None]]:
 
     What stands in a form comes with the matrix that takes the form's coordinates to the page's.
     """
-    whole: list[tuple[Any, int, Matrix | None]] = []
-    todo = whole + [
-        (raw.FPDFPage_GetObject(page, index), 0, None) for index in _downwards(raw.FPDFPage_CountObjects(page))
-    ]
+    outermost = _downwards(raw.FPDFPage_CountObjects(page))
+    todo: list[tuple[Any, int, Matrix | None]] = [(raw.FPDFPage_GetObject(page, index), 0, None) for index in outermost]
     for _ in range(_MOST_OBJECTS):
         if not todo:
             return

@@ -41,6 +41,7 @@ _LEAST_LIST = 4 * MIB
 _SECONDS_TO_LAND, _SECONDS_TO_CONNECT = 60, 15
 _TOO_LARGE = re.compile(r"signal 25|File too large|SIGXFSZ|filesize", re.IGNORECASE)
 _EMPTY = re.compile(r"couldn't find remote ref HEAD|no matching remote head", re.IGNORECASE)
+# A settings file of our own: git's would remember the server it came from.
 _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
@@ -61,6 +62,7 @@ class CloneWorkspace(NamedTuple):
 def clone_repository(target: Target, bench: CloneWorkspace) -> RepositoryContent:
     """The content of a repository, from the mirror where there is one, else from its server. Raises Refused and DownloadError."""
     if bench.rules.mirror:
+        # the mirror is read by its objects and not cloned: its settings and hooks are never read (decision 100)
         found = find_in_mirror(target, bench.rules.mirror)
         _link_mirror(found.commit, found.objects, bench)
         return _read_content(bench, f"mirror:{found.folder}", (found.objects,), MISSING)
@@ -83,6 +85,7 @@ def _link_mirror(commit: str, objects: str, bench: CloneWorkspace) -> None:
 
 def _fetch_head(landed: GitRemote, bench: CloneWorkspace) -> None:
     """Fetches the newest state of the default branch, without what is large, from an address that was checked."""
+    # git resolves no name of its own: it would get another answer than the one that was checked (decision 101)
     numbers = ",".join(f"[{address}]" if ":" in address else address for address in landed.addresses)
     settings = [f"http.curloptResolve={landed.host}:{landed.port}:{numbers}"]
     ca_file = bench.rules.ca_file
@@ -101,6 +104,7 @@ def _fetch_head(landed: GitRemote, bench: CloneWorkspace) -> None:
 
 def _list_script(what: str, rules: FetchRules) -> str:
     """The script that writes which commit it is, and the list of all that it holds, with an end to the list."""
+    # ls-tree and cat-file instead of a checkout: filters, hooks and attributes then have nothing to act on (decision 99)
     listed = f'{_GIT} ls-tree -r -t -z --full-tree "$(cat commit)"; echo $? > listed'
     return (
         f"{_GIT} rev-parse --verify --quiet '{what}' > commit && "
@@ -205,6 +209,7 @@ class MirrorRepository(NamedTuple):
 
 def find_in_mirror(target: Target, mirror: str) -> MirrorRepository:
     """The repository of this address. Raises Refused where it is not there, or cannot be taken as it is."""
+    # the name is joined to a path: nothing that climbs, and nothing that git or a shell reads as a word of its own
     path = f"{target.host}/{target.path.strip('/').removesuffix('.git')}"
     parts = path.split("/")
     if not all(_PART.fullmatch(part) for part in parts) or "\n" in mirror:

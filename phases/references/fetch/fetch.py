@@ -67,6 +67,7 @@ def fetch_repositories(
         try:
             manifest = _fetch_one(order, into, rules, git)
         except (RepositoryRefused, DownloadError, Forbidden) as error:
+            # named, and the phase goes on: else every resume would try it again (decision 103)
             rules.in_place()
             remove_repository(order.name, into)
             logger.info("{} is not fetched: {}", order.wanted.url, error)
@@ -93,6 +94,7 @@ def _plan_orders(
 ) -> tuple[list[_Order], list[dict[str, str]], list[str]]:
     """What is to be had, the user's own folders first, what is refused at once, and notes."""
     taken = [*strange, *(name.removesuffix(".json") for name in strange)]
+    # where the user gave folders, phase 07 wants nothing else: a mixture would look like a failed network (decision 106)
     folders, notes = list_user_repositories(rules.folders, into, taken) if rules.folders else ([], [])
     orders = [_Order(folder.name, WantedRepository(folder.url, BASIS), folder) for folder in folders]
     refused: list[dict[str, str]] = []
@@ -133,6 +135,7 @@ def _parse_target(url: str, rules: FetchRules) -> tuple[Target | None, str]:
 
 def _fetch_one(order: _Order, into: str, rules: FetchRules, git: RunGit) -> Manifest:
     """The manifest of a repository that is there, or is now. Folders of the user's may change, and are read anew."""
+    # what is there and whole stays, also when the phase runs again (decision 102)
     if isinstance(order.source, Target) and (manifest := installed_manifest(order.name, order.wanted.url, into)):
         return manifest
     backup_edits(order.name, into)

@@ -26,6 +26,9 @@ from pipeline.base.files import (
 from pipeline.base.formats import dump_json
 from pipeline.base.safe_tree import open_directory, read_beneath, walk_files, write_beneath
 
+TEMPORARY = ".fetching-"
+_ENDING = ".json"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_ADDED = 1000
 """Files that somebody put among those of a repository: more are not told of."""
 _LONGEST_NAME = 120
@@ -124,7 +127,7 @@ def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, An
     pointers, telling = 0, {}
     try:
         os.mkdir(tree)
-        root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        root = os.open(tree, _FOLDER)
     except OSError as error:
         raise storage_error("make", tree, error) from error
     try:
@@ -132,7 +135,10 @@ def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, An
             if is_lfs_pointer(data):
                 pointers += 1
                 continue
-            _write_file(root, tree, path, data)
+            try:
+                write_beneath(root, path, data)
+            except OSError as error:
+                raise storage_error("write", os.path.join(tree, path), error) from error
             rows.append({"path": path, "bytes": len(data), "sha256": sha256(data)})
             if may_name_a_licence(path):
                 telling[path] = data
@@ -142,18 +148,12 @@ def _write_tree(source: RepositoryContent, tree: str) -> tuple[list[dict[str, An
     return rows, pointers, telling
 
 
-def _write_file(root: int, tree: str, path: str, data: bytes) -> None:
-    try:
-        write_beneath(root, path, data)
-    except OSError as error:
-        raise storage_error("write", os.path.join(tree, path), error) from error
-
-
 def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
     """Gives both their names, the manifest first: a folder without one is not ours, and would never be removed.
 
     A manifest without its files counts for nothing, because they are read before it is believed.
     """
+    # decision 114: a kill between the two leaves a manifest without a folder, which is known, and never the reverse
     remove_repository(name, into, manifest=False)
     if not is_free(name, into):
         raise RepositoryRefused(
@@ -166,11 +166,6 @@ def _move_into_place(tree: str, manifest: str, name: str, into: str) -> None:
         sync_directory(into)
     except OSError as error:
         raise storage_error("write", os.path.join(into, name), error) from error
-
-
-TEMPORARY = ".fetching-"
-_ENDING = ".json"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def foreign_names(into: str) -> set[str]:

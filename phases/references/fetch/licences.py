@@ -48,17 +48,8 @@ _IDS = {
         *("GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later", "LGPL-2.1-only", "LGPL-2.1-or-later"),
         *("LGPL-3.0-only", "LGPL-3.0-or-later", "AGPL-3.0-only", "AGPL-3.0-or-later", "CC-BY-4.0", "CC-BY-NC-4.0"),
         *("CC-BY-SA-4.0", "CC-BY-NC-SA-4.0", "CC-BY-NC-ND-4.0", "MIT-0", "0BSD", "PSF-2.0", "Python-2.0", "EPL-1.0"),
-        *(
-            "Artistic-1.0",
-            "MPL-1.1",
-            "Apache-1.1",
-            "BSD-4-Clause",
-            "NCSA",
-            "ECL-2.0",
-            "EUPL-1.2",
-            "PostgreSQL",
-            "CECILL-2.1",
-        ),
+        *("Artistic-1.0", "MPL-1.1", "Apache-1.1", "BSD-4-Clause", "NCSA", "ECL-2.0", "EUPL-1.2", "PostgreSQL"),
+        "CECILL-2.1",
     )
 }
 MetadataReader = Callable[[str], str | None]
@@ -77,7 +68,8 @@ def licence_of(files: Mapping[str, bytes]) -> tuple[str | None, str | None]:
 
     The text of a licence counts more than what the metadata of a package call it; SPDX's own line more than both.
     """
-    texts = sorted((path for path in files if _is_licence_text(path)), key=_nearest_first)
+    found = (path for path in files if may_name_a_licence(path) and path not in _METADATA)
+    texts = sorted(found, key=_nearest_first)
     said = [*_licences_in_texts(texts, files), *_licences_in_metadata(files)]
     known = [(licence, path) for licence, path in said if licence]
     if known:
@@ -177,16 +169,13 @@ _METADATA: Mapping[str, MetadataReader] = {
 
 def _licence_classifier(rows: object) -> str | None:
     """What a classifier of a Python package calls it: `License :: OSI Approved :: MIT License`."""
-    words = [row.rpartition("::")[2].strip() for row in _as_list(rows) if isinstance(row, str) and "License ::" in row]
+    listed = rows if isinstance(rows, list) else []
+    words = [row.rpartition("::")[2].strip() for row in listed if isinstance(row, str) and "License ::" in row]
     return next((re.sub(r" \((?:GPL|LGPL|AGPL|MPL)[^)]*\)$", "", word) for word in words), None)
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _as_word(value: object) -> str | None:
@@ -197,10 +186,6 @@ def _is_licence_name(name: str) -> bool:
     stem = re.split(r"[._-]", name, maxsplit=1)[0]
     ending = re.search(r"\.[a-z]+$", name.lower())
     return bool(_TEXT.fullmatch(stem)) and (ending is None or ending[0] in _PLAIN_ENDINGS or len(ending[0]) > 5)
-
-
-def _is_licence_text(path: str) -> bool:
-    return may_name_a_licence(path) and path not in _METADATA
 
 
 def _nearest_first(path: str) -> tuple[int, int, str]:
@@ -227,19 +212,20 @@ _MIT_NOTICE = "the above copyright notice and this permission notice"
 _BSD = "redistributions in binary form must reproduce the above copyright notice"
 _BSD_START = "redistribution and use in source and binary forms"
 _TEXT_NAMES = r"endorse or promote products"
+_LIMITED_USE = ("noncommercial", "non commercial")
+_ISC = (
+    "permission to use copy modify and {}distribute this software for any purpose with or without fee is hereby granted"
+)
+_ISC_NOTICE = "provided that the above copyright notice"
 _PRINTS = (
     _LicenceText("AGPL-3.0", ("gnu affero general public license", "version 3")),
-    _LicenceText(
-        "LGPL-3.0",
-        ("gnu lesser general public license", "version 3", "incorporates the terms and conditions of version 3"),
-    ),
+    _LicenceText("LGPL-3.0", ("gnu lesser general public license", "version 3",
+        "incorporates the terms and conditions of version 3")),
     _LicenceText("LGPL-2.1", ("gnu lesser general public license", "version 2.1")),
     _LicenceText("LGPL-2.0", ("gnu library general public license", "version 2")),
     _LicenceText("GPL-3.0", ("gnu general public license", "version 3 29 june 2007")),
     _LicenceText("GPL-2.0", ("gnu general public license", "version 2 june 1991")),
-    _LicenceText(
-        "Apache-2.0", ("apache license", "version 2.0", "terms and conditions for use reproduction and distribution")
-    ),
+    _LicenceText("Apache-2.0", ("apache license", "version 2.0", "terms and conditions for use reproduction and distribution")),
     _LicenceText("Apache-2.0", ("licensed under the apache license version 2.0",)),
     _LicenceText("MPL-2.0", ("mozilla public license version 2.0", "covered software")),
     _LicenceText("MPL-2.0", ("subject to the terms of the mozilla public license v. 2.0",)),
@@ -255,44 +241,20 @@ _PRINTS = (
     _LicenceText("Unlicense", ("this is free and unencumbered software released into the public domain",)),
     _LicenceText("BSL-1.0", ("boost software license version 1.0",)),
     _LicenceText("WTFPL", ("do what the fuck you want to public license",)),
-    _LicenceText(
-        "Zlib",
-        (
-            "altered source versions must be plainly marked as such",
-            "the origin of this software must not be misrepresented",
-        ),
-    ),
+    _LicenceText("Zlib", ("altered source versions must be plainly marked as such",
+        "the origin of this software must not be misrepresented")),
     _LicenceText("BSD-4-Clause", (_BSD_START, _BSD, "all advertising materials mentioning features or use")),
-    _LicenceText(
-        "BSD-3-Clause-Clear", (_BSD_START, _BSD, "no express or implied licenses to any party s patent rights")
-    ),
-    _LicenceText("BSD-3-Clause", (_BSD_START, _BSD, _TEXT_NAMES), ("noncommercial", "non commercial")),
-    _LicenceText(
-        "BSD-2-Clause", (_BSD_START, _BSD), (_TEXT_NAMES, "neither the name", "noncommercial", "non commercial")
-    ),
-    _LicenceText("MIT", (_MIT, _MIT_NOTICE), ("noncommercial", "non commercial", "except as contained in this notice")),
-    _LicenceText("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), ("noncommercial", "non commercial")),
-    _LicenceText(
-        "MIT-0",
-        (_MIT, "the software is provided as is"),
-        ("the above copyright notice", "noncommercial", "non commercial", "subject to the following"),
-    ),
-    _LicenceText(
-        "ISC",
-        (
-            "permission to use copy modify and or distribute this software for any purpose with or without fee is hereby granted",
-            "provided that the above copyright notice",
-        ),
-    ),
-    _LicenceText(
-        "ISC",
-        (
-            "permission to use copy modify and distribute this software for any purpose with or without fee is hereby granted",
-            "provided that the above copyright notice",
-        ),
-    ),
+    _LicenceText("BSD-3-Clause-Clear", (_BSD_START, _BSD, "no express or implied licenses to any party s patent rights")),
+    _LicenceText("BSD-3-Clause", (_BSD_START, _BSD, _TEXT_NAMES), _LIMITED_USE),
+    _LicenceText("BSD-2-Clause", (_BSD_START, _BSD), (_TEXT_NAMES, "neither the name", *_LIMITED_USE)),
+    _LicenceText("MIT", (_MIT, _MIT_NOTICE), (*_LIMITED_USE, "except as contained in this notice")),
+    _LicenceText("X11", (_MIT, _MIT_NOTICE, "except as contained in this notice"), _LIMITED_USE),
+    _LicenceText("MIT-0", (_MIT, "the software is provided as is"),
+        ("the above copyright notice", *_LIMITED_USE, "subject to the following")),
+    _LicenceText("ISC", (_ISC.format("or "), _ISC_NOTICE)),
+    _LicenceText("ISC", (_ISC.format(""), _ISC_NOTICE)),
     _LicenceText("0BSD", ("for any purpose with or without fee is hereby granted",), ("provided that the above",)),
-)
+)  # fmt: skip
 """In the order in which they are tried: what names another licence in its own text goes before that one."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from phases.references.fetch.git_objects import OID
@@ -53,10 +52,6 @@ def _is_text_or_none(value: Any) -> bool:
     return value is None or _is_text(value)
 
 
-def _is_commit(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and bool(OID.fullmatch(value)))
-
-
 def _are_counts(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_text(key) and _is_count(count) for key, count in value.items())
 
@@ -73,17 +68,15 @@ def _is_row(row: Any) -> bool:
     return known and _is_text(row["path"]) and _is_count(row["bytes"])
 
 
-_CHECKS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
-    {
-        "version": lambda value: type(value) is int and value == 1,
-        "name": _is_text,
-        "url": _is_text,
-        "fetched_from": _is_text,
-        "commit": _is_commit,
-        "licence": _is_text_or_none,
-        "licence_file": _is_text_or_none,
-        "bytes": _is_count,
-        "left_out": _are_counts,
-        "files": _are_rows,
-    }
-)
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "version": lambda value: type(value) is int and value == 1,
+    "name": _is_text,
+    "url": _is_text,
+    "fetched_from": _is_text,
+    "commit": lambda value: value is None or (isinstance(value, str) and bool(OID.fullmatch(value))),
+    "licence": _is_text_or_none,
+    "licence_file": _is_text_or_none,
+    "bytes": _is_count,
+    "left_out": _are_counts,
+    "files": _are_rows,
+}

@@ -26,7 +26,7 @@ from pipeline.base.safe_tree import WalkedEntry, open_directory, read_beneath, w
 def refuse_overlap(rules: FetchRules, into: str) -> None:
     """Raises UsageError where a folder of the user's is, lies in or holds the one that this task fetches into.
 
-    One of references may hold it in a sub-folder that has other folders beside it: `leading_to` tells which.
+    One of references may hold it in a sub-folder that has other folders beside it: `_subdirectory_leading_to` tells which.
     """
     base = os.path.realpath(into)
     task = os.path.dirname(base)
@@ -41,15 +41,10 @@ def refuse_overlap(rules: FetchRules, into: str) -> None:
             raise _overlap_error(flag, folder, f"holds this task itself ({make_printable(task)})")
 
 
-def subdirectory_leading_to(into: str, folder: str) -> str | None:
+def _subdirectory_leading_to(into: str, folder: str) -> str | None:
     """The name in the folder under which the one that is fetched into lies; None where it lies elsewhere."""
     base, place = os.path.realpath(into), os.path.realpath(folder)
     return os.path.relpath(base, place).split(os.sep)[0] if _is_inside(base, place) and base != place else None
-
-
-def holds_task_error(folder: str) -> UsageError:
-    """The refusal of a folder that is one repository, and has the task in it."""
-    return _overlap_error("references", folder, "is one repository, and holds this task itself")
 
 
 def _is_inside(inner: str, outer: str) -> bool:
@@ -90,10 +85,10 @@ def list_user_repositories(folders: str, into: str, taken: Collection[str]) -> t
             files = any(entry.is_file(follow_symlinks=False) for entry in found)
     except OSError as error:
         raise storage_error("look into", folders, error) from error
-    top, held = os.path.abspath(folders), subdirectory_leading_to(into, folders)
+    top, held = os.path.abspath(folders), _subdirectory_leading_to(into, folders)
     if _GIT in inner or (files and not inner):
         if held is not None:
-            raise holds_task_error(folders)
+            raise _overlap_error("references", folders, "is one repository, and holds this task itself")
         return [_user_repository(os.path.basename(top), top, taken)], []
     plain = [name for name in inner if not name.startswith(".") and name != held]
     repositories: list[UserRepository] = []
@@ -125,7 +120,10 @@ def read_user_repository(folder: UserRepository, rules: FetchRules) -> Repositor
     entries: list[GitEntry] = []
     most = rules.most_files * (_MOST_LEFT_OUT + 1)
     try:
-        entries.extend(_tree_entry(found) for found in islice(walk_files(folder.path, skip=_is_git), most))
+        entries.extend(
+            _tree_entry(found)
+            for found in islice(walk_files(folder.path, skip=lambda name: name.lower() == _GIT), most)
+        )
     except OSError as error:
         raise _unreadable_error(folder.path, error) from error
     if len(entries) >= most:
@@ -148,10 +146,6 @@ def _directory_notes(folders: str, links: Sequence[str], held: str | None, count
 def _user_repository(name: str, path: str, taken: Collection[str]) -> UserRepository:
     wish = f"folder__{os.fsencode(name).decode('utf-8', 'replace')}"
     return UserRepository(free_name(wish, taken), path, f"folder:{make_printable(name)}")
-
-
-def _is_git(name: str) -> bool:
-    return name.lower() == _GIT
 
 
 def _tree_entry(found: WalkedEntry) -> GitEntry:

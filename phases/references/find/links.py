@@ -18,23 +18,10 @@ _NO_OWNER = frozenset(
         "solutions", "sponsors", "stars", "team", "topics", "trending", "users", "wiki",
     }
 )  # fmt: skip
-_NO_GROUP = frozenset(
-    {
-        "account",
-        "admin",
-        "api",
-        "dashboard",
-        "explore",
-        "groups",
-        "help",
-        "login",
-        "product",
-        "search",
-        "settings",
-        "user",
-        "users",
-    }
-)
+_NO_GROUP = frozenset((
+    "account", "admin", "api", "dashboard", "explore", "groups", "help", "login", "product", "search", "settings", "user",
+    "users",
+))  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}|-[A-Za-z0-9_.-]{1,99}")
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?){1,5}")
 _BY_NAME = re.compile(r"(?:ssh://)?git@([A-Za-z0-9.-]{4,100}?)(?::[0-9]{1,5}/|[:/])(.{1,300})", re.DOTALL)

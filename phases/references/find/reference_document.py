@@ -27,6 +27,7 @@ def build_reference_document(
     candidates: Callable[[Sequence[Entry]], tuple[list[Candidate], list[dict[str, Any]]]] | None = None,
 ) -> dict[str, Any]:
     """Everything but a model's opinion: `refined_by` is None. The lookups are asked for references without a repository."""
+    # the plan is not asked, so this runs beside planning, which takes minutes with a model (decision 98)
     entries = entries_of(outline["references"])
     citations = citations_of(entries, text, body_start, outline)
     ranks = ranks_of(entries, citations, outline, kinds)

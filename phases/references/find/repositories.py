@@ -47,10 +47,8 @@ def repositories_of(
     cited, beside = Cited(citations), []
     for url, start in written_addresses(places, outline):
         anchor = _add_written(found, url, start, places, outline)
-        repository, name = (
-            found.get(repository_key(repository_of(url) or "")),
-            cited.before(anchor, places) if anchor else None,
-        )
+        repository = found.get(repository_key(repository_of(url) or ""))
+        name = cited.before(anchor, places) if anchor else None
         if repository and name:
             beside.append((repository, name))
     for repository, name in beside:
@@ -68,7 +66,15 @@ def repositories_of(
 def add_candidates(found: dict[str, LinkedRepository], candidates: Sequence[Candidate]) -> None:
     """Adds what lookups said."""
     for candidate in candidates:
-        _add_candidate(found, candidate)
+        repository = _repository_for(found, candidate.url)
+        if repository is None:
+            continue
+        repository.files = True
+        if candidate.reference not in repository.references:
+            repository.references.append(candidate.reference)
+        if repository.candidate is None or repository.candidate.confidence < candidate.confidence:
+            repository.candidate = candidate
+        repository.mentions.append(Mention(candidate.service, None, 0, 0, shorten_text(candidate.why)))
 
 
 def row_of(
@@ -82,13 +88,11 @@ def row_of(
     if role == FOUND and repository.candidate:
         score = 0.6 * repository.candidate.confidence * (0.4 + 0.6 * best)
     if role == MENTIONED and not repository.files:
+        # an issue is where people talk about the paper, and no code that it stands on (decision 110)
         score, reason = 0.05, f"{reason}; not fetched: what is linked is a discussion in it"
     left_out = role == OWN and not allow_own_code
-    why = (
-        f"{reason}; left out, as the task is to write this code anew (--allow-own-code fetches it)"
-        if left_out
-        else reason
-    )
+    if left_out:
+        reason += "; left out, as the task is to write this code anew (--allow-own-code fetches it)"
     return {
         "url": repository.url,
         "role": role,
@@ -96,7 +100,7 @@ def row_of(
         "references": list(repository.references),
         "mentions": [mention._asdict() for mention in repository.mentions[:_MOST_MENTIONS]],
         "score": round(min(1.0, max(0.0, score)), 3),
-        "why": why,
+        "why": reason,
     }
 
 
@@ -138,7 +142,7 @@ def _add_written(
         if carried.sentence and not before.strip(" :,.("):
             sentence, before = f"{carried.sentence} {url}", places.before(carried.start)
     else:
-        after = _without_address(places.after(start + 1))
+        after = re.sub(r"^[!-~]+", "", places.after(start + 1)).strip()  # behind the address itself
     repository.mentions.append(mention)
     early = places.is_early(carried.start or start)
     if where != "reference" and not is_discussion_page(url):
@@ -146,10 +150,6 @@ def _add_written(
         repository.own = repository.own or own_reason(linked, outline)
     repository.files = repository.files or not is_discussion_page(url)
     return {"text": start, "footnote": carried.start, "reference": 0}[where]
-
-
-def _without_address(text: str) -> str:
-    return re.sub(r"^[!-~]+", "", text).strip()
 
 
 def _add_annotation(
@@ -186,18 +186,6 @@ def _add_reference(found: dict[str, LinkedRepository], url: str, entry: Entry, p
         repository.mentions.append(
             Mention("reference", section["id"] if section else None, page, 0, shorten_text(entry.raw))
         )
-
-
-def _add_candidate(found: dict[str, LinkedRepository], candidate: Candidate) -> None:
-    repository = _repository_for(found, candidate.url)
-    if repository is None:
-        return
-    repository.files = True
-    if candidate.reference not in repository.references:
-        repository.references.append(candidate.reference)
-    if repository.candidate is None or repository.candidate.confidence < candidate.confidence:
-        repository.candidate = candidate
-    repository.mentions.append(Mention(candidate.service, None, 0, 0, shorten_text(candidate.why)))
 
 
 def _repository_for(found: dict[str, LinkedRepository], url: str) -> LinkedRepository | None:

@@ -23,17 +23,18 @@ from phases.references.index.documents import (
     digest_of,
     digests_in,
     document_path,
+    file_version,
     head_of,
+    index_version,
     row_of,
     summary_of,
 )
 from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.restore import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
-from phases.references.index.version import file_version, index_version
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed
-from phases.references.parse.worker_queue import parse_files
+from phases.references.parse.worker_queue import batch_by_size, parse_files
 from pipeline.base.errors import FormatError, PhaseError
 from pipeline.base.files import make_directory, sha256
 from pipeline.base.logs import logger
@@ -132,6 +133,7 @@ def _current_summary(
 
     `manifest`: its digest, and how many files it lists.
     """
+    # a redo of planning must not parse anything again (decision 102)
     path, (digest, files) = document_path(work.into, folder.name), manifest
     if head_of(path) != (digest, work.made_by):
         return None
@@ -153,6 +155,7 @@ def _current_summary(
 def _parse_changed(work: _IndexJob, folder: FetchedRepository, sources: Sequence[SourceFile], cache: Cache) -> int:
     """Brings the rows of a repository's files up to date. Returns how many were parsed for that."""
     have = cache.files(folder.name)
+    # `made_by` is compared too: another version of a grammar finds other symbols in the same bytes
     waiting = [one for one in sources if have.get(one.path) != (one.sha256, one.language, work.made_by)]
     given_up: set[tuple[str, str]] = set()
     count = 0
@@ -205,16 +208,11 @@ _GIVEN_UP = Parsed(0, fault=GIVEN_UP)
 
 
 def _batch_files(files: Iterable[tuple[SourceFile, Parsed]]) -> Iterator[list[tuple[SourceFile, Parsed]]]:
-    batch: list[tuple[SourceFile, Parsed]] = []
-    size = 0
-    for one in files:
-        batch.append(one)
-        size += sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in one[1].pieces)
-        if len(batch) >= BATCH or size >= _LARGE_BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return batch_by_size(files, lambda one: _count_characters(one[1]), BATCH, _LARGE_BATCH)
+
+
+def _count_characters(parsed: Parsed) -> int:
+    return sum(len(piece.names) + len(piece.doc) + len(piece.body) for piece in parsed.pieces)
 
 
 def _store_batch(

@@ -130,7 +130,8 @@ class Cache:
     def replace(self, repository: str, row: FileRow, made_by: str, parsed: Parsed) -> None:
         """Puts a file in the place of what stood at its path. Within writing()."""
         self.remove(repository, (row.path,))
-        values = (repository, row.path, row.sha256, row.language, made_by, pack_parsed(parsed))
+        packed = [parsed.lines, parsed.symbols, parsed.imports, parsed.fault]  # its pieces stand apart
+        values = (repository, row.path, row.sha256, row.language, made_by, _pack_json(packed))
         insert = "INSERT INTO files (repository, path, sha256, language, made_by, parsed) VALUES (?, ?, ?, ?, ?, ?)"
         number = self._db.execute(insert, values).lastrowid or 0
         first = number * _MOST_SYMBOLS
@@ -248,13 +249,8 @@ class Cache:
         return found
 
 
-def pack_parsed(parsed: Parsed) -> bytes:
-    """All but the pieces."""
-    return _pack_json([parsed.lines, parsed.symbols, parsed.imports, parsed.fault])
-
-
 def unpack_parsed(data: bytes) -> Parsed:
-    """What was packed, without pieces. Raises CacheUnusable."""
+    """What a row of `files` says was parsed, without pieces. Raises CacheUnusable."""
     try:
         lines, symbols, imports, fault = json.loads(zlib.decompress(data))
         rows = (Import(module, tuple(names), line) for module, names, line in imports)

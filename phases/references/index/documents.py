@@ -5,23 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import distributions
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from phases.references.index.cache import CacheUnusable
 from phases.references.index.import_resolver import ImportResolver
 from phases.references.index.sources import SourceFile
-from phases.references.parse.ipc import InvalidAnswer, validate_parsed
-from phases.references.parse.model import Import, Parsed, Symbol
+from phases.references.parse.ipc import GIVEN_UP, InvalidAnswer, validate_parsed
+from phases.references.parse.model import VERSION, Import, Parsed, Symbol
 from pipeline.base.errors import FormatError, StorageError
 from pipeline.base.files import read_bytes, replace_file, storage_error, sync_directory, temporary_name
 from pipeline.base.formats import dump_json_line, parse_json
 
 CheckRow = Callable[[dict[str, Any]], str | None]
-_LARGEST_ROW = 64 * 1024 * 1024
-_HEAD_LINES = 5
+_MAX_ROW_BYTES, _LARGEST = 64 * 1024 * 1024, 2 * 1024**3
+_LINES_OF_HEAD = 5
+_END = b"]\n}\n"
 
 
 @dataclass
@@ -55,10 +58,9 @@ class Summary:
 def summary_of(row: Any) -> Summary:
     """What as_row() gave, read back. Raises Unusable where it is not that."""
     try:
-        summary = Summary(**row)
+        return Summary(**row)
     except TypeError as error:
         raise CacheUnusable(f"the cache holds no summary where one should be: {error}") from error
-    return summary
 
 
 def document_path(into: str, name: str) -> str:
@@ -168,12 +170,6 @@ def _remove_temporary(path: str) -> None:
         return  # not there, or not ours to remove: the write that follows says so
 
 
-_MAX_ROW_BYTES = 64 * 1024 * 1024
-_LARGEST = 2 * 1024**3
-_LINES_OF_HEAD = 5
-_END = b"]\n}\n"
-
-
 def digests_in(into: str) -> dict[str, str]:
     """The digest of each document's file name, as the last finished run wrote it to index.json; empty where none has."""
     try:
@@ -242,6 +238,7 @@ def _read_row(path: str, line: bytes) -> dict[str, Any]:
 
 def _open_document(path: str) -> BinaryIO:
     """A regular file, without following a link or waiting at a pipe."""
+    # a task may come from a stranger: a link, a pipe or a file without end may stand in the place of a document
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -251,3 +248,22 @@ def _open_document(path: str) -> BinaryIO:
         os.close(descriptor)
         raise FormatError(f"{path} is no regular file, or larger than any index")
     return os.fdopen(descriptor, "rb")
+
+
+_GRAMMARS = "tree-sitter"
+
+
+def index_version() -> str:
+    """`1, python 3.11, tree-sitter 0.26.1, c 0.24.2`: our version, and those of all that parses."""
+    found = {
+        str(name).lower().replace("_", "-"): one.version
+        for one in distributions()
+        if (name := one.metadata["Name"]) and str(name).lower().startswith(("tree-sitter", "tree_sitter"))
+    }
+    grammars = [f"{name.removeprefix(_GRAMMARS + '-')} {found[name]}" for name in sorted(found)]
+    return ", ".join((str(VERSION), f"python {sys.version_info[0]}.{sys.version_info[1]}", *grammars))
+
+
+def file_version(by: str, parsed: Parsed) -> str:
+    """What a file's row is made by: one that was given up is as good as made by nothing, and the next run tries again."""
+    return f"{by} (given up)" if parsed.fault.startswith(GIVEN_UP) else by

@@ -99,15 +99,13 @@ class ImportResolver:
 
     def _java(self, path: str, taken: Import) -> Iterator[str]:
         parts = taken.module.removesuffix(".*").split(".")
-        for length in (
-            len(parts),
-            len(parts) - 1,
-            len(parts) - 2,
+        for length in range(
+            len(parts), max(0, len(parts) - 3), -1
         ):  # a nested class, or a static member, is in its file
-            if length < 1:
-                return
             inner = "/".join(parts[:length]) + ".java"
-            yield from (place for place in self._named(parts[length - 1] + ".java") if _ends_with(place, inner))
+            yield from (
+                place for place in self._named(parts[length - 1] + ".java") if f"/{place}".endswith(f"/{inner}")
+            )
 
     def _go(self, path: str, taken: Import) -> Iterator[str]:
         name = taken.module.strip('"')
@@ -195,7 +193,3 @@ def _two_of_go(places: Iterable[str]) -> list[str]:
     """What stands for a package: its first file, and one more in case that the first is the one that imports."""
     files = [place for place in places if place.endswith(".go")]
     return sorted(files, key=lambda place: (place.endswith("_test.go"), place))[:2]
-
-
-def _ends_with(place: str, inner: str) -> bool:
-    return place == inner or place.endswith("/" + inner)

@@ -22,12 +22,12 @@ from phases.references.index.documents import (
     digest_of,
     digests_in,
     document_path,
+    file_version,
     head_of,
     parse_row,
     rows_in,
 )
 from phases.references.index.sources import FetchedRepository, invalid_name
-from phases.references.index.version import file_version
 from phases.references.parse.pieces import pieces_of
 from phases.references.parse.source_code import text_of
 from pipeline.base.errors import FormatError, StorageError

@@ -55,6 +55,7 @@ def agreement_of(entry: Entry, record: FoundPaper) -> Agreement:
         title = 1.0
     authors = author_agreement(entry.authors, record.authors)
     confidence = title**_SHARPNESS * confirmation_weight(authors, year_agreement(entry.year, record.year))
+    # a number alone may have been read wrongly; with both titles there, it is the same paper under other names
     if authors == 0.0 and not (same and entry.title and record.title):
         confidence *= 0.5
     if len(title_words(entry.title or "")) < _FEW_WORDS and not same and not authors:
@@ -82,7 +83,7 @@ def author_agreement(mine: Iterable[str], theirs: Iterable[str]) -> float | None
     others = [name for name in list(theirs)[:_MOST_AUTHORS] if family_name(name)]
     if not ours or not others:
         return None
-    return sum(any(_same_person(one, other) for other in others) for one in ours) / len(ours)
+    return sum(any(_is_same_person(one, other) for other in others) for one in ours) / len(ours)
 
 
 def year_agreement(one: int | None, other: int | None) -> float | None:
@@ -118,7 +119,7 @@ def family_name(author: str) -> str:
     return "" if not words or set(words) & _NOBODY or len(words[-1]) < 2 else words[-1]
 
 
-def _same_person(one: str, other: str) -> bool:
+def _is_same_person(one: str, other: str) -> bool:
     return family_name(one) in _fold_words(other) and family_name(other) in _fold_words(one)
 
 

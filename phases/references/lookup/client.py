@@ -93,6 +93,7 @@ class ServiceClient:
                 fetch_url(url, path, _LIMITS, private=self._ground.private, sleep=self._ground.sleep)
                 return parse_json(read_bytes(path, limit=LARGEST_ANSWER))
             except DownloadError as error:
+                # the service knows no such paper: an answer like any other, and kept
                 if error.status in _NOTHING:
                     return None
                 raise NoServiceAnswer(self._told(error)) from error
@@ -101,6 +102,7 @@ class ServiceClient:
 
     def _wait(self) -> None:
         """Until the service takes another question."""
+        # the wait is for the oldest of the last `most` questions: a burst is allowed, as the services count
         if len(self._asked) == self._pace.most:
             left = self._asked[0] + self._pace.seconds - time.monotonic()
             if left > 0:

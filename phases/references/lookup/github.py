@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from phases.references.find.links import repository_of
 from phases.references.lookup.agreement import confirmation_weight, family_name, search_words, squeeze_text, title_words
 from phases.references.lookup.client import ClientSettings, RateLimit, ServiceClient
-from phases.references.lookup.service import Canonical, best_candidates, rows_in, text_in, year_in
+from phases.references.lookup.service import best_candidates, rows_in, text_in, year_in
 from phases.references.values import Candidate, Entry
 
 SERVER = "https://api.github.com"
@@ -38,8 +39,8 @@ class GitHub:
 
     name = "github"
 
-    def __init__(self, ground: ClientSettings, canonical: Canonical, server: str = SERVER) -> None:
-        self._questions, self._canonical, self._server = ServiceClient(self.name, _PACE, ground), canonical, server
+    def __init__(self, ground: ClientSettings, server: str = SERVER) -> None:
+        self._questions, self._server = ServiceClient(self.name, _PACE, ground), server
 
     def ask(self, entry: Entry) -> list[Candidate]:
         """Repositories that say they belong to the paper."""
@@ -53,7 +54,7 @@ class GitHub:
         return best_candidates([candidate for row in rows if (candidate := self._judged(entry, row))])
 
     def _judged(self, entry: Entry, row: dict[str, Any]) -> Candidate | None:
-        address = self._canonical(text_in(row, "html_url", 300))
+        address = repository_of(text_in(row, "html_url", 300))
         if not address or row.get("fork") is True:
             return None
         name, said = text_in(row, "name", 100), text_in(row, "description")

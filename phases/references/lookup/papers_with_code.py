@@ -15,8 +15,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from phases.references.find.links import repository_of
 from phases.references.lookup.agreement import FoundPaper, agreement_of, squeeze_text
-from phases.references.lookup.service import Canonical, NoServiceAnswer, best_candidates, text_in
+from phases.references.lookup.service import NoServiceAnswer, best_candidates, text_in
 from phases.references.values import Candidate, Entry
 
 _LARGEST, _MOST_ROWS, _LONGEST_ROW = 2 * 1024**3, 3_000_000, 1_000_000
@@ -38,8 +39,8 @@ class PapersWithCode:
 
     name = "paperswithcode"
 
-    def __init__(self, path: str, canonical: Canonical) -> None:
-        self._path, self._canonical = path, canonical
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._links: dict[str, list[_Link]] | None = None
 
     def ask(self, entry: Entry) -> list[Candidate]:
@@ -51,7 +52,7 @@ class PapersWithCode:
         return best_candidates([candidate for link in links if (candidate := self._judged(entry, link))])
 
     def _judged(self, entry: Entry, link: _Link) -> Candidate | None:
-        address = self._canonical(link.url)
+        address = repository_of(link.url)
         if not address:
             return None
         agrees = agreement_of(entry, FoundPaper(link.title, (), _year_of(link.arxiv), "", link.arxiv))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from phases.references.find.links import repository_of
 from phases.references.lookup.agreement import FoundPaper, agreement_of
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import PipelineError
@@ -14,8 +15,6 @@ LEAST_CONFIDENCE = 0.6
 """What is less sure than this is not given at all."""
 MOST_CANDIDATES = 3
 """So many for one entry, from one service."""
-Canonical = Callable[[str], str | None]
-"""The one spelling of a repository's address; None for what is no repository."""
 
 
 class NoServiceAnswer(PipelineError):
@@ -82,14 +81,14 @@ def long_text_in(row: Any, name: str) -> str:
     return value[:_LONGEST_ABSTRACT] if isinstance(value, str) else ""
 
 
-def repositories_in(text: str, canonical: Canonical) -> list[str]:
+def repositories_in(text: str) -> list[str]:
     """The repositories that a text links, each once, in its order."""
     found: dict[str, None] = {}
     for number, match in enumerate(_LINK.finditer(text)):
         if number == _MOST_LINKS:
             break
         link = match[0].rstrip(_AFTER)
-        address = canonical(link if link.lower().startswith("http") else f"https://{link}")
+        address = repository_of(link if link.lower().startswith("http") else f"https://{link}")
         if address:
             found[address] = None
     return list(found)
@@ -108,13 +107,13 @@ class PaperRecord(NamedTuple):
     texts: tuple[tuple[str, str], ...]
 
 
-def candidates_of(entry: Entry, papers: Sequence[PaperRecord], service: str, canonical: Canonical) -> list[Candidate]:
+def candidates_of(entry: Entry, papers: Sequence[PaperRecord], service: str) -> list[Candidate]:
     """The repositories that the records of this very paper name."""
     found = []
     for paper in papers:
         agrees = agreement_of(entry, paper.record)
         for what, text in paper.texts:
-            for address in repositories_in(text, canonical):
+            for address in repositories_in(text):
                 why = f"{service}: the {what} of {paper.record.title!r} names it; {agrees.why}"
                 found.append(Candidate(entry.id, address, service, why, agrees.confidence))
     return best_candidates(found)

@@ -6,14 +6,14 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
-from phases.references.find.links import repository_of
+from phases.references.lookup.catalogues import OPENALEX, SEMANTIC_SCHOLAR, CatalogueLookup
 from phases.references.lookup.client import ClientSettings
 from phases.references.lookup.github import GitHub
-from phases.references.lookup.openalex import OpenAlex, SemanticScholar
 from phases.references.lookup.papers_with_code import PapersWithCode
-from phases.references.lookup.service import Canonical, Lookup, NoServiceAnswer
+from phases.references.lookup.service import Lookup, NoServiceAnswer
 from phases.references.values import Candidate, Entry
 from pipeline.base.errors import UsageError
 from pipeline.base.logs import logger
@@ -21,8 +21,8 @@ from pipeline.base.logs import logger
 OFF = "off"
 _ON_THE_NETWORK: dict[str, Callable[..., Lookup]] = {
     GitHub.name: GitHub,
-    OpenAlex.name: OpenAlex,
-    SemanticScholar.name: SemanticScholar,
+    OPENALEX.name: partial(CatalogueLookup, OPENALEX),
+    SEMANTIC_SCHOLAR.name: partial(CatalogueLookup, SEMANTIC_SCHOLAR),
 }
 KNOWN = (*_ON_THE_NETWORK, PapersWithCode.name)
 
@@ -31,7 +31,6 @@ def open_lookups(
     setting: str,
     *,
     cache: str,
-    canonical: Canonical = repository_of,
     private: bool = False,
     servers: Mapping[str, str] = {},
     sleep: Callable[[float], None] = time.sleep,
@@ -39,18 +38,18 @@ def open_lookups(
 ) -> list[Lookup]:
     """The services of a setting like "github,openalex,paperswithcode:/path/dump.json.gz", in its order; none for "" and "off".
 
-    Nothing is asked, made or read yet: that the setting can be kept is all that is found out. Raises UsageError. `canonical`
-    gives the one spelling of a repository's address, or None; `servers` has other addresses for services.
+    Nothing is asked, made or read yet: that the setting can be kept is all that is found out. `servers` has
+    other addresses for services. Raises UsageError.
     """
     ground = ClientSettings(cache, private, sleep, clock)
     opened: dict[str, Lookup] = {}
     for word in filter(None, map(str.strip, setting.split(","))):
         name, _, path = (part.strip() for part in word.partition(":"))
         if name == PapersWithCode.name:
-            opened[name] = PapersWithCode(_dump_path(path), canonical)
+            opened[name] = PapersWithCode(_dump_path(path))
         elif name in _ON_THE_NETWORK and not path:
             more = (servers[name].rstrip("/"),) if name in servers else ()
-            opened[name] = _ON_THE_NETWORK[name](ground, canonical, *more)
+            opened[name] = _ON_THE_NETWORK[name](ground, *more)
         elif setting.strip() != OFF:
             raise UsageError(_unknown_service(name, path))
     return list(opened.values())

@@ -61,8 +61,7 @@ def parse_cython(text: str) -> tuple[list[Symbol], list[Import]]:
         found = _parse_definition(lines, line, bare, within)
         if found and len(symbols) < MOST_SYMBOLS:
             if found.kind not in ("variable", "constant"):
-                name = f"{found.parent}.{found.name}" if found.parent else found.name
-                within.append(_OpenDefinition(indent, len(symbols), found.kind, name))
+                within.append(_OpenDefinition(indent, len(symbols), found.kind, found.qualified_name))
             symbols.append(found)
         else:
             imports.extend(_parse_imports(bare, line))
@@ -80,16 +79,8 @@ def _close_definition(symbols: list[Symbol], opened: _OpenDefinition, last: int)
 def _parse_definition(lines: Sequence[str], line: int, bare: str, within: Sequence[_OpenDefinition]) -> Symbol | None:
     parent, outer = (within[-1].name, within[-1].kind) if within else ("", "")
     if found := _CLASS.match(bare):
-        kind = found["kind"].removeprefix("cpp")
-        return Symbol(
-            found["name"],
-            kind,
-            line,
-            line,
-            parent,
-            join_lines(bare.split("#")[0]).rstrip(":"),
-            _docstring_at(lines, line),
-        )
+        kind, signature = found["kind"].removeprefix("cpp"), join_lines(bare.split("#")[0]).rstrip(":")
+        return Symbol(found["name"], kind, line, line, parent, signature, _docstring_at(lines, line))
     if (found := _FUNCTION.match(bare)) and not found["type"].strip().endswith(","):
         kind = "method" if outer == "class" else "function"
         return Symbol(found["name"], kind, line, line, parent, _signature_at(lines, line), _docstring_at(lines, line))
@@ -150,9 +141,6 @@ def _parse_imports(bare: str, line: int) -> list[Import]:
         names = (name.split(" as ")[0].strip() for name in found[2].split("#")[0].strip("() \\").split(","))
         return [Import(found[1], tuple(name for name in names if name), line)]
     if found := _IMPORT.match(bare):
-        return [
-            Import(name.split(" as ")[0].strip(), (), line)
-            for name in found[1].split("#")[0].split(",")
-            if name.strip()
-        ]
+        modules = found[1].split("#")[0].split(",")
+        return [Import(name.split(" as ")[0].strip(), (), line) for name in modules if name.strip()]
     return []

@@ -31,57 +31,15 @@ _SUFFIXES = {
     ),
 }
 _BY_SUFFIX = {suffix: language for language, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+_NAMED_TEXTS = (
+    "makefile gnumakefile dockerfile containerfile cmakelists.txt readme license licence copying authors changelog changes news "
+    "notice install contributing history todo citation requirements gemfile rakefile procfile jenkinsfile build workspace "
+    "manifest description namespace justfile snakefile pipfile .gitignore .gitattributes .flake8"
+)
 _BY_NAME = {
     **dict.fromkeys(("sconstruct", "sconscript", "wscript"), "python"),
     ".rprofile": "r",
-    **dict.fromkeys(
-        (
-            *(
-                "makefile",
-                "gnumakefile",
-                "dockerfile",
-                "containerfile",
-                "cmakelists.txt",
-                "readme",
-                "license",
-                "licence",
-            ),
-            *(
-                "copying",
-                "authors",
-                "changelog",
-                "changes",
-                "news",
-                "notice",
-                "install",
-                "contributing",
-                "history",
-                "todo",
-            ),
-            *(
-                "citation",
-                "requirements",
-                "gemfile",
-                "rakefile",
-                "procfile",
-                "jenkinsfile",
-                "build",
-                "workspace",
-                "manifest",
-            ),
-            *(
-                "description",
-                "namespace",
-                "justfile",
-                "snakefile",
-                "pipfile",
-                ".gitignore",
-                ".gitattributes",
-                ".flake8",
-            ),
-        ),
-        TEXT,
-    ),
+    **dict.fromkeys(_NAMED_TEXTS.split(), TEXT),
 }
 _SHEBANG = re.compile(rb"#![^\n]*?\b(python|pypy|node|deno|bun|Rscript|julia|bash|sh|zsh|perl|ruby|make)[\d.]*\b")
 _BY_PROGRAM = {

@@ -82,6 +82,7 @@ def parse_with_grammar(language: str, text: str) -> tuple[list[Symbol], list[Imp
 @cache
 def _load_grammar(language: str) -> tuple[Any, Any, Any]:
     grammar = GRAMMARS[language]
+    # imported here: the grammars are an extra, and without one the text of a file is searched all the same (decision 107)
     try:
         tree_sitter: Any = importlib.import_module("tree_sitter")
         made = tree_sitter.Language(getattr(importlib.import_module(grammar.package), grammar.entry)())
@@ -153,6 +154,7 @@ def _receiver_name(language: str, text: str) -> str:
 
 def _build_symbols(language: str, found: list[_Match], lines: Sequence[str], source: bytes) -> Iterator[Symbol]:
     """Outer before inner: what encloses a thing is its parent, and says whether a function is a method."""
+    # several patterns of a query match one node: the sort puts the first pattern first, and `seen` drops the others
     found.sort(key=lambda match: (match.start, -match.end, match.rank))
     within: list[tuple[int, str, str]] = []
     seen: set[tuple[int, str]] = set()
@@ -229,7 +231,8 @@ def imports_in(language: str, text: str, line: int) -> Iterator[Import]:
     """The imports that a statement makes, in its order."""
     text = text[:_LONGEST]
     if language in ("c", "cpp", "cuda"):
-        return _c_imports(text, line)
+        found = _INCLUDE.match(text)
+        return iter([Import(found[1].strip(), (), line)] if found else [])
     if language in ("javascript", "typescript", "tsx"):
         return _script_imports(text, line)
     if language == "java":
@@ -241,11 +244,6 @@ def imports_in(language: str, text: str, line: int) -> Iterator[Import]:
     if language == "julia":
         return _julia_imports(text, line)
     return _python_imports(text, line)
-
-
-def _c_imports(text: str, line: int) -> Iterator[Import]:
-    if found := _INCLUDE.match(text):
-        yield Import(found[1].strip(), (), line)
 
 
 def _script_imports(text: str, line: int) -> Iterator[Import]:

@@ -27,6 +27,11 @@ class Symbol(NamedTuple):
     doc: str = ""
     """The docstring or the comment that documents it, 2,000 characters at most."""
 
+    @property
+    def qualified_name(self) -> str:
+        """`Encoder.forward`."""
+        return f"{self.parent}.{self.name}" if self.parent else self.name
+
 
 class Import(NamedTuple):
     """What the file takes from elsewhere."""

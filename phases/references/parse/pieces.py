@@ -44,11 +44,6 @@ def pieces_of(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Piec
     return tuple(found)
 
 
-def qualified_name(symbol: Symbol) -> str:
-    """`Encoder.forward`."""
-    return f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
-
-
 def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
     """Outer before inner; a function in a function is none."""
     owners: list[_OwnPiece] = []
@@ -60,7 +55,7 @@ def _own_pieces(symbols: Sequence[Symbol], lines: int) -> list[_OwnPiece]:
             closed = symbol.end
         elif symbol.kind not in _REST:
             continue
-        owners.append(_OwnPiece(qualified_name(symbol), symbol))
+        owners.append(_OwnPiece(symbol.qualified_name, symbol))
     return owners
 
 

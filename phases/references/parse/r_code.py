@@ -36,15 +36,6 @@ class _Token(NamedTuple):
     start: int
 
 
-class _OpenBracket(NamedTuple):
-    """A bracket that is not closed yet, and what it belongs to."""
-
-    at: int
-    """The number of its symbol; -1 for none."""
-    scope: str
-    name: str
-
-
 class _TokenScan(NamedTuple):
     tokens: Sequence[_Token]
     lines: Sequence[str]
@@ -75,8 +66,7 @@ def parse_r(text: str) -> tuple[list[Symbol], list[Import]]:
             symbol, last = found
             if symbol not in symbols[-3:]:
                 symbols.append(symbol)
-            name = f"{symbol.parent}.{symbol.name}" if symbol.parent else symbol.name
-            within.append((last, symbol.kind, name))
+            within.append((last, symbol.kind, symbol.qualified_name))
     return symbols, imports
 
 
@@ -104,25 +94,25 @@ def _match_brackets(tokens: Sequence[_Token]) -> dict[int, int]:
 def _parse_binding(scan: _TokenScan, at: int, within: Sequence[tuple[int, str, str]]) -> tuple[Symbol, int] | None:
     """`name <- value`: a function, a class, or at the top a variable."""
     name, value = scan.tokens[at - 1], _next_token(scan, at)
-    if name.kind not in ("name", "string", "tick") or value is None or _is_member(scan, at - 1):
+    # `x$name <- …` and `x@name <- …` bind no name
+    is_member = at > 1 and scan.tokens[at - 2].text in ("$", "@", ":")
+    if name.kind not in ("name", "string", "tick") or value is None or is_member:
         return None
     kind, parent = (within[-1][1], within[-1][2]) if within else ("", "")
     word = scan.tokens[value]
     plain = name.text.strip("`\"'")
     last = _last_token(scan, value)
     if word.text == "function" or word.kind == "lambda":
-        if scan.tokens[at].text == "=" and _is_call_argument(scan, at, within):
+        # `name = function…` in a call that is no class: an anonymous function with a label
+        if scan.tokens[at].text == "=" and kind != _IN_CLASS and _is_in_brackets(scan, at):
             return None
         signature = join_lines(_signature_text(scan, at - 1, value))
         made = "method" if kind == _IN_CLASS else "function"
         return _place_symbol(scan, at - 1, last, Symbol(plain, made, 0, 0, parent, signature)), last
     if word.text in _CLASSES:
-        return _place_symbol(
-            scan, at - 1, last, Symbol(plain, "class", 0, 0, parent, join_lines(scan.lines[name.line - 1]))
-        ), last
-    if within or (scan.tokens[at].text == "=" and _is_in_brackets(scan, at)):
-        return None
-    if _is_in_brackets(scan, at):
+        signature = join_lines(scan.lines[name.line - 1])
+        return _place_symbol(scan, at - 1, last, Symbol(plain, "class", 0, 0, parent, signature)), last
+    if within or _is_in_brackets(scan, at):
         return None
     return _place_symbol(scan, at - 1, last, Symbol(plain, "constant" if is_constant(plain) else "variable", 0, 0)), at
 
@@ -189,16 +179,6 @@ def _signature_text(scan: _TokenScan, first: int, value: int) -> str:
     closed = scan.ends.get(opened, opened)
     until = scan.tokens[min(closed, len(scan.tokens) - 1)].start + 1
     return re.sub(r"#[^\n]*", " ", scan.text[scan.tokens[first].start : min(until, scan.tokens[first].start + 4_000)])
-
-
-def _is_member(scan: _TokenScan, at: int) -> bool:
-    """`x$name <- …` and `x@name <- …` bind no name."""
-    return at > 0 and scan.tokens[at - 1].text in ("$", "@", ":")
-
-
-def _is_call_argument(scan: _TokenScan, at: int, within: Sequence[tuple[int, str, str]]) -> bool:
-    """Whether `name = function…` is an argument of a call that is no class: an anonymous function with a label."""
-    return _is_in_brackets(scan, at) and not (within and within[-1][1] == _IN_CLASS)
 
 
 def _is_in_brackets(scan: _TokenScan, at: int) -> bool:

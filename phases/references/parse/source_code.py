@@ -76,6 +76,7 @@ def _decode_bytes(data: bytes) -> str:
 def _parse_symbols(language: str, text: str) -> tuple[list[Symbol], list[Import], str]:
     if language == "python":
         return _parse_python(text)
+    # no wheel has a grammar for R (decision 107)
     if language == "r":
         return (*parse_r(text), "")
     if language not in GRAMMARS:
@@ -91,6 +92,7 @@ def _parse_python(text: str) -> tuple[list[Symbol], list[Import], str]:
         return (*parse_python(text), "")
     except NotPython as error:
         why = str(error)[:200]
+    # the grammar for Python loses its way in Cython, so it is asked last (decision 107)
     if is_cython(text):
         return (*parse_cython(text), "it is Cython, whose symbols are told line by line")
     try:

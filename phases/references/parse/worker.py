@@ -55,6 +55,7 @@ def _set_limits() -> None:
     """From here on this process has a GiB of memory, writes no file, and dies with its parent."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # one file that swells may cost itself alone (decision 108)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -62,6 +63,7 @@ def _set_limits() -> None:
 
 def _allow_seconds(seconds: int) -> None:
     """So much more processor time for the next file: where it is used up, SIGXCPU ends this process."""
+    # processor time, not the clock: a busy machine is no fault of the file (decision 128)
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = int(used.ru_utime + used.ru_stime) + seconds + 1
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.getrlimit(resource.RLIMIT_CPU)[1]))

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from types import MappingProxyType
 from typing import IO, NamedTuple, Self, TypeVar
@@ -38,6 +38,7 @@ _START_SECONDS = 60.0
 """Until a worker must be ready, on however busy a machine."""
 _CHUNK, _PIPE = 1 << 18, 1 << 20
 Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 
 class ParseJob(NamedTuple):
@@ -82,10 +83,10 @@ def parse_files(
     most = max(_TINY_BATCH, -(-expected // (count * rounds)))  # as many batches for each worker
     workers = _Workers(seconds, environment)
     pending: deque[tuple[list[Key], Future[list[Parsed]]]] = deque()
-    # decision 146: threads only wait for workers, so that none of them waits while our caller writes what it got
+    # decision 148: threads only wait for workers, so that none of them waits while our caller writes what it got
     with ThreadPoolExecutor(count) as executor:
         try:
-            for batch in _batch_files(files, most):
+            for batch in batch_by_size(files, lambda one: len(one[2]), most, _BATCH_BYTES):
                 jobs = [ParseJob(language, data) for _, language, data in batch]
                 pending.append(([key for key, _, _ in batch], executor.submit(workers.parse_batch, jobs)))
                 if len(pending) > count + 1:  # one more than can run, so that no worker waits for our reader
@@ -98,13 +99,16 @@ def parse_files(
             workers.stop()
 
 
-def _batch_files(files: Iterable[tuple[Key, str, bytes]], most: int) -> Iterator[list[tuple[Key, str, bytes]]]:
-    batch: list[tuple[Key, str, bytes]] = []
+def batch_by_size(
+    items: Iterable[Item], size_of: Callable[[Item], int], most: int, largest: int
+) -> Iterator[list[Item]]:
+    """The items in their order, so many together at most; a batch ends once it has reached the largest size."""
+    batch: list[Item] = []
     size = 0
-    for one in files:
+    for one in items:
         batch.append(one)
-        size += len(one[2])
-        if len(batch) >= most or size >= _BATCH_BYTES:
+        size += size_of(one)
+        if len(batch) >= most or size >= largest:
             yield batch
             batch, size = [], 0
     if batch:
@@ -148,6 +152,7 @@ class _Workers:
 
     def _parse_alone(self, job: ParseJob, failure: _Failure) -> Parsed:
         """A file that a worker failed over, each time in a fresh one: as it is, as plain text, or not at all."""
+        # once more as it is: an earlier file of the batch may have damaged the worker (decision 148)
         if not failure.is_final:
             answers, again = self._run_worker([job])
             if again is None:

@@ -89,6 +89,7 @@ def is_user_given(repository: Mapping[str, Any]) -> bool:
 
 def add_paper_references(repository: Mapping[str, Any], references: Mapping[str, Any]) -> dict[str, Any]:
     """A folder with the references of the one repository that the paper names like it; all others as they are."""
+    # a folder has no address: only its name can say which of the paper's repositories it is
     if not is_user_given(repository):
         return {**repository, "urls": [repository["url"]]}
     name = _repository_name(str(repository["url"]).removeprefix(_FOLDER))

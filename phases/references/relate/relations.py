@@ -12,8 +12,7 @@ from phases.references.index.cache import Cache
 from phases.references.index.restore import with_cache_for_reading
 from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.relate.nearness import NearbyRequirements, add_paper_references, is_user_given, requirements_near
-from phases.references.search.ranking import RankedPiece, rank_pieces, rarity_of
-from phases.references.search.search import code_base_of
+from phases.references.search.search import FileHit, code_base_of, rank_pieces, rarity_of
 from pipeline.base.logs import logger
 
 MOST_OF_ONE, MOST = 3, 8
@@ -142,7 +141,7 @@ def _find_candidates(
 ) -> Iterator[tuple[_BestPlace, _Features]]:
     """Every file that defines a name of the interface, or is among the best for the words, with its features."""
     defined = _definitions(cache, planned, repository)
-    pieces: dict[int, list[RankedPiece]] = {}
+    pieces: dict[int, list[FileHit]] = {}
     for found in rank_pieces(cache, planned.query, repository, _LOOKED_AT):
         pieces.setdefault(found.file, []).append(found)
     for file in dict.fromkeys((*defined, *pieces)):
@@ -152,9 +151,8 @@ def _find_candidates(
         shared, best = _best_piece(cache, pieces.get(file, ()), rarity)
         words = sorted(planned.path_words & words_of_path(path))
         names = {one.name: planned.names[one.name] * one.rare for one in defined.get(file, ())}
-        terms = (
-            sum(rarity[word] for word in shared) / (sum(rarity.values()) or 1.0) * min(1.0, len(rarity) / _FEW_WORDS)
-        )
+        share = sum(rarity[word] for word in shared) / (sum(rarity.values()) or 1.0)
+        terms = share * min(1.0, len(rarity) / _FEW_WORDS)
         features = _Features(
             names=min(1.0, sum(names.values()) / max(0.5, min(2.0, sum(planned.names.values())))),
             path=len(words) / max(1, len(planned.path_words | words_of_path(path))),
@@ -177,16 +175,15 @@ def _definitions(cache: Cache, planned: PlannedFile, repository: str) -> dict[in
         for file, parent, spelled, line in rows:
             here = found.setdefault(file, [])
             if all(name != other.name for other in here):
-                here.append(
-                    _Defined(name, f"{parent}.{spelled}" if parent else spelled, line, 1 / (1 + math.log2(len(rows))))
-                )
+                symbol = f"{parent}.{spelled}" if parent else spelled
+                here.append(_Defined(name, symbol, line, 1 / (1 + math.log2(len(rows)))))
     return found
 
 
 def _best_piece(
-    cache: Cache, pieces: Sequence[RankedPiece], rarity: Mapping[str, float]
-) -> tuple[list[str], RankedPiece | None]:
-    best: tuple[float, list[str], RankedPiece | None] = (0.0, [], None)
+    cache: Cache, pieces: Sequence[FileHit], rarity: Mapping[str, float]
+) -> tuple[list[str], FileHit | None]:
+    best: tuple[float, list[str], FileHit | None] = (0.0, [], None)
     for piece in pieces[:5]:
         words = cache.words_in(piece.piece)
         shared = sorted((word for word in rarity if word in words), key=lambda word: (-rarity[word], word))
@@ -194,11 +191,11 @@ def _best_piece(
     return best[1], best[2]
 
 
-def _place_of(defined: Sequence[_Defined], planned: PlannedFile, best: RankedPiece | None) -> tuple[str, int]:
+def _place_of(defined: Sequence[_Defined], planned: PlannedFile, best: FileHit | None) -> tuple[str, int]:
     if defined:
         first = max(defined, key=lambda one: planned.names[one.name] * one.rare)
         return first.symbol, first.line
-    return (best.name, best.line) if best else ("", 0)
+    return (best.hit.name, best.hit.line) if best else ("", 0)
 
 
 def _relation_row(
@@ -230,11 +227,8 @@ def _kind_of(best: _BestPlace, features: _Features, confidence: float) -> str:
         return "direct_match"
     if is_utility(best.path):
         return "utility"
-    return (
-        "partial_match"
-        if best.language != "text" and (features.names >= 0.25 or features.terms >= 0.6)
-        else "reference"
-    )
+    near = features.names >= 0.25 or features.terms >= 0.6
+    return "partial_match" if best.language != "text" and near else "reference"
 
 
 def _explain_relation(planned: PlannedFile, repository: Mapping[str, Any], features: _Features) -> str:
@@ -255,25 +249,10 @@ _DECLARED = re.compile(
     r"\b(?:def|class|struct|func|fn|function|interface|enum|trait|type|void|__global__)\s+([^\W\d]\w*)|^\s*([^\W\d]\w*)\s*\("
 )
 _SHORTEST_NAME = 3
-_EVERYWHERE = frozenset(
-    (
-        "main",
-        "run",
-        "init",
-        "forward",
-        "call",
-        "get",
-        "set",
-        "test",
-        "setup",
-        "config",
-        "load",
-        "save",
-        "step",
-        "update",
-        "__init__",
-    )
-)
+_EVERYWHERE = frozenset((
+    "main", "run", "init", "forward", "call", "get", "set", "test", "setup", "config", "load", "save", "step", "update",
+    "__init__",
+))  # fmt: skip
 _KEYWORDS = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+")
 _UTILITY = frozenset(
     words_of(
@@ -318,19 +297,14 @@ def words_of_path(path: str) -> frozenset[str]:
 
 def is_test_path(path: str) -> bool:
     """Whether a file is a test or belongs to tests."""
-    return bool(
-        {"test", "testing", "conftest"}
-        & {word for part in path.split("/") for word in re.split(r"[_.\-]", part.lower())}
-    ) or ("/tests/" in f"/{path.lower()}")
+    words = set(re.split(r"[/_.\-]", path.lower()))
+    return not words.isdisjoint(("test", "testing", "conftest")) or "/tests/" in f"/{path.lower()}"
 
 
 def is_utility(path: str) -> bool:
     """Whether a file's name, or its folder's, says that it helps the method rather than is one."""
     folder, name = posixpath.split(path)
-    return bool(
-        _UTILITY.intersection(words_of(name.rpartition(".")[0]))
-        or _UTILITY.intersection(words_of(posixpath.basename(folder)))
-    )
+    return not _UTILITY.isdisjoint((*words_of(name.rpartition(".")[0]), *words_of(posixpath.basename(folder))))
 
 
 def _planned_file(row: Mapping[str, Any], asked: list[str]) -> PlannedFile:
@@ -340,16 +314,8 @@ def _planned_file(row: Mapping[str, Any], asked: list[str]) -> PlannedFile:
     about = " ".join((*interface, str(row.get("purpose", "")), *sorted(words)))
     query, focus = " ".join((about, *asked)), frozenset(words_of(about))
     names = {fold_name(name): _name_weight(name) for name in declared if len(name) >= _SHORTEST_NAME}
-    return PlannedFile(
-        row["path"],
-        names,
-        {fold_name(name): name for name in declared},
-        words,
-        query,
-        first_spellings(query),
-        focus,
-        is_test_path(row["path"]),
-    )
+    spelled, said = {fold_name(name): name for name in declared}, first_spellings(query)
+    return PlannedFile(row["path"], names, spelled, words, query, said, focus, is_test_path(row["path"]))
 
 
 def _declared_name(line: str) -> str:

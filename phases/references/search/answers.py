@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.references.index.cache import Cache
 from phases.references.index.restore import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
@@ -58,6 +59,7 @@ def read_on(root: str, index: Mapping[str, Any], repository: str, path: str, lin
     return _build_answer(root, index, (repository, path), (line, most), ("text", ""))
 
 
+# The agent sees other people's code through these answers alone, so that all it saw can be named (decision 105).
 def _build_answer(
     root: str, index: Mapping[str, Any], file: tuple[str, str], stretch: tuple[int, int], what: tuple[str, str]
 ) -> SearchHit:
@@ -75,9 +77,7 @@ def _refuse_unknown(index: Mapping[str, Any], repository: str) -> None:
 def _refuse_incomplete(into: str, index: Mapping[str, Any], repository: str, cache_directory: str) -> None:
     """Nothing found is an answer only where everything was looked at."""
     asked = [row for row in index["repositories"] if not repository or row["name"] == repository]
-    there = with_cache_for_reading(
-        into, code_base_of(into), cache_directory, lambda cache: frozenset(cache.repositories())
-    )
+    there = with_cache_for_reading(into, code_base_of(into), cache_directory, Cache.repositories)
     lost = [row["name"] for row in asked if row.get("files") and row["name"] not in there]
     if lost:
         raise NotShown(f"the index of {', '.join(lost)} is gone or damaged; make it anew with: pipeline resume")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
-from phases.references.index.cache import Cache
+from phases.references.index.cache import CHUNK, Cache
 from phases.references.index.restore import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
+from phases.references.parse.model import Piece
 from phases.references.parse.source_code import text_of
 from phases.references.parse.terms import fold_name, words_of
-from phases.references.search.ranking import rank_pieces
 
 LONGEST_QUERY = 2000
 MOST_HITS = 100
@@ -31,10 +33,18 @@ class Hit(NamedTuple):
     kind: str
     name: str
     """Qualified; empty for text and for the rest of a module."""
-    signature: str
     score: float
     """Falls along the list; of use only within it."""
-    excerpt: str
+    signature: str = ""
+    excerpt: str = ""
+
+
+class FileHit(NamedTuple):
+    """A hit, with the numbers that the cache gives its file and, where words found it, its piece."""
+
+    file: int
+    hit: Hit
+    piece: int = 0
 
 
 def search_code(
@@ -70,26 +80,13 @@ def code_base_of(into: str) -> str:
 def _find_hits(cache: Cache, query: str, repository: str | None, limit: int) -> list[tuple[Hit, str, str]]:
     """Hits without excerpt, each with its file's digest and language."""
     name = name_asked(query)
-    hits = _name_hits(cache, name, repository, limit) if name else []
-    places = {(file, hit.line) for file, hit in hits}
+    hits = find_symbols(cache, name, repository, limit) if name else []
+    places = {(one.file, one.hit.line) for one in hits}
     for one in rank_pieces(cache, query, repository, limit) if len(hits) < limit else []:
-        if (one.file, one.line) not in places:
-            rest = (one.line, one.end, one.kind, one.name, cache.signature(one.file, one.line, one.kind), one.score, "")
-            hits.append((one.file, Hit(one.repository, one.path, *rest)))
-    return [(hit, *cache.content(file)) for file, hit in hits[:limit]]
-
-
-def _name_hits(cache: Cache, name: str, repository: str | None, limit: int) -> list[tuple[int, Hit]]:
-    """A name that is there stands above all that is found by words, which score 2.25 at most."""
-    return [
-        (
-            one.file,
-            Hit(
-                one.repository, one.path, one.line, one.end, one.kind, one.name, one.signature, 10.0 - 2 * one.tier, ""
-            ),
-        )
-        for one in find_symbols(cache, name, repository, limit)
-    ]
+        if (one.file, one.hit.line) not in places:
+            signature = cache.signature(one.file, one.hit.line, one.hit.kind)
+            hits.append(one._replace(hit=one.hit._replace(signature=signature)))
+    return [(one.hit, *cache.content(one.file)) for one in hits[:limit]]
 
 
 def _add_excerpt(hit: Hit, data: bytes | None, language: str, words: set[str]) -> Hit:
@@ -133,30 +130,13 @@ _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 """The letters that SQL folds."""
 
 
-class NamedSymbol(NamedTuple):
-    """A symbol whose name is like the one that was asked for.
-
-    Tier 0 is the very name, 2 one that stands elsewhere than asked or begins with it, 3 one that holds it.
-    """
-
-    tier: int
-    file: int
-    repository: str
-    path: str
-    kind: str
-    name: str
-    line: int
-    end: int
-    signature: str
-
-
 def name_asked(query: str) -> str | None:
     """The name that a query consists of (`Encoder.forward`, `net::Layer`, `get_loss()`); None where it is more than one word."""
     query = query.strip()
     return query.removesuffix("()") if len(query) <= 200 and _NAME.fullmatch(query) else None
 
 
-def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) -> list[NamedSymbol]:
+def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) -> list[FileHit]:
     """Symbols of this name, then without regard to case; then, half of the list at most, those that are near to it.
 
     Near is a name that begins with it or holds it, and of `Encoder.forward` what else is called `forward`.
@@ -179,13 +159,94 @@ def find_symbols(cache: Cache, name: str, repository: str | None, limit: int) ->
     return best + sorted(rest, key=_symbol_order)[: max(1, min(limit - len(best), limit // 2))]
 
 
-def _named_symbol(row: tuple[Any, ...], tier: int) -> NamedSymbol:
+def _named_symbol(row: tuple[Any, ...], tier: int) -> FileHit:
+    """Tier 0 is the very name, 1 another spelling, 2 one that stands elsewhere than asked or begins with it, 3 one that holds it.
+
+    Each stands above all that is found by words, which score 2.25 at most.
+    """
     file, repository, path, kind, name, line, end, signature, parent = row
-    whole = f"{parent}.{name}" if parent else str(name)
-    rest = (int(str(line)), int(str(end)), str(signature))
-    return NamedSymbol(tier, int(str(file)), str(repository), str(path), str(kind), whole, *rest)
+    whole = f"{parent}.{name}" if parent else name
+    return FileHit(file, Hit(repository, path, line, end, kind, whole, 10.0 - 2 * tier, signature))
 
 
-def _symbol_order(one: NamedSymbol) -> tuple[object, ...]:
-    tests = "test" in one.path.lower()
-    return one.tier, _FIRST.get(one.kind, 2), tests, len(one.name), len(one.path), one.path, one.line
+def _symbol_order(one: FileHit) -> tuple[object, ...]:
+    hit = one.hit
+    return (
+        -hit.score,
+        _FIRST.get(hit.kind, 2),
+        "test" in hit.path.lower(),
+        len(hit.name),
+        len(hit.path),
+        hit.path,
+        hit.line,
+    )
+
+
+WEIGHTS = (5.0, 0.5, 1.0, 1.0)
+"""What a word counts in names, documentation, body and path. Documentation is long where it is there at all, and counts less."""
+NAMED, COVERED, WHOLE = 0.6, 0.4, 0.25
+"""What counts beside BM25 (the best piece has 1): the share of its name that was asked for, the share of the query (by rarity)
+that its code covers, and being a function."""
+_SECOND_LOOK = 60
+_MOST_WORDS = 32
+_COMMON = 0.2
+"""A word that stands in so many of the pieces costs time and tells little; it is left out where three others are left."""
+_FEW = 3
+_STOP = frozenset(
+    words_of(
+        "a an and are as at be but by for from has have how if in into is it its no not of on or so such than that the their then"
+        " there these they this to was we were what when where which will with"
+    )
+)
+_FIRST_LOOK = """
+SELECT words.rowid, f.id, f.repository, f.path, -bm25(words, ?1, ?2, ?3, ?4) AS score
+FROM words JOIN texts AS t ON t.id = words.rowid / ?8 JOIN files AS f ON f.id = t.file
+WHERE words MATCH ?5 AND (?6 IS NULL OR f.repository = ?6)
+ORDER BY score DESC, f.repository, f.path, words.rowid LIMIT ?7
+"""
+
+
+def rank_pieces(cache: Cache, query: str, repository: str | None, limit: int) -> list[FileHit]:
+    """The best pieces for a query in words; none of its characters is syntax."""
+    rarity = rarity_of(cache, query)
+    if not rarity:
+        return []
+    # BM25 alone does not see what a piece is called: the best by it are looked at a second time (decision 109)
+    rows = _first_look(cache, list(rarity), repository, max(limit, _SECOND_LOOK))
+    top = max((float(row[-1]) for row in rows), default=0.0) or 1.0
+    whole = sum(rarity.values())
+    found = [_ranked_piece(cache.piece(int(row[0])), row, (rarity, whole, top)) for row in rows]
+    return sorted(found, key=lambda one: (-one.hit.score, one.hit.repository, one.hit.path, one.hit.line))[:limit]
+
+
+def rarity_of(cache: Cache, query: str) -> dict[str, float]:
+    """The telling words of a query, rarest first, with how rare each is among all pieces (0: in none)."""
+    words = list(dict.fromkeys(words_of(query)))
+    telling = [word for word in words if word not in _STOP] or words
+    total = max(1, cache.count_of_pieces())
+    counts = {word: count for word in telling[:1000] if (count := cache.pieces_with(word))}
+    rarest = sorted(counts, key=counts.__getitem__)
+    kept = [word for at, word in enumerate(rarest) if at < _FEW or counts[word] < _COMMON * total]
+    return {word: math.log(1 + (total - counts[word] + 0.5) / (counts[word] + 0.5)) for word in kept[:_MOST_WORDS]}
+
+
+def _first_look(cache: Cache, words: Sequence[str], repository: str | None, most: int) -> list[tuple[Any, ...]]:
+    # A word is letters and digits alone, so quotes make it a word whatever it says.
+    asked = " OR ".join(f'"{word}"' for word in words)
+    return cache.rows(_FIRST_LOOK, (*WEIGHTS, asked, repository, most, CHUNK))
+
+
+def _ranked_piece(piece: Piece, row: Sequence[Any], measures: tuple[Mapping[str, float], float, float]) -> FileHit:
+    rarity, whole, top = measures
+    score = round(_score_piece(piece, rarity, whole) + float(row[-1]) / top, 4)
+    number, file, repository, path, _ = row
+    return FileHit(file, Hit(repository, path, piece.line, piece.end, piece.kind, piece.name, score), number)
+
+
+def _score_piece(piece: Piece, rarity: Mapping[str, float], whole: float) -> float:
+    """What counts beside BM25."""
+    names = {word for word in piece.names.split() if len(word) > 1}
+    code = names | set(piece.body.split())
+    named = sum(word in rarity for word in names) / len(names) if names else 0.0
+    covered = sum(worth for word, worth in rarity.items() if word in code) / whole
+    return NAMED * named + COVERED * covered + WHOLE * (piece.kind in ("function", "method"))
