@@ -40,3 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if room.f_bavail * room.f_frsize >= 4 * 2**30 and not room.f_flag & os.ST_NOEXEC:
             config.option.basetemp = tempfile.mkdtemp(prefix="pipeline-tests-", dir=memory)
             config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers a core: half of the time a test waits for a process that it has started."""
+    return 2 * (os.cpu_count() or 1)

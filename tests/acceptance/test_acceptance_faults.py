@@ -54,6 +54,7 @@ def is_there(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_fault_01_tests_that_take_longer_than_two_seconds_are_not_cut_short_and_accepted(tmp_path: Path) -> None:
     """Nothing is said of a limit or a policy: slow tests that fail refuse, and those that hang are no pass."""
     slow = item("tests", "sleep 2.3; echo FAILED test_a; exit 1")

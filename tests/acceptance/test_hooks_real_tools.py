@@ -139,6 +139,7 @@ def pre_commit(folder: Path, **more: Any) -> dict[str, Any]:
     return item("pre-commit", RUN, env={"PRE_COMMIT_HOME": str(folder / "pre-commit")}, **more)
 
 
+@pytest.mark.slow
 @needs_pre_commit
 def test_pre_commit_that_modifies_files_refuses_and_passes_the_second_time(tmp_path: Path) -> None:
     """Its own rule and ours are the same: a file that was modified is a failure, and the next run finds it mended."""
@@ -245,6 +246,7 @@ def test_the_guard_of_a_claude_code_script_against_endless_rounds_holds_here_too
     assert told[1]["internal:code"] == "block"  # which runs the same tests itself
 
 
+@pytest.mark.slow
 @needs_jq
 def test_a_codex_script_unchanged_checks_a_run(tmp_path: Path) -> None:
     """It answers `{}` when all is well, which is a pass and no note."""

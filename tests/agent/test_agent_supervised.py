@@ -284,6 +284,7 @@ def test_a_run_that_never_recovers_stops_for_its_user_with_all_work_kept_and_can
     assert again(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_resume_without_a_better_idea_stops_again_and_does_not_stop_at_once(tmp_path: Path) -> None:
     stubborn = Scripted(looping(helped=False))
     for _ in range(4):
@@ -451,6 +452,7 @@ def test_files_of_the_supervision_that_cannot_be_written_stop_no_run(name: str, 
     assert made["stop_reason"] == "accepted"
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_kernel_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*anything: Any, **more: Any) -> Any:
         raise LookupError("a mistake")

@@ -124,6 +124,7 @@ def test_a_broken_file_is_run_again_when_it_is_mended(command: Command) -> None:
 # after a decision
 
 
+@pytest.mark.slow
 def test_after_a_rejected_plan_another_is_asked_for_or_the_rejection_is_taken_back(command: Command) -> None:
     paste(command, f"pipeline run --fast {paper(command.folder)} --review file")
     told = paste(command, "pipeline review paper --reject").err
@@ -149,6 +150,7 @@ def test_after_a_rejected_plan_another_is_asked_for_or_the_rejection_is_taken_ba
 # after a stop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "label", "number"),
     [

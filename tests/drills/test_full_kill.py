@@ -37,6 +37,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return source, mirror, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "phase", [pytest.param(phase, marks=[] if phase == "07" else pytest.mark.drill) for phase in PHASES]
 )

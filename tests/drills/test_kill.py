@@ -76,6 +76,7 @@ def test_a_run_killed_again_and_again_gets_to_the_end(toys: Reference) -> None:
     assert not toys.problems_afterwards()
 
 
+@pytest.mark.slow
 @shares(8)
 def test_a_run_killed_at_any_audited_event_goes_on_to_the_same_tree(hooked: Reference, share: slice) -> None:
     at_each(hooked, range(1, len(hooked.events()) + 1)[share], lambda nth: _gone_at(hooked, nth))

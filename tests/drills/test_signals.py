@@ -130,6 +130,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return reference_on(scenes.paper(tmp_path_factory.mktemp("alone"), tools=False))
 
 
+@pytest.mark.slow
 @shares(16)
 @pytest.mark.parametrize("name", ["INT", "TERM"])
 def test_a_run_that_is_stopped_at_any_system_call_goes_on_to_the_same_tree(

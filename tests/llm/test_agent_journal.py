@@ -61,7 +61,7 @@ def test_a_run_cut_after_any_line_gives_the_same_and_asks_nothing_again(
         assert (folder / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes(), cut
 
 
-@pytest.mark.parametrize("part", [1, 40, -2])
+@pytest.mark.parametrize("part", [40, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, -2))])
 def test_a_run_cut_in_the_middle_of_a_line_goes_on_from_the_line_before(part: int, whole: Path, tmp_path: Path) -> None:
     lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "task").mkdir()
@@ -115,6 +115,7 @@ def unusable(outcome: str) -> Reply:
     return Reply(outcome, "half", (cut,), tokens_out=7, detail="cut off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["refused", "rate_limited", "unavailable", "transient", "fatal"])
 def test_a_reply_that_ends_the_run_is_no_content_and_is_asked_for_again(outcome: str, tmp_path: Path) -> None:
     error = Paused if outcome in ("rate_limited", "unavailable") else PhaseError

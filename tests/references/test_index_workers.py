@@ -200,6 +200,7 @@ def test_a_worker_holds_none_of_the_users_secrets(waiting_worker: int) -> None:
     assert held.keys() <= {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "LC_CTYPE"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "seconds"), [(3, 9999.0), (9999, 2.0)], ids=["after so many files", "after so many seconds"]
 )
