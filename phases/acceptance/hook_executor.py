@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from phases.acceptance.commands.command_hooks import HookPlace, run_command
+from phases.acceptance.commands.command_hooks import HookPlace, judge_outcome, read_session_variables, run_command
 from phases.acceptance.commands.hook_process import ProcessOutcome
-from phases.acceptance.commands.hook_protocol import read_verdict
 from phases.acceptance.commands.sanitize import strip_control
 from phases.acceptance.configuration.checksums import remove_caches
 from phases.acceptance.hook import (
@@ -28,7 +27,7 @@ from phases.acceptance.hook import (
     HTTP,
     NO_VERDICT,
     PASS,
-    POINTS,
+    SESSION_START,
     STOP,
     Hook,
     HookResult,
@@ -38,10 +37,11 @@ from phases.acceptance.payload import RunFacts, payload_bytes, variables_for
 from phases.acceptance.protected_files import ProtectedFiles
 from phases.workspace.command_runner import CommandRunner
 from pipeline.base.errors import StorageError
-from pipeline.base.files import make_directory
+from pipeline.base.files import make_directory, write_without_sync
 from pipeline.base.jsonl import append_without_sync, row_line
 from pipeline.base.logs import logger
 
+_ENV_FILE = "session.env"
 _LARGEST_LOG = 64 * 2**20
 TAMPERED = "files that decide about acceptance were changed during the run"
 
@@ -85,6 +85,8 @@ class HookExecutor:
         """`protected`: what must be as it was before a hook is run; `doing` is notified of which hook is asked."""
         self._run, self._context, self._events, self._commands = run, context, events, commands
         self._protected, self._doing = protected, doing
+        self._session: dict[str, str] = {}
+        """What hooks at session_start set for the hooks that come after them."""
 
     def run(self, hook: Hook, occasion: Occasion, own: Callable[[], HookResult] | None = None) -> HookResult:
         """What came of one hook. `own` is what a hook of this program does."""
@@ -153,13 +155,27 @@ class HookExecutor:
         place = HookPlace(
             self._run.cwd,
             log,
-            self._context.environment,
+            {**self._context.environment, **self._session},
             tuple(self._context.secret_names),
             variables_for(hook, self._run),
         )
+        if occasion.point == SESSION_START:
+            return self._run_at_start(hook, payload_bytes(body), place)
         began = _log_size(log)
         result = run_command(hook, payload_bytes(body), place)
         return result._replace(notes=(*result.notes, *self._clean_log(log, began)))
+
+    def _run_at_start(self, hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
+        """What it writes into its CLAUDE_ENV_FILE is set for the hooks that are run after it."""
+        make_directory(self._context.directory)
+        path = os.path.join(self._context.directory, _ENV_FILE)
+        write_without_sync(path, b"")
+        result = run_command(hook, payload, place._replace(added={**place.added, "CLAUDE_ENV_FILE": path}))
+        with contextlib.suppress(OSError):  # the hook may have removed it
+            if os.path.getsize(path):
+                self._session |= read_session_variables(hook, path, place)
+            os.unlink(path)
+        return result
 
     def _clean_log(self, path: str, began: int) -> tuple[str, ...]:
         """A hook may print what it finds in the workspace, and a key may have got there. Looks at what was added alone."""
@@ -183,7 +199,7 @@ class HookExecutor:
         ran = ProcessOutcome(
             finished.exit_code, None, timed_out, fault, finished.output.encode("utf-8", "replace"), b"", 0.0
         )
-        return read_verdict(ran, hook, POINTS[hook.point])
+        return judge_outcome(ran, hook, self._run.cwd, None)
 
     def _report(self, hook: Hook, occasion: Occasion, result: HookResult) -> None:
         who = _hook_fields(hook, occasion)

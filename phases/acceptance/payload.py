@@ -6,11 +6,13 @@ The `cwd` is in every one, and nothing secret is in any: no key and no environme
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from phases.acceptance.hook import POINTS, SESSION_START, SUBAGENT_STOP, TOOL_FAILED, Hook
+from phases.acceptance.hook import POINTS, REPO, SESSION_START, SUBAGENT_STOP, TOOL_FAILED, Hook
+from phases.workspace.workspace import CONTROL
 
 SCHEMA_VERSION = 1
 MOST_FILES, MOST_TOOLS, LONGEST_MESSAGE = 500, 20, 32 * 1024
@@ -27,6 +29,8 @@ class RunFacts(NamedTuple):
     model: str
     transcript: str = ""
     """The file of it, brought up to date before a hook is run; empty where there is none."""
+    settings_directory: str = ""
+    """Where the user's own hooks are written down; empty where they have no settings."""
 
 
 class EndingFacts(NamedTuple):
@@ -167,8 +171,10 @@ def payload_bytes(body: Mapping[str, Any]) -> bytes:
 
 def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
     """What is added to the environment of a command hook."""
+    root = os.path.join(run.cwd, CONTROL) if hook.source == REPO else run.settings_directory
     return {
         "CLAUDE_PROJECT_DIR": run.cwd,
+        **({"CLAUDE_PLUGIN_ROOT": root} if root else {}),
         "PIPELINE_PROJECT_DIR": run.cwd,
         "PIPELINE_RUN_ID": run.run_id,
         "PIPELINE_HOOK_ID": hook.id,

@@ -71,7 +71,7 @@ def build_acceptance(
         )
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
-    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path)
+    facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands, protected, doing)

@@ -354,6 +354,15 @@ def test_fault_17_a_broken_hook_costs_the_model_no_attempt(tmp_path: Path) -> No
     assert 'attempt="1" of="1"' in feedback_in(list(model.requests[2].messages))[0]
 
 
+def test_a_hook_that_lacks_a_program_costs_the_model_no_attempt_whatever_it_exits_with(tmp_path: Path) -> None:
+    check = script(tmp_path, "check.sh", "nosuchtool || { echo 'the tests fail' >&2; exit 2; }\n")
+    model = says(write("a.py", CODE), DONE)
+    for policy in ("strict", "claude"):
+        with pytest.raises(Incomplete, match=r"verification_error: .*nosuchtool is not installed here"):
+            made(tmp_path / policy, model, mounting(item("tests", check, exit_policy=policy)))
+    assert not any("the tests fail" in message.text for request in model.requests for message in request.messages)
+
+
 # Hooks that were written for Claude Code
 
 

@@ -155,7 +155,12 @@ def test_the_folder_of_the_project_has_our_name_where_theirs_is_not_set() -> Non
     assert found.items[0]["params"] == {"command": "${PIPELINE_PROJECT_DIR}/a ${PIPELINE_PROJECT_DIR}/b"}
     assert found.untranslated == []
     found = of_event("claude", "Stop", {**STOP, "command": "$CLAUDE_PROJECT_DIR/a ${CLAUDE_PLUGIN_ROOT}/b"})
-    assert found.untranslated == ["$.hooks.Stop[0].hooks[0].command: $CLAUDE_PLUGIN_ROOT is not set here"]
+    [told] = found.untranslated
+    assert told.startswith(
+        "$.hooks.Stop[0].hooks[0].command: $CLAUDE_PLUGIN_ROOT is the directory of your settings file"
+    )
+    found = of_event("claude", "Stop", {**STOP, "command": "$CLAUDE_REMOTE_HOME/a >> $CLAUDE_ENV_FILE"})
+    assert found.untranslated == ["$.hooks.Stop[0].hooks[0].command: $CLAUDE_REMOTE_HOME is not set here"]
 
 
 @pytest.mark.parametrize(

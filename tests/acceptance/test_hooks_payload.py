@@ -214,6 +214,12 @@ def test_the_variables_for_a_hook_hold_no_secret() -> None:
     }
 
 
+@pytest.mark.parametrize(("source", "root"), [(USER, "/own"), (REPO, "/ws/.pipeline")])
+def test_the_plugin_root_is_where_a_hook_is_written_down(source: str, root: str) -> None:
+    run = RUN._replace(settings_directory="/own")
+    assert variables_for(hook_at("accept_gate", source), run)["CLAUDE_PLUGIN_ROOT"] == root
+
+
 def test_arguments_that_cannot_be_changed_are_written_like_any_others() -> None:
     arguments = MappingProxyType({"nested": MappingProxyType({"a": 1})})
     body = tool_input(hook_at("before_tool_call"), RUN, CALL._replace(arguments=arguments))

@@ -153,6 +153,53 @@ def test_a_mistyped_command_is_no_verdict_of_the_tests(tmp_path: Path) -> None:
     assert "pytset: not found" in result.reason or "pytset: command not found" in result.reason
 
 
+MISSING = [
+    pytest.param("nosuchtool -q || exit 1", "", 1, id="a shell, and a script that exits with 1"),
+    pytest.param("sh check.sh", "nosuchtool -q || { echo tests fail >&2; exit 2; }", 2, id="a script of the hook"),
+    pytest.param(
+        "python3 check.py", "import subprocess\nsubprocess.run(['nosuchtool', '-q'])", 1, id="a script in Python"
+    ),
+    pytest.param(
+        "python3 check.py",
+        "try: open('nosuchtool')\nexcept OSError as error: raise SystemExit(str(error))",
+        1,
+        id="the words of Python alone",
+    ),
+    pytest.param("make check", "check:\n\tnosuchtool -q", 2, id="make"),
+    pytest.param("python3 -S -m pytest", "", 1, id="a module that Python does not have"),
+    pytest.param("echo 'zsh: command not found: nosuchtool' >&2; exit 2", "", 2, id="another shell"),
+]
+
+
+@pytest.mark.parametrize(("command", "text", "code"), MISSING)
+def test_a_hook_that_lacks_a_program_of_its_own_says_nothing_of_the_work(
+    command: str, text: str, code: int, tmp_path: Path
+) -> None:
+    if command.startswith("make") and shutil.which("make") is None:
+        pytest.skip("make is not on this machine")
+    (tmp_path / ("Makefile" if command.startswith("make") else command.split()[-1].replace("/", "_"))).write_text(text)
+    result = run(tmp_path, command)
+    assert (result.status, result.exit_code) == (FAILED, code), result
+    name = "pytest" if "pytest" in command else "nosuchtool"
+    told = f"hook user:tests exited with code {code} for want of a program: {name} is not installed here ("
+    assert result.reason.startswith(told)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("python3 main.py", id="what the code of the agent calls and the hook does not name"),
+        pytest.param("python3 -c 'open(\"data.csv\")'; cat main.py; ls data.csv; exit 1", id="a file that is missing"),
+        pytest.param("echo 'x: ls: command not found'; exit 1", id="a program that is there"),
+        pytest.param("python3 -m package", id="a module that the agent owes"),
+        pytest.param("echo 'a: nosuchtool: command not found'; exit 3", id="an exit code of its own"),
+    ],
+)
+def test_what_the_work_itself_lacks_is_still_refused(command: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("import subprocess\nname = 'nosuch' + 'tool'\nsubprocess.run([name])\n")
+    assert run(tmp_path, command).status == BLOCK
+
+
 @EVERY_POLICY
 def test_a_signal_a_timeout_and_a_command_that_cannot_start_are_no_verdict(tmp_path: Path, policy: str) -> None:
     assert run(tmp_path, "kill -KILL $$", policy).reason == "hook user:tests was ended by signal 9 (SIGKILL)"

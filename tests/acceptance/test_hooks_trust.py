@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -593,6 +594,14 @@ def test_the_files_that_a_command_names_are_found(place: Place, line: str | list
     assert {path for path, digest in found.items() if digest == ABSENT} == {
         path for path in paths if "new" in path or "pytest" in path
     }
+
+
+@pytest.mark.parametrize(("source", "found"), [(REPO, {".pipeline/check.sh"}), (USER, set())])
+def test_the_plugin_root_of_a_hook_of_the_workspace_is_its_directory_of_hooks(
+    place: Place, source: str, found: set[str]
+) -> None:
+    hook = replace(command('cd ci && sh "${CLAUDE_PLUGIN_ROOT}/check.sh"'), source=source)
+    assert set(hash_scripts(hook, str(place.root))) == found
 
 
 def test_files_outside_are_pinned_by_their_whole_path_and_links_there_are_not(place: Place, tmp_path: Path) -> None:

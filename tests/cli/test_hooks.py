@@ -753,6 +753,17 @@ def test_the_scripts_of_an_imported_hook_are_those_of_the_project_that_its_file_
     assert found["items"][0]["params"]["command"] in (f'"{project}"/guard.sh', f"{project}/guard.sh")
 
 
+def test_the_scripts_of_a_plugin_are_those_beside_its_hooks(command: Command) -> None:
+    path = command.folder / "my plugin" / "hooks" / "hooks.json"
+    path.parent.mkdir(parents=True)
+    hook = {"type": "command", "command": 'sh "${CLAUDE_PLUGIN_ROOT}"/guard.sh'}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}))
+    found = command("hooks", "import", "--from", "claude", path, "--json").json()
+    assert found["items"][0]["params"] == {
+        "command": f"CLAUDE_PLUGIN_ROOT='{command.folder}/my plugin'; {hook['command']}"
+    }
+
+
 def test_the_hooks_of_codex_may_stand_in_toml(command: Command) -> None:
     path = command.folder / "config.toml"
     path.write_text('model = "x"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "make test"\n')

@@ -142,7 +142,8 @@ def _run_facts(trial: Trial, rows: Sequence[Row]) -> RunFacts:
     replies = [row["result"]["model"] for row in rows if row["kind"] == "reply"]
     model = replies[-1] if replies else str(trial.settings["code_model"] or trial.settings["model"])
     run = rows[0].get("run", 1) if rows else 1
-    return RunFacts(trial.id, f"{trial.id}-{run}", os.path.realpath(trial.places.workspace), model)
+    root = os.path.realpath(trial.places.workspace)
+    return RunFacts(trial.id, f"{trial.id}-{run}", root, model, settings_directory=trial.hooks.own_folder)
 
 
 def _run_at_gate(trial: Trial, hook: Hook, rows: Sequence[Row], gate: GateHooks) -> dict[str, Any]:

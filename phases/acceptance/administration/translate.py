@@ -35,7 +35,8 @@ def translate_file(kind: str, path: str, scope: str, printable: Callable[[str], 
     """
     if not os.path.lexists(path):
         raise UsageError(f"there is no file {path}; name the settings file with the hooks of {kind}")
-    found = import_hooks(kind, read_bytes(os.path.realpath(path), limit=LARGEST), path, _project_of(path))
+    data, plugin = read_bytes(os.path.realpath(path), limit=LARGEST), _plugin_of(path)
+    found = import_hooks(kind, data, path, "" if plugin else _project_of(path), plugin)
     faults = [_item_fault(item, scope, printable) for item in found.items]
     items = [item for item, fault in zip(found.items, faults, strict=True) if not fault]
     text = _yaml_text({"hooks": {"items": items}}, scope) if items else ""
@@ -47,6 +48,13 @@ def _project_of(path: str) -> str:
     directory = os.path.dirname(os.path.abspath(path))
     project = os.path.dirname(directory) if os.path.basename(directory) in _SETTINGS else directory
     return "" if os.path.realpath(project) == os.path.realpath(os.path.expanduser("~")) else project
+
+
+def _plugin_of(path: str) -> str:
+    """The directory of the plugin that a `hooks/hooks.json` is of; none for any other file. A plugin is of every project."""
+    directory, name = os.path.split(os.path.abspath(path))
+    parent, folder = os.path.split(directory)
+    return parent if (folder, name) == ("hooks", "hooks.json") else ""
 
 
 def _item_fault(item: dict[str, Any], scope: str, printable: Callable[[str], str]) -> str:

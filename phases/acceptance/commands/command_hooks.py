@@ -1,18 +1,26 @@
-"""Runs a command hook: its command line, its environment, its log."""
+"""Runs a command hook: its command line, its environment, its log. A program that it lacks is no verdict."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from phases.acceptance.commands.hook_process import CommandLaunch, run_process
+from phases.acceptance.commands.hook_process import CommandLaunch, ProcessOutcome, run_process
 from phases.acceptance.commands.hook_protocol import read_verdict
 from phases.acceptance.commands.sanitize import strip_control
-from phases.acceptance.hook import FAILED, POINTS, Hook, HookResult
+from phases.acceptance.configuration.checksums import hash_scripts, is_tool_module
+from phases.acceptance.hook import BLOCK, FAILED, POINTS, Hook, HookResult
 from phases.sandbox.bash import shell_words
+from phases.workspace.workspace import LARGEST_FILE
+from pipeline.base.errors import StorageError
+from pipeline.base.files import read_bytes
 
 _LONGEST_HEADING = 8192
+_LONGEST_QUOTE = 200
+_SECONDS_TO_READ = 5.0
 
 
 class HookPlace(NamedTuple):
@@ -34,16 +42,82 @@ def run_command(hook: Hook, payload: bytes, place: HookPlace) -> HookResult:
     argv = _build_argv(hook)
     if not argv:
         return HookResult(FAILED, f"hook {hook.key} could not be run: it has no command")
+    environment = environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added)
     launch = CommandLaunch(
         argv,
         place.workspace,
-        environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added),
+        environment,
         payload,
         hook.seconds,
         place.log,
         _log_heading(hook, dropped_names(place.environment, secret_names=place.secret_names, hook=hook)),
     )
-    return read_verdict(run_process(launch), hook, POINTS[hook.point])
+    return judge_outcome(run_process(launch), hook, place.workspace, environment.get("PATH"))
+
+
+_MISSING_PROGRAM = re.compile(
+    r"""
+    :[ ](?P<shell>[\w+][\w.+-]*):[ ](?:command[ ])?not[ ]found$
+    | [ ]command[ ]not[ ]found:[ ](?P<zsh>[\w+][\w.+-]*)$
+    | \b(?:make|xargs|env):[ ]['\u2018]?(?P<caller>[\w+][\w.+-]*)['\u2019]?:[ ]No[ ]such[ ]file[ ]or[ ]directory$
+    | \bNo[ ]such[ ]file[ ]or[ ]directory:[ ]'(?P<python>[\w+][\w+-]*)'$
+    | ^\S*python[\d.]*:[ ]No[ ]module[ ]named[ ]'?(?P<module>\w+)'?$
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""How shells and programs say that a program is not installed. A name with a slash is a file, which the agent may owe, and
+so is one with a suffix where Python names it."""
+_MAY_HIDE_IT = (1, 2)
+"""What scripts exit with after anything that went wrong."""
+
+
+def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | None) -> HookResult:
+    """The verdict of one run. A block for want of a program of the hook's own is none: the agent cannot install it.
+
+    `path`: where the hook's programs are looked for; None where that is not known, as in the sandbox.
+    """
+    result = read_verdict(ran, hook, POINTS[hook.point])
+    if result.status != BLOCK or ran.exit_code not in _MAY_HIDE_IT:
+        return result
+    for found in _MISSING_PROGRAM.finditer(result.tail):
+        name = str(found[found.lastgroup or 0])
+        if _is_program_of(hook, name, workspace) and _is_not_installed(name, found.lastgroup == "module", path):
+            line = result.tail[: found.end()].rpartition("\n")[2].strip()
+            told = (
+                f"hook {hook.key} exited with code {ran.exit_code} for want of a program: {name} is not installed here"
+            )
+            return result._replace(status=FAILED, reason=f"{told} ({strip_control(line, _LONGEST_QUOTE)})")
+    return result
+
+
+def _is_not_installed(name: str, module: bool, path: str | None) -> bool:
+    return is_tool_module(name) if module else path is None or shutil.which(name, path=path) is None
+
+
+def _is_program_of(hook: Hook, name: str, workspace: str) -> bool:
+    """Whether the command of a hook, or a script that it names, speaks of a program. The agent's code calls any other."""
+    word = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w/-])")
+    if word.search(hook.command):
+        return True
+    for script in hash_scripts(hook, workspace):
+        try:
+            text = read_bytes(os.path.join(workspace, script), limit=LARGEST_FILE).decode("utf-8", "replace")
+        except StorageError:
+            continue
+        if word.search(text):
+            return True
+    return False
+
+
+def read_session_variables(hook: Hook, path: str, place: HookPlace) -> dict[str, str]:
+    """What a hook wrote into its CLAUDE_ENV_FILE, as its shell understands it; `place` is that of the hook itself."""
+    before = environment_of(place.environment, secret_names=place.secret_names, hook=hook, added=place.added)
+    argv = tuple(shell_words('. "$CLAUDE_ENV_FILE" > /dev/null 2>&1; exec env -0'))
+    ran = run_process(CommandLaunch(argv, place.workspace, {**before, "CLAUDE_ENV_FILE": path}, b"", _SECONDS_TO_READ))
+    rows = ran.stdout.decode("utf-8", "surrogateescape").split("\0") if ran.is_whole else []
+    given = dict(row.split("=", 1) for row in rows if "=" in row)
+    ours = {*place.added, "CLAUDE_ENV_FILE", "_", "SHLVL", "PWD", "OLDPWD"}
+    return {name: value for name, value in given.items() if name not in ours and before.get(name) != value}
 
 
 def _build_argv(hook: Hook) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from phases.acceptance.hook import (
     CLAUDE,
     FAILED,
     PASS,
+    SESSION_START,
     STOP,
     STRICT,
     Hook,
@@ -46,7 +47,7 @@ def judge_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult
     try:
         reply = parse_object(ran)
         if reply is None:
-            return _plain_reply(ran, hook)
+            return _plain_reply(ran, hook, point)
         return _judge_object(reply, hook, point)
     except _Misunderstood as error:
         return HookResult(FAILED, f"hook {hook.key} exited with 0, and {strip_control(str(error), MOST_TEXT)}")
@@ -61,7 +62,7 @@ def parse_object(ran: ProcessOutcome) -> Mapping[str, Any] | None:
     return value if ran.is_whole and isinstance(value, dict) else None
 
 
-def _plain_reply(ran: ProcessOutcome, hook: Hook) -> HookResult:
+def _plain_reply(ran: ProcessOutcome, hook: Hook, point: HookPoint) -> HookResult:
     """Output that is no object is a note, unless it was meant for one: a block must not get lost for a missing comma.
 
     A strict hook is any command at all, and may print braces; its output counts as an answer only if it refuses something.
@@ -72,7 +73,10 @@ def _plain_reply(ran: ProcessOutcome, hook: Hook) -> HookResult:
     if text.startswith(b"{") and meant:
         size = "" if ran.is_whole else ": it is larger than 64 KiB"
         raise _Misunderstood(f"its answer looks like a JSON object and is none{size}")
-    lines = [line for line in strip_control(text, MOST_TEXT).splitlines() if line.strip()]
+    shown = strip_control(text, MOST_TEXT).strip()
+    if point.name == SESSION_START and hook.exit_policy == CLAUDE:  # as Claude Code takes it
+        return HookResult(PASS, context=shown)
+    lines = [line for line in shown.splitlines() if line.strip()]
     return HookResult(PASS, notes=(f"it printed: {strip_control(lines[-1].strip(), _LONGEST_QUOTE)}",) if lines else ())
 
 

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phases.acceptance.hook import COMMAND, Hook
+from phases.acceptance.hook import COMMAND, REPO, Hook
 from phases.workspace.workspace import CONTROL, LARGEST_FILE, Workspace, WorkspaceError
 from pipeline.base.errors import StorageError
 from pipeline.base.files import read_bytes, sha256
@@ -29,6 +29,7 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/dev", 
 _HERE = re.compile(
     r"\$(?:\{(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\}|(?:CLAUDE_PROJECT_DIR|PIPELINE_PROJECT_DIR|PWD)\b)"
 )
+_BESIDE_THE_HOOKS = re.compile(r"\$(?:\{CLAUDE_PLUGIN_ROOT\}|CLAUDE_PLUGIN_ROOT\b)")
 _NO_PATH = re.compile(r"[*?\[\]{}$~\0]|://")
 _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "Rscript", "source", "."}
@@ -137,6 +138,8 @@ def _walk_paths(hook: Hook, workspace: str) -> Iterator[tuple[str, bool, str, bo
         return
     args = hook.params.get("args")
     command = shlex.join(map(str, args)) if args else str(hook.params.get("command", ""))
+    if hook.source == REPO:
+        command = _BESIDE_THE_HOOKS.sub(f"${{CLAUDE_PROJECT_DIR}}/{CONTROL}", command)
     for word, runs in _parse_paths(command, ".", _DEEPEST):
         path = _locate_word(word, workspace)
         if path:

@@ -101,10 +101,11 @@ Row = str | tuple[str, dict[str, Any]]
 """A line for what was not translated, or a place and the item that stands there."""
 _TAKEN = {COMMAND: ("type", "command", "args", "timeout", "shell"), HTTP: ("type", "url", "headers", "timeout")}
 _CHANGES_THE_MEANING = ("if", "async", "asyncRewake", "async_rewake")
-_PROJECT = re.compile(r"\$(?:(?:CLAUDE|GEMINI)_PROJECT_DIR\b|\{(?:CLAUDE|GEMINI)_PROJECT_DIR\})")
-_PROJECT_NAME = re.compile(r"\b(?:CLAUDE|GEMINI)_PROJECT_DIR\b")
+_PROJECT_NAMES, _PLUGIN_ROOT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"), "CLAUDE_PLUGIN_ROOT"
 _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
-_NOT_SET_HERE = re.compile(r"\$\{?((?!CLAUDE_PROJECT_DIR\b)(?:CLAUDE|CODEX|GEMINI|PLUGIN)_[A-Z_]+)")
+_NOT_SET_HERE = re.compile(
+    r"\$\{?((?!CLAUDE_(?:PROJECT_DIR|PLUGIN_ROOT|ENV_FILE)\b)(?:CLAUDE|CODEX|GEMINI|PLUGIN)_[A-Z_]+)"
+)
 
 
 class HookSource(NamedTuple):
@@ -112,16 +113,19 @@ class HookSource(NamedTuple):
 
     dialect: Dialect
     disabled: frozenset[str]
-    project: str = ""
-    """The directory of the project that the file is of; empty where it is of no one project."""
+    directories: Mapping[str, str] = MappingProxyType({})
+    """Variables that commands name, each with the directory that is known for it: of the project or the plugin of the file."""
 
 
 def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSource) -> Iterator[Row]:
     """What becomes of one hook: perhaps an item, made from `base`, and a line for each thing that is lost."""
     theirs = hook
-    if reader.project and isinstance(hook, dict) and (hook := _put_project_in(hook, reader.project)) != theirs:
-        where = f"the project of this file, {quote_value(reader.project)}, is put in for its name"
-        yield f"{place}.command: {where}; the code of a run is in the directory that a hook starts in"
+    for name, directory in reader.directories.items() if isinstance(hook, dict) else ():
+        before, hook = hook, _put_directory_in(hook, name, directory)
+        if hook != before:
+            whose = "plugin" if name == _PLUGIN_ROOT else "project"
+            where = f"the {whose} of this file, {quote_value(directory)}, is put in for its name"
+            yield f"{place}.command: {where}; the code of a run is in the directory that a hook starts in"
     if reason := _why_no_hook(hook, reader):
         yield f"{place}: {reason}"
         return
@@ -141,6 +145,11 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
         _NOT_SET_HERE.findall(" ".join([*params.get("args", ()), params.get("command", "")]))
     ):
         yield f"{place}.command: ${variable} is not set here"
+    if _PLUGIN_ROOT in " ".join([*params.get("args", ()), params.get("command", "")]) and not reader.directories.get(
+        _PLUGIN_ROOT
+    ):
+        told = "is the directory of your settings file here: copy the plugin's scripts there, or write their whole path"
+        yield f"{place}.command: ${_PLUGIN_ROOT} {told}"
     yield (
         place,
         {
@@ -154,17 +163,17 @@ def translate_hook(hook: Any, place: str, base: dict[str, Any], reader: HookSour
     )
 
 
-def _put_project_in(hook: Mapping[str, Any], project: str) -> dict[str, Any]:
-    """A hook with the directory of its project put in: its scripts lie there, and not in the workspace of a run."""
-    resolved = dict(hook)
+def _put_directory_in(hook: Mapping[str, Any], name: str, directory: str) -> dict[str, Any]:
+    """A hook with a directory put in for its name: its scripts lie there, and not in the workspace of a run."""
+    resolved, used = dict(hook), re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
     if isinstance(args := hook.get("args"), list):
-        resolved["args"] = [_PROJECT.sub(lambda _: project, word) if isinstance(word, str) else word for word in args]
-    if not isinstance(command := hook.get("command"), str) or not (named := _PROJECT_NAME.search(command)):
+        resolved["args"] = [used.sub(lambda _: directory, word) if isinstance(word, str) else word for word in args]
+    if not isinstance(command := hook.get("command"), str) or not re.search(rf"\b{name}\b", command):
         return resolved
-    put_in = _PROJECT.sub(lambda _: project, command)
-    if "args" in hook or (_PLAIN_PATH.fullmatch(project) and not _PROJECT_NAME.search(put_in)):
+    put_in = used.sub(lambda _: directory, command)
+    if "args" in hook or (_PLAIN_PATH.fullmatch(directory) and not re.search(rf"\b{name}\b", put_in)):
         return {**resolved, "command": put_in}
-    return {**resolved, "command": f"{named[0]}={shlex.quote(project)}; {command}"}  # in any quotes, and with a default
+    return {**resolved, "command": f"{name}={shlex.quote(directory)}; {command}"}  # in any quotes, and with a default
 
 
 def _why_no_hook(hook: Any, reader: HookSource) -> str:
@@ -245,16 +254,19 @@ class ImportedHooks(NamedTuple):
     """What was left out or reads differently here, a line each with its place: `$.hooks.Stop[0].hooks[1]: …`."""
 
 
-def import_hooks(kind: str, data: bytes, name: str, project: str = "") -> ImportedHooks:
+def import_hooks(kind: str, data: bytes, name: str, project: str = "", plugin: str = "") -> ImportedHooks:
     """The hooks in a file of `claude`, `codex` or `gemini`. Raises HookConfigError for one that cannot be read.
 
     `project`: the directory that its commands call $CLAUDE_PROJECT_DIR; empty where the file is of no one project.
+    `plugin`: the same of $CLAUDE_PLUGIN_ROOT.
     """
+    directories = dict.fromkeys(_PROJECT_NAMES, project) if project else {}
+    directories |= {_PLUGIN_ROOT: plugin} if plugin else {}
     dialect = DIALECTS[kind]
     items: list[dict[str, Any]] = []
     untranslated: list[str] = []
     taken: set[str] = set()
-    for row in _translate_rows(_parse_file(kind, data, name), kind, dialect, project):
+    for row in _translate_rows(_parse_file(kind, data, name), kind, dialect, directories):
         if isinstance(row, str):
             untranslated.append(row)
             continue
@@ -278,7 +290,9 @@ def _parse_file(kind: str, data: bytes, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _translate_rows(value: Mapping[str, Any], kind: str, dialect: Dialect, project: str) -> Iterator[Row]:
+def _translate_rows(
+    value: Mapping[str, Any], kind: str, dialect: Dialect, directories: Mapping[str, str]
+) -> Iterator[Row]:
     hooks, off = value.get("hooks"), _why_off(value, kind)
     yield from (f"{place_at('$', key)}: it is no hook" for key in value if key != "hooks")
     if not isinstance(hooks, dict):
@@ -292,7 +306,7 @@ def _translate_rows(value: Mapping[str, Any], kind: str, dialect: Dialect, proje
             yield f"{place}: {reason or 'it is no list of hooks'}"
             continue
         for index, group in enumerate(groups):
-            yield from _translate_group(group, f"{place}[{index}]", event, HookSource(dialect, disabled, project))
+            yield from _translate_group(group, f"{place}[{index}]", event, HookSource(dialect, disabled, directories))
 
 
 def _why_off(value: Mapping[str, Any], kind: str) -> str:
