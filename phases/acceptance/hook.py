@@ -41,7 +41,7 @@ class Hook:
     params: Mapping[str, Any] = field(default_factory=dict)
     """Of the kind: `command` (text) or `args` (list) of a command; `handler` and its own of a builtin; those of http."""
     matcher: str = ""
-    """A regular expression that the whole name of a tool must fit; empty: any."""
+    """A regular expression that the whole name of a tool must fit, or at session_start `startup` or `resume`; empty: any."""
     when: str = WORKSPACE_CHANGED
     """At accept_gate: `workspace_changed` or `always`."""
     fail_fast: bool = False
@@ -113,6 +113,10 @@ def downgrade_block(result: HookResult, point: str) -> HookResult:
 SESSION_START, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, SUBAGENT_STOP, ACCEPT_GATE, SESSION_END = (
     "session_start", "before_tool_call", "after_tool_result", "after_tool_failure", "subagent_stop", "accept_gate", "session_end",
 )  # fmt: skip
+
+
+STARTUP, RESUME = "startup", "resume"
+"""How a run begins, by which a hook at session_start may be chosen."""
 
 
 class HookPoint(NamedTuple):

@@ -223,10 +223,10 @@ class HookExecutor:
             self.report_block(hook, occasion, result.reason)
 
 
-def select_hooks(hooks: Sequence[Hook], point: str, tool: str = "") -> list[Hook]:
-    """The hooks of a point, in their order; at the points of tools, those that are meant for that tool."""
+def select_hooks(hooks: Sequence[Hook], point: str, name: str = "") -> list[Hook]:
+    """The hooks of a point, in their order, of which a matcher fits the name: of the tool, or of the way a run begins."""
     return [
-        hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, tool or ""))
+        hook for hook in hooks if hook.point == point and (not hook.matcher or re.fullmatch(hook.matcher, name or ""))
     ]
 
 

@@ -13,8 +13,10 @@ from phases.acceptance.hook import (
     AFTER_TOOL,
     BEFORE_TOOL,
     BLOCK,
+    RESUME,
     SESSION_END,
     SESSION_START,
+    STARTUP,
     STOP,
     SUBAGENT_STOP,
     TOOL_FAILED,
@@ -121,7 +123,7 @@ class ToolHooks:
 
     def at_start(self, *, resumed: bool) -> list[str]:
         """What they say for the model; nothing that they say of a beginning keeps it from going on."""
-        return self._at_an_end(SESSION_START, "resume" if resumed else "startup", "")
+        return self._at_an_end(SESSION_START, RESUME if resumed else STARTUP, "")
 
     def at_end(self, reason: str, detail: str) -> None:
         """The same of an end."""
@@ -129,7 +131,7 @@ class ToolHooks:
 
     def _at_an_end(self, point: str, word: str, detail: str) -> list[str]:
         contexts = []
-        for hook in select_hooks(self.hooks, point):
+        for hook in select_hooks(self.hooks, point, word):
             body = partial(session_input, run=self.run, session=SessionFacts(word, detail))
             result = self.executor.run(hook, Occasion(point, body))
             self._notify(hook, result)

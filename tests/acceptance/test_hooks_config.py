@@ -319,6 +319,12 @@ REFUSED = [
         id="a matcher where no tool is called",
     ),
     pytest.param(
+        {**COMMAND, "point": "session_start", "matcher": "Bash"},
+        ".matcher",
+        ("'Bash' fits neither startup nor resume, so this hook would never run; write one of them"),
+        id="a matcher that fits no way to begin",
+    ),
+    pytest.param(
         {**COMMAND, "point": "before_tool_call", "matcher": "("},
         ".matcher",
         ("'(' is no regular expression: missing ), unterminated subpattern at position 0; mend it, like 'Write|Edit'"),

@@ -306,6 +306,21 @@ def test_an_event_that_never_comes_here_is_named(kind: str, event: str, line: st
 
 
 @pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("startup", "startup"),
+        ("resume|clear", "resume"),
+        ("startup|resume|clear|compact", None),
+        ("*", None),
+        ("", None),
+    ],
+)
+def test_how_a_session_begins_chooses_a_hook_here_too(theirs: str, ours: str | None) -> None:
+    found = of_event("claude", "SessionStart", STOP, matcher=theirs)
+    assert ([item.get("matcher") for item in found.items], found.untranslated) == ([ours], [])
+
+
+@pytest.mark.parametrize(
     ("event", "matcher", "items", "line"),
     [
         ("PreToolUse", "WebFetch", 0, "$.hooks.PreToolUse[0]: no tool here is called 'WebFetch'"),
@@ -314,11 +329,12 @@ def test_an_event_that_never_comes_here_is_named(kind: str, event: str, line: st
         ("PostToolUse", "^Web.*", 0, "$.hooks.PostToolUse[0]: no tool here is called '^Web.*'"),
         ("PreToolUse", "Write|WebFetch", 1, "$.hooks.PreToolUse[0].matcher: no tool here is called 'WebFetch'"),
         ("PreToolUse", "(?<x>a)", 0, "$.hooks.PreToolUse[0].hooks[0]: '.*(?:(?<x>a)).*' is no regular expression: "),
+        ("SessionStart", "compact", 0, "$.hooks.SessionStart[0]: no run here begins with 'compact'"),
         (
-            "SessionStart",
-            "startup",
+            "SubagentStop",
+            "Explore",
             0,
-            "$.hooks.SessionStart[0]: at session_start nothing can be chosen by 'startup', ",
+            "$.hooks.SubagentStop[0]: at subagent_stop nothing can be chosen by 'Explore', ",
         ),
         ("Stop", "x", 1, "$.hooks.Stop[0].matcher: it says nothing at Stop, there as here"),
     ],

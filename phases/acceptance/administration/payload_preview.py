@@ -7,7 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from phases.acceptance.hook import BEFORE_TOOL, SESSION_END, SESSION_START, SUBAGENT_STOP, TOOL_FAILED, Hook
+from phases.acceptance.hook import (
+    BEFORE_TOOL,
+    RESUME,
+    SESSION_END,
+    SESSION_START,
+    STARTUP,
+    SUBAGENT_STOP,
+    TOOL_FAILED,
+    Hook,
+)
 from phases.acceptance.hook_executor import Occasion
 from phases.acceptance.payload import (
     EndingFacts,
@@ -52,7 +61,8 @@ def completion_facts(
 def occasion_of(hook: Hook, rows: Sequence[Row], run: RunFacts) -> Occasion | None:
     """Another point than the gate: for tools, with the last call on record that the hook would have watched, if any."""
     if hook.point in (SESSION_START, SESSION_END):
-        session = SessionFacts("startup" if hook.point == SESSION_START else "accepted")
+        begins = STARTUP if not hook.matcher or re.fullmatch(hook.matcher, STARTUP) else RESUME
+        session = SessionFacts(begins if hook.point == SESSION_START else "accepted")
         return Occasion(hook.point, partial(session_input, run=run, session=session))
     for call, row in reversed(_calls_in(rows)):
         result, turn = row["result"], str(row["key"]["turn"])

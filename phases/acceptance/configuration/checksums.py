@@ -31,10 +31,10 @@ _HERE = re.compile(
 )
 _BESIDE_THE_HOOKS = re.compile(r"\$(?:\{CLAUDE_PLUGIN_ROOT\}|CLAUDE_PLUGIN_ROOT\b)")
 _NO_PATH = re.compile(r"[*?\[\]{}$~\0]|://")
-_INTERPRETERS = frozenset(
+INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "Rscript", "source", "."}
 )
-_GOES_BEFORE = _INTERPRETERS | {
+_GOES_BEFORE = INTERPRETERS | {
     "if", "then", "elif", "else", "while", "until", "do", "!", "time", "exec", "env", "nice", "nohup", "timeout",
 }  # fmt: skip
 """Words after which there still comes what is run."""
@@ -155,7 +155,7 @@ def _leads_elsewhere(word: str, path: str, workspace: str) -> bool:
 def _parse_paths(command: str, directory: str, levels: int) -> Iterator[tuple[str, bool | None]]:
     """The words of a command that may be paths, each with whether it is what is run; None for a guess. `cd` is followed."""
     begins, written, follows_cd, before = True, False, False, ""
-    for word in _shell_words(command):
+    for word in shell_words(command):
         if _BREAKS.fullmatch(word):
             begins, written, follows_cd, before = True, False, False, ""
         elif word.strip("<>&|0123456789") == "" and ">" in word:
@@ -182,7 +182,7 @@ def _parse_paths(command: str, directory: str, levels: int) -> Iterator[tuple[st
 
 def _is_named(word: str, before: str) -> bool:
     """Whether what is run is a file that the word names, and no command that the shell looks for."""
-    return "/" in word or (before in _INTERPRETERS and word not in _GOES_BEFORE)
+    return "/" in word or (before in INTERPRETERS and word not in _GOES_BEFORE)
 
 
 def _module_paths(name: str) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _module_paths(name: str) -> tuple[str, ...]:
     return (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
 
 
-def _shell_words(command: str) -> list[str]:
+def shell_words(command: str) -> list[str]:
     """As a shell splits it, with what joins commands as words of their own; a line that no shell takes is split at blanks."""
     # Guessing errs on the side of protecting too much; `pipeline hooks trust --show` lists what was found.
     lexer = shlex.shlex(command.replace("`", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")

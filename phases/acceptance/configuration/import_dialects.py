@@ -17,7 +17,18 @@ from phases.acceptance.configuration.validation import (
     quote_value,
     why_bad_matcher,
 )
-from phases.acceptance.hook import ACCEPT_GATE, CLAUDE, COMMAND, HTTP, POINTS, SESSION_END, USER
+from phases.acceptance.hook import (
+    ACCEPT_GATE,
+    CLAUDE,
+    COMMAND,
+    HTTP,
+    POINTS,
+    RESUME,
+    SESSION_END,
+    SESSION_START,
+    STARTUP,
+    USER,
+)
 from pipeline.base.errors import FormatError
 from pipeline.base.formats import parse_json
 
@@ -85,6 +96,14 @@ def translate_matcher(theirs: str, dialect: Dialect) -> TranslatedMatcher:
     unknown = tuple(name for name, own in ours.items() if not _OWN_TOOLS.issuperset(own.split("|")))
     kept = dict.fromkeys(own for name, own in ours.items() if name not in unknown)
     return TranslatedMatcher("|".join(kept), unknown, never=not kept)
+
+
+def _translate_start(theirs: str) -> TranslatedMatcher:
+    """The same of how a session begins; a context that was cleared or compacted begins none here."""
+    if theirs.strip() in ("", "*"):
+        return TranslatedMatcher("")
+    kept = [word for word in (STARTUP, RESUME) if not why_bad_matcher(theirs) and re.fullmatch(theirs, word)]
+    return TranslatedMatcher("" if len(kept) > 1 else "".join(kept), never=not kept)
 
 
 def _rename_tools(pattern: str, dialect: Dialect) -> str:
@@ -344,15 +363,19 @@ def _translate_group(group: Any, place: str, event: str, reader: HookSource) -> 
     yield from (
         f"{place_at(place, key)}: there is nothing like it here" for key in group if key not in ("hooks", "matcher")
     )
-    point, fits = reader.dialect.points[event], translate_matcher(matcher or "", reader.dialect)
+    point = reader.dialect.points[event]
+    fits = (
+        _translate_start(matcher or "") if point == SESSION_START else translate_matcher(matcher or "", reader.dialect)
+    )
     if fits.matcher or fits.never:
         if point == ACCEPT_GATE:
             yield f"{place}.matcher: it says nothing at {event}, there as here"
-        elif point not in TOOL_POINTS:
+        elif point not in (*TOOL_POINTS, SESSION_START):
             yield f"{place}: at {point} nothing can be chosen by {quote_value(matcher)}, and the hooks would always run"
             return
         elif fits.never:
-            yield f"{place}: no tool here is called {quote_value(matcher)}"
+            what = "no run here begins with" if point == SESSION_START else "no tool here is called"
+            yield f"{place}: {what} {quote_value(matcher)}"
             return
         elif fits.unknown:
             yield f"{place}.matcher: no tool here is called {', '.join(map(quote_value, fits.unknown))}"
@@ -362,7 +385,7 @@ def _translate_group(group: Any, place: str, event: str, reader: HookSource) -> 
         base = {
             "id": event,
             "point": point,
-            **({"matcher": fits.matcher} if point in TOOL_POINTS and fits.matcher else {}),
+            **({"matcher": fits.matcher} if fits.matcher and point != ACCEPT_GATE else {}),
         }
         yield from translate_hook(hook, f"{place}.hooks[{index}]", base, reader)
 

@@ -24,7 +24,10 @@ from phases.acceptance.hook import (
     INTERNAL,
     POINTS,
     REPO,
+    RESUME,
     SESSION_END,
+    SESSION_START,
+    STARTUP,
     TOOL_FAILED,
 )
 
@@ -155,10 +158,13 @@ def _check_point(item: Mapping[str, Any]) -> Iterator[ConfigFault]:
                 )
     if not matcher:
         return
-    if point not in TOOL_POINTS:
+    if point not in (*TOOL_POINTS, SESSION_START):
         yield ConfigFault(".matcher", f"no tool is called at {point}; delete it, or mount the hook at before_tool_call")
     elif words := why_bad_matcher(matcher):
         yield ConfigFault(".matcher", f"{quote_value(matcher)} is no regular expression: {words}")
+    elif point == SESSION_START and not any(re.fullmatch(matcher, word) for word in (STARTUP, RESUME)):
+        words = f"{quote_value(matcher)} fits neither {STARTUP} nor {RESUME}, so this hook would never run; write one of them"
+        yield ConfigFault(".matcher", words)
 
 
 def why_bad_matcher(matcher: str) -> str:

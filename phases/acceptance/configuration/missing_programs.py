@@ -1,0 +1,83 @@
+"""Which program or script of a hook is not there, before anybody runs it.
+
+Only the first command of a line is looked at: what comes after `&&` or `||` may be meant for the case that something is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+
+from phases.acceptance.configuration.checksums import INTERPRETERS, shell_words
+from phases.acceptance.hook import COMMAND, Hook
+
+_GO_BEFORE = frozenset({"!", "command", "env", "exec", "nice", "nohup", "time", "timeout"})
+_OF_THE_SHELL = frozenset(
+    {
+        ":", "[", "[[", "alias", "bg", "builtin", "case", "cd", "declare", "echo", "eval", "exit", "export", "false", "fg", "for",
+        "function", "if", "let", "local", "printf", "pwd", "read", "readonly", "return", "select", "set", "shift", "shopt", "test",
+        "trap", "true", "type", "ulimit", "umask", "unset", "until", "wait", "while", "{",
+    }
+)  # fmt: skip
+_NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_MADE_BY_A_SHELL = re.compile(r"[$`*?\[\]{}\0]")
+
+
+def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> list[str]:
+    """The program of a command, and the script that it is given, as far as they are not there: in words, `no program pytset`.
+
+    `workspace`: where the hook starts; empty where that is not known yet. `variables`: those that the hook is given.
+    """
+    if hook.kind != COMMAND:
+        return []
+    known = {**variables, **hook.env}
+    words = [_put_in(word, known) for word in _first_command(hook)]
+    program = next(iter(words), "")
+    if not program or program in _OF_THE_SHELL or _MADE_BY_A_SHELL.search(program):
+        return []
+    if "/" not in program and program not in (".", "source"):
+        path = known.get("PATH", os.defpath)
+        if not hook.sandbox and shutil.which(program, path=path) is None:
+            return [f"no program {program}"]
+    elif "/" in program:
+        return _missing_file(program, workspace)
+    return _missing_script(words, workspace) if os.path.basename(program) in INTERPRETERS else []
+
+
+def _first_command(hook: Hook) -> list[str]:
+    """The words of the first command of a hook, from its program on."""
+    args = [str(word) for word in hook.params.get("args", ())]
+    words = args or shell_words(hook.command)
+    end = next((at for at, word in enumerate(words) if not args and re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
+    skipped = False
+    for at, word in enumerate(words[:end]):
+        is_option = skipped and (word.startswith("-") or word[:1].isdigit())
+        if not (is_option or word in _GO_BEFORE or re.match(r"[A-Za-z_]\w*=", word)):
+            return words[at:end]
+        skipped = skipped or word in _GO_BEFORE
+    return []
+
+
+def _put_in(word: str, variables: Mapping[str, str]) -> str:
+    """A word with the variables in it that are known, and with the home directory."""
+    if word.startswith("~/"):
+        word = f"$HOME{word[1:]}"
+    return _NAME.sub(lambda found: variables.get(found[1] or found[2], found[0]), word)
+
+
+def _missing_script(words: Sequence[str], workspace: str) -> list[str]:
+    """The script of an interpreter; `-c` and `-m` take none."""
+    for word in words[1:]:
+        if not word.startswith("-"):
+            return _missing_file(word, workspace)
+        if word[1:2] != "-" and re.search("[cem]", word):
+            break
+    return []
+
+
+def _missing_file(path: str, workspace: str) -> list[str]:
+    if _MADE_BY_A_SHELL.search(path) or not (workspace or os.path.isabs(path)):
+        return []
+    return [] if os.path.exists(os.path.join(workspace, path)) else [f"no file {path}"]
