@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
+from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
@@ -72,6 +73,9 @@ def build_acceptance(
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
+    own = assignment.hooks
+    for line in describe_missing(hooks.hooks, facts, own.environment, own.settings_file, begun.planned):
+        assignment.tell(line)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands, protected, doing)

@@ -111,6 +111,14 @@ def test_without_any_task_the_hooks_of_the_user_are_listed(tmp_path: Path) -> No
     assert (refused.code, len(refused.complaints)) == (2, 1)
 
 
+def test_a_program_that_does_not_exist_is_told(command: Command) -> None:
+    path = own(command, item("tests", "pytset -q"), item("off", "pytset", enabled=False), item("fine", "true"))
+    told = f"hook user:tests cannot run: there is no program pytset; install it, or mend the command in {path}"
+    listed = command("hooks", "list", "paper")
+    assert (listed.code, [line for line in listed.out.splitlines() if "cannot run" in line]) == (0, [told])
+    assert command("hooks", "list", "--json").json()["notes"] == [told]
+
+
 def test_without_an_id_it_is_about_the_newest_task(command: Command) -> None:
     repo(command, item())
     assert command("hooks", "list").out == command("hooks", "list", "paper").out

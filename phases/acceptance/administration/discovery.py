@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
@@ -23,6 +25,7 @@ from phases.acceptance.configuration.trust_store import read_store
 from phases.acceptance.configuration.validation import find_faults, suggest_word
 from phases.acceptance.hook import POINTS, REPO, USER, Hook
 from phases.acceptance.hook_registry import CODE, HookSetting
+from phases.acceptance.payload import RunFacts
 from phases.workspace.workspace import Workspace
 from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.plain_yaml import parse_yaml
@@ -63,7 +66,7 @@ class HookListing(NamedTuple):
     problems: tuple[str, ...]
     """What is wrong with a configuration, a line each."""
     notes: tuple[str, ...]
-    """Why hooks do not run, a line each."""
+    """Why hooks do not run, or cannot, a line each."""
     repo: RepoHooks
 
 
@@ -87,6 +90,11 @@ def list_hooks(setting: HookSetting, workspace: str, explain: Explain, fault: st
         rows += _list_repo_rows(config, repo, all_off=all_off)
         problems += wrong
         notes.append(f"{HOOKS_FILE} of the workspace is {repo.state}" + (f": {repo.reason}" if repo.reason else ""))
+    usable = [row.hook for row in rows if row.state in RUNS and row.hook is not None]
+    place = RunFacts(
+        "", "", os.path.realpath(workspace) if workspace else "", "", settings_directory=setting.own_folder
+    )
+    notes += describe_missing(usable, place, setting.environment, setting.settings_file)
     rows.sort(key=lambda row: _ORDER.get(row.point, len(_ORDER)))
     return HookListing(tuple(rows), tuple(problems), tuple(notes), repo)
 

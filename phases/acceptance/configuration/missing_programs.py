@@ -8,27 +8,51 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from phases.acceptance.configuration.checksums import INTERPRETERS, shell_words
-from phases.acceptance.hook import COMMAND, Hook
+from phases.acceptance.configuration.repo_hooks import HOOKS_FILE
+from phases.acceptance.hook import COMMAND, REPO, Hook
+from phases.acceptance.payload import RunFacts, variables_for
 
-_GO_BEFORE = frozenset({"!", "command", "env", "exec", "nice", "nohup", "time", "timeout"})
+_TAKE_NUMBERS = frozenset({"nice", "timeout"})
+_GO_BEFORE = _TAKE_NUMBERS | {"!", "env", "exec", "nohup", "time"}
 _OF_THE_SHELL = frozenset(
     {
-        ":", "[", "[[", "alias", "bg", "builtin", "case", "cd", "declare", "echo", "eval", "exit", "export", "false", "fg", "for",
-        "function", "if", "let", "local", "printf", "pwd", "read", "readonly", "return", "select", "set", "shift", "shopt", "test",
-        "trap", "true", "type", "ulimit", "umask", "unset", "until", "wait", "while", "{",
+        ":", "[", "[[", "alias", "bg", "builtin", "case", "cd", "command", "declare", "echo", "eval", "exit", "export", "false",
+        "fg", "for", "function", "hash", "if", "let", "local", "printf", "pwd", "read", "readonly", "return", "select", "set",
+        "shift", "shopt", "test", "trap", "true", "type", "ulimit", "umask", "unset", "until", "wait", "while", "{",
     }
 )  # fmt: skip
+_NO_FILE = "no file "
 _NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _MADE_BY_A_SHELL = re.compile(r"[$`*?\[\]{}\0]")
+
+
+def describe_missing(
+    hooks: Iterable[Hook],
+    run: RunFacts,
+    environment: Mapping[str, str],
+    settings_file: str,
+    planned: Collection[str] = (),
+) -> Iterator[str]:
+    """A line for each hook that cannot run as it is written. `run.cwd` is empty where no workspace is known.
+
+    `planned`: files that the agent is to write.
+    """
+    for hook in hooks:
+        given = variables_for(hook, run) if run.cwd else {}
+        for what in find_missing(hook, run.cwd, {**environment, **given}):
+            if os.path.normpath(what.removeprefix(_NO_FILE)) not in planned:
+                where = HOOKS_FILE if hook.source == REPO else settings_file
+                cure = "write it" if what.startswith(_NO_FILE) else "install it"
+                yield f"hook {hook.key} cannot run: there is {what}; {cure}, or mend the command in {where}"
 
 
 def find_missing(hook: Hook, workspace: str, variables: Mapping[str, str]) -> list[str]:
     """The program of a command, and the script that it is given, as far as they are not there: in words, `no program pytset`.
 
-    `workspace`: where the hook starts; empty where that is not known yet. `variables`: those that the hook is given.
+    `workspace`: where the hook starts; empty where that is not known. `variables`: those that the hook is given.
     """
     if hook.kind != COMMAND:
         return []
@@ -51,12 +75,14 @@ def _first_command(hook: Hook) -> list[str]:
     args = [str(word) for word in hook.params.get("args", ())]
     words = args or shell_words(hook.command)
     end = next((at for at, word in enumerate(words) if not args and re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
-    skipped = False
+    before = ""
     for at, word in enumerate(words[:end]):
-        is_option = skipped and (word.startswith("-") or word[:1].isdigit())
-        if not (is_option or word in _GO_BEFORE or re.match(r"[A-Za-z_]\w*=", word)):
+        if word in _GO_BEFORE:
+            before = word
+        elif before and word.startswith("-") and before not in _TAKE_NUMBERS:
+            return []  # which of its options take a word is not known
+        elif not (before in _TAKE_NUMBERS and re.match("-|[0-9]", word)) and not re.match(r"[A-Za-z_]\w*=", word):
             return words[at:end]
-        skipped = skipped or word in _GO_BEFORE
     return []
 
 
@@ -80,4 +106,4 @@ def _missing_script(words: Sequence[str], workspace: str) -> list[str]:
 def _missing_file(path: str, workspace: str) -> list[str]:
     if _MADE_BY_A_SHELL.search(path) or not (workspace or os.path.isabs(path)):
         return []
-    return [] if os.path.exists(os.path.join(workspace, path)) else [f"no file {path}"]
+    return [] if os.path.exists(os.path.join(workspace, path)) else [f"{_NO_FILE}{path}"]
