@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from phases.acceptance.configuration.checksums import ABSENT, hash_scripts, script_paths_of
+from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.configuration.parse_hooks import find_problems, parse_hooks
 from phases.acceptance.configuration.repo_hooks import (
     HOOKS_FILE,
@@ -17,6 +18,7 @@ from phases.acceptance.configuration.repo_hooks import (
     discover_repo_hooks,
 )
 from phases.acceptance.hook import ACCEPT_GATE, ALWAYS, BUILTIN, INTERNAL, STRICT, USER, Hook
+from phases.acceptance.payload import RunFacts
 from phases.acceptance.stop_reasons import CONFIG_INVALID
 from pipeline.base.errors import Incomplete
 
@@ -74,6 +76,10 @@ class HookRegistry(NamedTuple):
     """What the user says that scripts and the hooks file of the workspace must be."""
     unverified_reason: str
     """Why nothing can be verified, or empty."""
+
+    def describe_missing(self, setting: HookSetting, run: RunFacts, planned: Collection[str]) -> Iterator[str]:
+        """A line for each hook whose program or script is not there. `planned`: files that the agent is to write."""
+        return describe_missing(self.hooks, run, setting.environment, setting.settings_file, planned)
 
 
 def register_hooks(setting: HookSetting, workspace: str, *, trust_now: bool = False) -> HookRegistry:

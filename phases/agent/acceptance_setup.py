@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from phases.acceptance.chain import Chain, GateHooks
 from phases.acceptance.checks.code_check import check_code
-from phases.acceptance.configuration.missing_programs import describe_missing
 from phases.acceptance.hook_executor import HookContext, HookEvents, HookExecutor
 from phases.acceptance.hook_registry import HookRegistry, register_hooks
 from phases.acceptance.payload import RunFacts
@@ -66,16 +65,10 @@ def build_acceptance(
     except Incomplete as error:
         events.emit("stop_reason_decided", reason=error.stop_reason, detail=str(error))
         raise
-    if assignment.hooks.trust_now and not hooks.repo.is_trusted:
-        assignment.tell(
-            "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
-        )
     path = os.path.join(places.hooks, FILE)
     transcript = Transcript(path, task, root, begun.journal.all_rows, assignment.in_place)
     facts = RunFacts(task, f"{task}-{begun.journal.run}", root, model.name, path, assignment.hooks.own_folder)
-    own = assignment.hooks
-    for line in describe_missing(hooks.hooks, facts, own.environment, own.settings_file, begun.planned):
-        assignment.tell(line)
+    _report_start(assignment, hooks, facts, begun.planned)
     secret = [provider.key_variable for provider in PROVIDERS.values() if provider.key_variable]
     outside = HookContext(places.hooks, assignment.hooks.environment, secret, clean, transcript.write)
     executor = HookExecutor(facts, outside, events, commands, protected, doing)
@@ -88,6 +81,16 @@ def build_acceptance(
         hooks.hooks, facts, executor, events, lambda: read_subagents(begun.journal.all_rows()), assignment.tell
     )
     return Acceptance(chain, tool_hooks, events, hooks, protected, executor)
+
+
+def _report_start(assignment: Assignment, hooks: HookRegistry, run: RunFacts, planned: Collection[str]) -> None:
+    """What the user should know of the hooks before anything is paid for."""
+    if assignment.hooks.trust_now and not hooks.repo.is_trusted:
+        assignment.tell(
+            "--trust-hooks holds for hooks that stood there before the agent first worked; see: pipeline hooks trust"
+        )
+    for line in hooks.describe_missing(assignment.hooks, run, planned):
+        assignment.tell(line)
 
 
 @dataclass

@@ -33,7 +33,7 @@ COMMANDS = {
     "search": ("pipeline.cli.search", "Search the code that a paper stands on."),
     "adopt": ("pipeline.cli.adopt", "Allow what a task says that was not begun here."),
     "rewind": ("pipeline.cli.rewind", "Go back to where the agent's work was not accepted."),
-    "hooks": ("pipeline.cli.hooks", "List, trust, try and import the hooks that check the agent's work."),
+    "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
     "rm": ("pipeline.cli.rm", "Remove tasks with all that is in them."),
     "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
     "models": ("pipeline.cli.models", "List the models that are set, and try each with one small call."),

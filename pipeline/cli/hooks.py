@@ -1,4 +1,4 @@
-"""`pipeline hooks`: which hooks check the agent's work, and the ways to trust, try and import them."""
+"""`pipeline hooks`: which hooks check the agent's work, and the ways to add, trust, try and import them."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ class _Group(click.Group):
 @click.group("hooks", cls=_Group, invoke_without_command=True)
 @click.pass_context
 def hooks_command(context: click.Context) -> None:
-    """List, trust, try and import the hooks that check the agent's work before it counts as done.
+    """List, add, trust, try and import the hooks that check the agent's work before it counts as done.
 
     \b
     pipeline hooks list                          yours, and those of the newest task
+    pipeline hooks add tests 'pytest -q'         one of your own
     pipeline hooks trust paper --show            what you would trust
     pipeline hooks test paper user:tests         run one now
     pipeline hooks import --from claude .claude/settings.json
@@ -92,6 +93,32 @@ def list_command(task: str | None, tasks_dir: str | None) -> Answer:
         1 if found.problems else 0,
         [f"invalid: {problem}" for problem in found.problems],
     )
+
+
+@hooks_command.command("add", short_help="Add a hook of your own.")
+@click.argument("name", metavar="NAME")
+@click.argument("command", metavar="COMMAND")
+@click.option("--point", default="", metavar="POINT", help="When it runs (default: accept_gate).")
+@click.option("--matcher", default="", metavar="REGEX", help="Only for tools of that name, like 'Write|Edit'.")
+@answers
+def add_command(name: str, command: str, point: str, matcher: str) -> Answer:
+    """Add a hook to your settings file, for all runs to come. COMMAND is one word to the shell: quote it.
+
+    \b
+    pipeline hooks add tests 'pytest -q'
+    pipeline hooks add tidy 'ruff format .' --point after_tool_result --matcher 'Write|Edit'
+    """
+    from phases.acceptance.administration.add_hook import (  # imported here: only this command needs it
+        add_hook,
+        new_item,
+    )
+
+    item = new_item(name, command, point, matcher)
+    add_hook(item, read_user_hooks(), settings_file())
+    found = _list_hooks(Contracts(), "")
+    problems = [note for note in found.notes if note.startswith(f"hook user:{name} ")]
+    told = f"{settings_file()} has the hook user:{name} now; try it on a task with: pipeline hooks test ID user:{name}"
+    return Answer({"file": settings_file(), "item": item}, lambda: print_text(told), 0, problems)
 
 
 @hooks_command.command("trust", short_help="Trust the hooks of a workspace.")

@@ -688,6 +688,114 @@ def test_a_stopped_trial_leaves_no_process(command: Command) -> None:
     assert process.returncode == 143
 
 
+# hooks add
+
+KEEPS = """# mine
+max_usd: 3  # dollars
+runtime:
+  hooks:
+    default_timeout_sec: 90
+    items:
+      # the tests
+      - {id: tests, point: accept_gate, kind: command, params: {command: 'true'}}
+
+      - id: lint
+        point: accept_gate
+        kind: command
+        params:
+          command: |
+            true
+            true
+
+# models
+max_turns: 80
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(None, id="no file"),
+        pytest.param("", id="an empty file"),
+        pytest.param("# nothing yet\n", id="a comment alone"),
+        pytest.param("max_usd: 3  # dollars", id="other settings without a line end"),
+        pytest.param(KEEPS, id="hooks among other settings"),
+        pytest.param(KEEPS.partition("\n# models")[0], id="hooks at the end"),
+        pytest.param('{"runtime": {"hooks": {"items": []}}}', id="JSON"),
+        pytest.param("runtime:\n  hooks:\n    enabled: true\n", id="hooks without items"),
+    ],
+)
+def test_an_added_hook_is_listed_and_everything_else_stays(text: str | None, tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    path = command.home / ".config" / "pipeline" / "config.yaml"
+    if text is not None:
+        command.configure(text)
+        path.chmod(0o600)
+    before = states(command("hooks", "list", "--json"))
+    ended = command(
+        "hooks", "add", "tidy", "ls -l | cat: 'x' # y", "--point", "after_tool_result", "--matcher", "Write"
+    )
+    assert (ended.code, ended.err) == (0, "")
+    assert str(path) in ended.out
+    assert "pipeline hooks test ID user:tidy" in ended.out
+    listed = command("hooks", "list", "--json").json()
+    assert {row["key"]: row["state"] for row in listed["hooks"]} == {**before, "user:tidy": "user"}
+    [row] = [row for row in listed["hooks"] if row["key"] == "user:tidy"]
+    assert (row["point"], row["command"]) == ("after_tool_result", "ls -l | cat: 'x' # y")
+    if text:
+        kept = path.read_text()
+        left = [line for line in text.splitlines() if line not in kept.splitlines()]
+        assert left == ([text] if text.startswith("{") else [])
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_hook_that_is_added_comes_after_the_others(command: Command) -> None:
+    own(command, item("one"))
+    assert command("hooks", "add", "two", "true").code == 0
+    assert list(states(command("hooks", "list", "--json"))) == ["internal:code", "user:one", "user:two"]
+
+
+def test_a_settings_file_that_is_a_link_stays_one(command: Command) -> None:
+    path = own(command, item("one"))
+    path.rename(command.folder / "dotfile")
+    path.symlink_to(command.folder / "dotfile")
+    assert command("hooks", "add", "two", "true", "--json").json()["file"] == str(path)
+    assert path.is_symlink()
+    assert "two" in (command.folder / "dotfile").read_text()
+
+
+def test_a_program_that_does_not_exist_is_told_when_its_hook_is_added(command: Command) -> None:
+    ended = command("hooks", "add", "tests", "pytset -q")
+    assert ended.code == 0
+    assert "hook user:tests cannot run: there is no program pytset" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["Tests", "true"], "there is a hook 'tests' in "),
+        (["a b", "true"], "the hook is not added, because of its id: 'a b' is no id: "),
+        (["more", " "], "the hook is not added, because of its command: there is nothing to run"),
+        (["more", "true", "--point", "Stop"], "because of its point: 'Stop' is what other tools call accept_gate"),
+        (["more", "true", "--matcher", "Bash"], "because of its matcher: no tool is called at accept_gate"),
+    ],
+)
+def test_a_hook_that_no_run_could_use_is_not_added(arguments: list[str], told: str, command: Command) -> None:
+    path = own(command, item("tests"))
+    before = path.read_bytes()
+    ended = command("hooks", "add", *arguments)
+    assert (ended.code, len(ended.complaints), path.read_bytes()) == (2, 1, before)
+    assert told in ended.err
+
+
+def test_a_comment_is_not_lost_for_an_added_hook(command: Command) -> None:
+    path = command.configure("runtime: {hooks: {enabled: true}}  # mine\n")
+    ended = command("hooks", "add", "tests", "true")
+    assert ended.code == 2
+    assert "write this into it by hand:" in ended.err
+    assert path.read_text() == "runtime: {hooks: {enabled: true}}  # mine\n"
+
+
 # hooks import
 
 CLAUDE = {
