@@ -174,7 +174,7 @@ def variables_for(hook: Hook, run: RunFacts) -> dict[str, str]:
     root = os.path.join(run.cwd, CONTROL) if hook.source == REPO else run.settings_directory
     return {
         "CLAUDE_PROJECT_DIR": run.cwd,
-        **({"CLAUDE_PLUGIN_ROOT": root} if root else {}),
+        **({"CLAUDE_PLUGIN_ROOT": root} if root and "CLAUDE_PLUGIN_ROOT" not in hook.env else {}),
         "PIPELINE_PROJECT_DIR": run.cwd,
         "PIPELINE_RUN_ID": run.run_id,
         "PIPELINE_HOOK_ID": hook.id,

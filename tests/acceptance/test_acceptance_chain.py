@@ -404,6 +404,20 @@ def test_a_change_is_what_the_disk_says(command: str, asked: int, tmp_path: Path
     assert runs(bench) == asked, ended["attempts"]
 
 
+@pytest.mark.parametrize(
+    "makes",
+    [
+        pytest.param(write("b.txt", "x\n"), id="by an edit"),
+        pytest.param(call("Bash", command="echo x > a.py"), id="by a command that writes a planned file"),
+    ],
+)
+@needs_a_sandbox
+def test_a_file_that_was_made_and_removed_counts_as_touched_and_not_as_changed(makes: Reply, tmp_path: Path) -> None:
+    ended = made(tmp_path / "task", says(makes, call("Bash", command="rm -f a.py b.txt")), mounting(most_continues=0))
+    [attempt] = ended["attempts"]
+    assert (attempt["changed"], attempt["touched"], attempt["files"]) == (False, True, [])
+
+
 def test_todos_that_wait_for_the_user_end_the_run_at_once_and_the_next_start_goes_on(tmp_path: Path) -> None:
     """Scenario 52."""
     waits = call(

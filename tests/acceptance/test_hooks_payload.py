@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -217,7 +218,9 @@ def test_the_variables_for_a_hook_hold_no_secret() -> None:
 @pytest.mark.parametrize(("source", "root"), [(USER, "/own"), (REPO, "/ws/.pipeline")])
 def test_the_plugin_root_is_where_a_hook_is_written_down(source: str, root: str) -> None:
     run = RUN._replace(settings_directory="/own")
-    assert variables_for(hook_at("accept_gate", source), run)["CLAUDE_PLUGIN_ROOT"] == root
+    hook = hook_at("accept_gate", source)
+    assert variables_for(hook, run)["CLAUDE_PLUGIN_ROOT"] == root
+    assert "CLAUDE_PLUGIN_ROOT" not in variables_for(replace(hook, env={"CLAUDE_PLUGIN_ROOT": "/mine"}), run)
 
 
 def test_arguments_that_cannot_be_changed_are_written_like_any_others() -> None:

@@ -185,6 +185,10 @@ def test_a_hook_that_lacks_a_program_of_its_own_says_nothing_of_the_work(
     assert result.reason.startswith(told)
 
 
+def test_a_guard_that_refuses_a_call_for_want_of_a_program_still_refuses_it(tmp_path: Path) -> None:
+    assert run(tmp_path, "nosuchtool || exit 2", CLAUDE, point=BEFORE_TOOL).status == BLOCK
+
+
 @pytest.mark.parametrize(
     "command",
     [

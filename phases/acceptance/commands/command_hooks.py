@@ -12,7 +12,7 @@ from phases.acceptance.commands.hook_process import CommandLaunch, ProcessOutcom
 from phases.acceptance.commands.hook_protocol import read_verdict
 from phases.acceptance.commands.sanitize import strip_control
 from phases.acceptance.configuration.checksums import hash_scripts, is_tool_module
-from phases.acceptance.hook import BLOCK, FAILED, POINTS, Hook, HookResult
+from phases.acceptance.hook import ACCEPT_GATE, BLOCK, FAILED, POINTS, Hook, HookResult
 from phases.sandbox.bash import shell_words
 from phases.workspace.workspace import LARGEST_FILE
 from pipeline.base.errors import StorageError
@@ -72,12 +72,13 @@ _MAY_HIDE_IT = (1, 2)
 
 
 def judge_outcome(ran: ProcessOutcome, hook: Hook, workspace: str, path: str | None) -> HookResult:
-    """The verdict of one run. A block for want of a program of the hook's own is none: the agent cannot install it.
+    """The verdict of one run. At the gate, a block for want of a program of the hook's own is none: no agent can mend that.
 
     `path`: where the hook's programs are looked for; None where that is not known, as in the sandbox.
     """
     result = read_verdict(ran, hook, POINTS[hook.point])
-    if result.status != BLOCK or ran.exit_code not in _MAY_HIDE_IT:
+    # A guard that refuses a call goes on refusing it: what it prints may be words of the agent.
+    if hook.point != ACCEPT_GATE or result.status != BLOCK or ran.exit_code not in _MAY_HIDE_IT:
         return result
     for found in _MISSING_PROGRAM.finditer(result.tail):
         name = str(found[found.lastgroup or 0])
