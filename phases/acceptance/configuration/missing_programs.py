@@ -26,7 +26,7 @@ _OF_THE_SHELL = frozenset(
 )  # fmt: skip
 _NO_FILE = "no file "
 _NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_MADE_BY_A_SHELL = re.compile(r"[$`*?\[\]{}\0]")
+_MADE_BY_A_SHELL = re.compile(r"[$`*?\[\]{}\0#]")
 
 
 def describe_missing(
@@ -75,6 +75,8 @@ def _first_command(hook: Hook) -> list[str]:
     args = [str(word) for word in hook.params.get("args", ())]
     words = args or shell_words(hook.command)
     end = next((at for at, word in enumerate(words) if not args and re.fullmatch(r"[;&|()<>\n]+", word)), len(words))
+    if "(" in "".join(words[end : end + 1]):
+        return []  # a function, or a shell of its own
     before = ""
     for at, word in enumerate(words[:end]):
         if word in _GO_BEFORE:
