@@ -12,10 +12,10 @@ from phases.agent.rewind import Rewind, find_refusal, rewind_to, unfinished_rewi
 from phases.llm.journal import read_journal_lines
 from phases.workspace.rejected_snapshots import Refusal, read_refusals
 from phases.workspace.task_paths import task_paths
-from pipeline.base.errors import UsageError
+from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.logs import log_event, task_log
 from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, config_directory, open_task, relative_path, settings_from
+from pipeline.cli.assembly import command_name, config_directory, locate_task, open_task, relative_path, settings_from
 from pipeline.cli.output import Answer, print_advice, print_table, print_text, print_warning
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.catalog import Catalog
@@ -99,7 +99,7 @@ def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
         if unfinished is None:
             _refuse_other_work(store, places.journal)
         if unfinished != number:
-            find_refusal(places, number)
+            _check_refusal(store, number)
         _mark_as_unfinished(store, number)
         with task_log(store.path("logs/system.jsonl")):
             done = rewind_to(places, number, store.assert_in_place)
@@ -113,6 +113,13 @@ def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
     return Answer(
         {**facts, "aside": aside, "undo": undo, "next": go_on}, lambda: _show_rewind(store, done, undo, go_on)
     )
+
+
+def _check_refusal(store: TaskStore, number: int) -> None:
+    try:
+        find_refusal(task_paths(store.root), number)
+    except PipelineError as error:
+        raise PipelineError(locate_task(str(error), store.root)) from error
 
 
 def _refuse_other_work(store: TaskStore, journal: str) -> None:

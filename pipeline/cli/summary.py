@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from pipeline.base.errors import ContractError, PipelineError
-from pipeline.cli.assembly import command_name, model_for, relative_path
+from pipeline.cli.assembly import command_name, locate_task, model_for, relative_path, tasks_dir_flag
 from pipeline.cli.output import (
     paint_text,
     print_advice,
@@ -40,11 +40,12 @@ def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, pas
         print_json(report)
         return int(report["exit_code"])
     failed = report["status"] in ("error", "cancelled") or report["exit_code"] == 1
+    reason = locate_task(report["reason"], store.root)
     if failed:
-        print_error(report["reason"])
+        print_error(reason)
         _show_title(report, f"What is done is kept in {relative_path(store.root)}")
     else:
-        _show_title(report, _to_sentence(report["reason"]))
+        _show_title(report, _to_sentence(reason))
         if passed and report["status"] != "paused":  # whose reason says it
             print_advice(f"Phase {passed.label} was done before, so there was nothing to stop for.")
         print_advice()
@@ -133,8 +134,9 @@ def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     for row in report["phases"]:
         if row["status"] == "degraded":
             again = f"pipeline resume {command_name(store)} --redo {row['number']}"
+            why = locate_task(row["error"], store.root)
             lines += [
-                wrap_text(f"  left out: {row['number']} {row['name']} ({row['error']}); once that is fixed:"),
+                wrap_text(f"  left out: {row['number']} {row['name']} ({why}); once that is fixed:"),
                 f"    {again}",
             ]
     lines += _unfetched_lines(store)
@@ -247,15 +249,19 @@ def _go_on(name: str, report: dict[str, Any]) -> tuple[str, str]:
 
 def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
     """The task keeps a copy of its source, so a resume alone would read what could not be read once more."""
-    source = relative_path(str(store.load("task.json")["source"]))
+    source = str(store.load("task.json")["source"])
+    on_disk = os.path.isabs(source)  # else a URL or an arXiv id
+    source = relative_path(source) if on_disk else source
     begin = "pipeline run --fast" if report["mode"] == "fast" else "pipeline run"
+    begin += tasks_dir_flag(os.path.dirname(store.root))
     if report["input_verdict"] in _OCR:
         copy = quote(f"ocr-{os.path.basename(source)}")
         return [
             (f"ocrmypdf --force-ocr {quote(source)} {copy}", "recognize its text"),
             (f"{begin} {copy}", "then run the copy"),
         ]
-    return [(f"{begin} {quote(source)}", "once the source is fixed")]
+    fixed = "once the source is fixed" if on_disk else "try again, once the address is right"
+    return [(f"{begin} {quote(source)}", fixed)]
 
 
 def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:

@@ -18,6 +18,7 @@ from pipeline.cli.assembly import (
     config_directory,
     enclosing_task,
     is_task,
+    name_in_commands,
     open_task_directory,
     relative_path,
     settings_to_store,
@@ -197,5 +198,5 @@ def _similar_names(source: str) -> str:
 
 def _mention_task(source: str, settings: Settings) -> str:
     name = os.path.basename(source)
-    there = is_task(os.path.join(settings.tasks_dir, name))
-    return f" (to go on with the task {name}: pipeline resume {name})" if there else ""
+    root = os.path.abspath(os.path.join(settings.tasks_dir, name))
+    return f" (to continue the task {name}: pipeline resume {name_in_commands(root)})" if is_task(root) else ""

@@ -161,7 +161,7 @@ def test_no_decision_is_taken_over_a_damage(tmp_path: Path, damage: bytes, probl
     with pytest.raises(CatalogError) as caught:
         catalog.read().must_be_whole()
     assert f"{catalog.path}, line 2: " in str(caught.value)
-    assert str(caught.value).endswith("name the task instead; `pipeline list --rebuild` rebuilds the list")
+    assert str(caught.value).endswith("name the task, or rebuild the list with: pipeline list --rebuild")
 
 
 @pytest.mark.parametrize("harmless", [b"\n", b"  \n", b"\r\n", b"\n\n\n"], ids=ascii)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
 from typing import Any, TypeVar
 
 from phases.llm.conversation import MOST_REPAIRS, Conversation, Record, keep_window, open_conversation, question_digest
@@ -187,8 +188,8 @@ class _Planning:
     def _check_deadline(self) -> None:
         if self._ctx.deadline is not None and time.monotonic() > self._ctx.deadline:
             raise Paused(
-                "the time for this phase (phase_seconds) is used up; what the model said is kept; go on with: "
-                f"pipeline resume {os.path.basename(self._ctx.paths.root)}"
+                "the time for this phase (phase_seconds) is used up; what the model said is kept; continue with: "
+                f"pipeline resume {quote(os.path.basename(self._ctx.paths.root))}"
             )
 
     def _route(self) -> _Route:
@@ -333,8 +334,8 @@ class _Planning:
         more = f" (and {len(problems) - 1} more faults)" if len(problems) > 1 else ""
         raise PlanRefused(
             f"{self._name} gave no {about.removeprefix('the ')} that can be used; it was told {MOST_REPAIRS} times what is "
-            f"wrong, and the last reply still has this fault: {problems[0]}{more}; ask again with: pipeline resume (or choose "
-            "another model with --plan-model)"
+            f"wrong, and the last reply still has this fault: {problems[0]}{more}; to ask again: "
+            f"pipeline resume {quote(os.path.basename(self._ctx.paths.root))} (or choose another model with --plan-model)"
         )
 
     def _repair(self, messages: Sequence[Message], reply: Reply, problem: str) -> list[Message]:
