@@ -13,7 +13,7 @@ from pipeline.engine.catalog import Catalog
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import GIVEN, Graph
 from pipeline.engine.phase import Phase
-from pipeline.engine.settings import STORED, Settings, load_settings, read_prices, user_hooks
+from pipeline.engine.settings import STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
 
 _MODULE = "phase"
@@ -114,11 +114,9 @@ def task_directory(settings: Settings, task: str) -> str:
 
 def describe_unknown_task(folder: str, task: str) -> str:
     """That a folder has no such task; with the task of a similar name, or the command that lists its tasks."""
-    from difflib import get_close_matches  # imported here: only a mistyped name needs it
-
     names = [name for name in Catalog(folder).read().entries if is_task(os.path.join(folder, name))]
-    near = get_close_matches(task, names, n=1)
-    advice = f"did you mean '{near[0]}'?" if near else f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
+    near = nearest_word(task, names)
+    advice = f"did you mean '{near}'?" if near else f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
     return f"there is no task '{task}' in {relative_path(folder)}; {advice}"
 
 

@@ -30,7 +30,7 @@ from pipeline.engine.lock import holder_of, lock_task
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 def rm_command(tasks: tuple[str, ...], yes: bool, tasks_dir: str | None) -> int:
-    """Remove tasks with all that is in their directories. A task that is at work is left alone.
+    """Remove tasks and everything in their directories. A task that is running is left alone.
 
     \b
     pipeline rm paper

@@ -1,4 +1,4 @@
-"""`pipeline status`: how far a task is."""
+"""`pipeline status`: the progress of a task."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _phase_row(phase: dict[str, Any], root: str) -> tuple[str, ...]:
 @click.option("--model", metavar="NAME", help="As if the next run had this model.")
 @answers
 def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, model: str | None) -> Answer:
-    """Tell which phases the next run would run, and the reason for each.
+    """Show which phases the next run would run, and the reason for each.
 
     \b
     pipeline why paper

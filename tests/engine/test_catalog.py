@@ -277,7 +277,7 @@ def test_a_list_that_is_no_file_is_refused(tmp_path: Path, plant: str) -> None:
         path.mkdir()
     else:
         path.symlink_to(tmp_path / "nothing")
-    with pytest.raises(StorageError, match=r"tasks\.jsonl is a .*, and only regular files are read"):
+    with pytest.raises(StorageError, match=r"tasks\.jsonl is a .*, not a regular file"):
         catalog.read()
     with pytest.raises(StorageError, match=r"tasks\.jsonl"):
         record(catalog, "a", "running")

@@ -223,10 +223,10 @@ class _Planning:
         read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
         if route.notes:
             read += out + len(route.parts) * _count_tokens(reading_messages(paper, "", 1, 1, 0))
-        cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "(price not known)"
+        cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "price unknown"
         times = "once" if route.turns == 1 else f"about {route.turns} times"
         kept = len(self._conversation.journal.rows())
-        goes_on = f"goes on after {kept} replies; in all it " if kept else ""
+        goes_on = f"continues after {kept} replies; in all it " if kept else ""
         return f"{goes_on}asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
 
     def _notes(self, route: _Route) -> str:
