@@ -75,7 +75,7 @@ def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row]
         return f"The run stopped here ({stopped['stop_reason']}: {' '.join(stopped['detail'].split())[:400]}); {go_on}"
     if not attempts:
         return f"The agent has not said yet that task {store.id} is done; {go_on}"
-    return f"The run is not over, and nobody works on it; {go_on}"
+    return f"The run is not finished, and it is not running; {go_on}"
 
 
 def _final_text(final: Row) -> str:

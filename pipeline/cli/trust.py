@@ -47,9 +47,7 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
     if _is_begun_here(store, settings, task):
-        kept = (
-            f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
-        )
+        kept = f"task {store.id} was in your list before its settings were sealed: they are kept, and sealed now"
         return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):

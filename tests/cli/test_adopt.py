@@ -314,7 +314,7 @@ def test_a_task_of_an_earlier_version_in_its_user_s_list_keeps_its_settings_and_
     settings = command.document("paper", "task.json")["settings"]
     first, second = command("resume", "paper"), command("resume", "paper")
     assert first.code == second.code == {"waiting": 5}.get(name, 3)
-    told = "task paper stands in your list from before its settings were sealed: they are kept, and sealed now\n"
+    told = "task paper was in your list before its settings were sealed: they are kept, and sealed now\n"
     assert first.err.startswith(told)
     assert "sealed" not in second.err + second.out
     assert "adopt" not in first.err

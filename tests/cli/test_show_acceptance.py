@@ -139,7 +139,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_came(kind: str, told: str, 
     assert (ended.code, ended.err) == (0, "")
     assert told.format(turn) in ended.out.splitlines()
     assert ended.out.splitlines()[-1] == (
-        "The run is not over, and nobody works on it; continue with: pipeline resume paper"
+        "The run is not finished, and it is not running; continue with: pipeline resume paper"
     )
     found = command("show", "paper", "acceptance", "--json").json()
     assert (found["ended"], len(found["attempts"]), "stop_reason" in found) == (False, 1, False)

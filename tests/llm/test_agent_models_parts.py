@@ -265,9 +265,13 @@ def test_what_a_call_costs() -> None:
         pytest.param({"a:b": 3}, "prices.yaml: a:b must have prices", id="a number for a row"),
         pytest.param({"a:b": {"in": 1}}, "prices.yaml: a:b has no price 'out'", id="half a row"),
         pytest.param({"a:b": {"in": -1, "out": 1}}, "a:b, in must be a number (0 or more), not -1", id="below 0"),
-        pytest.param({"a:b": {"in": True, "out": 1}}, "a:b, in is True", id="yes"),
-        pytest.param({"a:b": {"in": float("nan"), "out": 1}}, "a:b, in is nan", id="not a number"),
-        pytest.param({"a:b": {"in": 1, "out": 1, "window": 1.5}}, "a:b, window is 1.5", id="half a token"),
+        pytest.param({"a:b": {"in": True, "out": 1}}, "a:b, in must be a number (0 or more), not True", id="yes"),
+        pytest.param(
+            {"a:b": {"in": float("nan"), "out": 1}}, "a:b, in must be a number (0 or more), not nan", id="not a number"
+        ),
+        pytest.param(
+            {"a:b": {"in": 1, "out": 1, "window": 1.5}}, "window must be a number (0 or more), not", id="half a token"
+        ),
         pytest.param({"a:b": {"in": 1, "ouch": 1}}, "a:b has 'ouch', and only in, cached, out, window", id="a key"),
     ],
 )
