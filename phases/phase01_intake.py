@@ -70,9 +70,11 @@ def _take(origin: str, ctx: Context) -> tuple[Source, Download | None]:
 
 def _disk_trouble(origin: str, error: StorageError) -> str:
     if isinstance(error.__cause__, FileNotFoundError):
-        return f"{origin} is not there; check the name"
+        return f"{origin} does not exist; check the name"
     if isinstance(error, FileTooLarge):
         return f"{error}; raise it with the setting max_source_mb"
+    if error.__cause__ is None:
+        return f"{error}; give the file of a paper"
     return f"{error}; check that you may read it"
 
 

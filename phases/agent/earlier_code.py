@@ -138,7 +138,7 @@ def carry_out_decision(work: Assignment, begun: Mapping[str, Any], tell: Callabl
             if os.path.lexists(os.path.join(workspace, path)):
                 Workspace(workspace).remove(path)
         total = len(work.plan["file_structure"])
-        tell(f"goes on with the code that is there: {len(begun['write'])} of {total} files are to be written")
+        tell(f"continues with the existing code: {len(begun['write'])} of {total} files are to be written")
     for directory in (work.places.explorations, work.places.hooks, work.places.endings):
         set_aside(directory)
     set_kernel_aside(work.places.kernel, work.places.kernel_report)

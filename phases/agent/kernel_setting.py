@@ -45,6 +45,6 @@ def rules_of(begun: Mapping[str, Any]) -> int:
     if rules not in range(FIRST_RULES, RULES + 1):
         raise PhaseError(
             f"journal.jsonl: this work is supervised under rules {rules}, and this version of pipeline knows rules "
-            f"{FIRST_RULES} to {RULES}; go on with the version that began it, or start afresh with --redo implement"
+            f"{FIRST_RULES} to {RULES}; continue with the version that started it, or start afresh with --redo implement"
         )
     return int(rules)

@@ -61,7 +61,7 @@ def _ask(state: AgentState) -> Reply:
     if state.most_turns and turns >= state.most_turns and not state.replaying:
         flag = f"--max-turns {2 * state.most_turns}"
         raise Paused(
-            f"the limit max_turns = {state.most_turns} is reached; what is written is kept; go on with: "
+            f"the limit max_turns = {state.most_turns} is reached; what is written is kept; continue with: "
             f"pipeline resume {conversation.ledger.task} {flag}",
             stop_reason="budget_rounds",
             flag=flag,
@@ -74,7 +74,7 @@ def _ask(state: AgentState) -> Reply:
     aside = state.supervisor.brief()
     if state.deadline is not None and time.monotonic() > state.deadline:
         raise Paused(
-            f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; go on with: "
+            f"the time for this phase (phase_seconds) is used up after {turns} turns; what is written is kept; continue with: "
             f"pipeline resume {conversation.ledger.task}",
             stop_reason="budget_time",
         )

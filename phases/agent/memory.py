@@ -81,7 +81,7 @@ class Memory:
         if size > self._room:
             raise PhaseError(
                 f"the plan and the turn at hand need about {size:,} tokens, and the model has room for {self._room:,}: "
-                "go on with a model that has a larger one (--code-model), or say how large it is (context_tokens)"
+                "continue with a model that has a larger one (--code-model), or say how large it is (context_tokens)"
             )
         return self._shown
 

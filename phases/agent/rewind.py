@@ -84,23 +84,25 @@ def find_refusal(places: TaskPaths, number: int) -> Refusal:
     task = quote(os.path.basename(os.path.dirname(places.journal)))
     if (unfinished := unfinished_rewind(places)) is not None:
         raise PipelineError(
-            f"going back to ending {unfinished} was cut off; finish it first: pipeline rewind {task} {unfinished}"
+            f"going back to attempt {unfinished} was cut off; finish it first: pipeline rewind {task} {unfinished}"
         )
     if os.path.lexists(f"{places.journal}.next"):
         raise PipelineError(
-            f"{places.journal}.next: the work was about to begin anew and was cut off there; go on with that first: "
+            f"{places.journal}.next: the work was about to start over and was cut off there; let it do so first: "
             f"pipeline resume {task}"
         )
     refusals = read_refusals(places)
     if not 1 <= number <= len(refusals):
-        there = {0: "there is none", 1: "there is only 1"}.get(len(refusals), f"there are 1 to {len(refusals)}")
-        raise PipelineError(f"there is no ending {number} that was not accepted: {there}")
+        there = {0: "no attempt was rejected", 1: "the only one is 1"}.get(
+            len(refusals), f"there are 1 to {len(refusals)}"
+        )
+        raise PipelineError(f"there is no rejected attempt {number}; {there}")
     refusal = refusals[number - 1]
     if not refusal.copy:
         others = ", ".join(str(other.number) for other in refusals if other.copy)
         raise PipelineError(
-            f"of ending {number} (turn {refusal.turn}) no copy of the code is kept; "
-            + (f"there is one of {others}" if others else "nor is there one of any other")
+            f"no copy of the code of attempt {number} (turn {refusal.turn}) was kept; "
+            + (f"there are copies of: {others}" if others else "nor was one of any other")
         )
     return refusal
 
@@ -134,7 +136,7 @@ def _copy_code(refusal: Refusal, workspace: str, target: str) -> None:
     os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | stat.S_IRWXU)  # only who may write in a directory moves it
     if digest_of_tree(target) != refusal.tree:
         raise PhaseError(
-            f"{refusal.copy} is no longer what it was when ending {refusal.number} was judged; it cannot be gone back to"
+            f"{refusal.copy} has changed since attempt {refusal.number} was rejected, so there is no way back to it"
         )
     shutil.rmtree(os.path.join(target, CONTROL), ignore_errors=True)
     carry_directory_over(CONTROL, workspace, target)

@@ -254,7 +254,7 @@ class KernelSupervisor:
         if not was_stopped:
             raise Paused(
                 f"supervision stopped the run ({row['stop_reason']}): {row['detail']}; all work is kept; look at it with: "
-                f"pipeline supervisor {self.task}, then go on with: pipeline resume {self.task}",
+                f"pipeline supervisor {self.task}, then continue with: pipeline resume {self.task}",
                 stop_reason=row["stop_reason"],
             )
 

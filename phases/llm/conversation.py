@@ -17,6 +17,7 @@ from phases.llm.ledger import Ledger, LedgerCall, paid_replies
 from phases.llm.ledger_rows import has_answered, longest_reply, usd_a_token
 from phases.llm.model import (
     EMPTY,
+    FATAL,
     MALFORMED,
     OK,
     OVERFLOW,
@@ -46,7 +47,7 @@ from pipeline.base.logs import logger
 MOST_REPAIRS = 3
 """So many replies in a row may be of no use; the next one ends the run."""
 _USELESS = (TRUNCATED, EMPTY, MALFORMED, OVERFLOW)
-_AGAIN = "nothing that is done is lost; ask again with: pipeline resume {}"
+_AGAIN = "pipeline resume {} (finished work is kept)"
 
 
 class CallFailed(PhaseError):
@@ -157,7 +158,7 @@ class Conversation:
         # decision 133: it must fit before it is made, and its length is never cut: a cut-off reply is money for nothing.
         tokens, usd = self._least(request)
         reply_usd = self.model.price(0, longest_reply(self.ledger.rows(), self.thread, self.model.name))
-        self.ledger.check(self.model, self.thread, usd + reply_usd)
+        self.ledger.enforce_limits(self.model, self.thread, usd + reply_usd)
         counts = bool(usd) or not self.model.priced
         if counts:  # a run may be killed in the call, or end beside it: then this note is what it cost (decision 116)
             self.ledger.begin(call, self.model.name, tokens, usd)
@@ -195,11 +196,12 @@ class Conversation:
 
     def _ending(self, reply: Reply, call: LedgerCall, *, answered: bool) -> PhaseError | Paused:
         where, again = f"{self.model.name}, turn {call.turn} of {call.thread}", _AGAIN.format(self.ledger.task)
+        retry = f"try again with: {again}"
         wait = f" and says to wait {reply.wait:,.0f} s" if reply.wait else ""
         if reply.outcome == RATE_LIMITED:
-            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {again}")
+            return Paused(f"rate limited: {where}: the server takes no more calls now{wait} ({reply.detail}); {retry}")
         if reply.outcome == UNAVAILABLE or (reply.outcome == TRANSIENT and answered):
-            return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {again}")
+            return Paused(f"unavailable: {where}: the server does not answer now{wait} ({reply.detail}); {retry}")
         if reply.outcome == REFUSED:
             return Unusable(
                 f"refused: {where}: the model will not do this ({reply.detail}); nothing it said was used; choose another with "
@@ -207,8 +209,10 @@ class Conversation:
             )
         if reply.outcome in _USELESS:
             told = f"{MOST_REPAIRS + 1} replies in a row could not be used, the last one {reply.outcome}"
-            return Unusable(f"{where}: {told} ({reply.detail})", again)
-        return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", again)
+            return Unusable(f"{where}: {told} ({reply.detail})", retry)
+        if reply.outcome == FATAL:  # trying again helps only when what it says is mended
+            return CallFailed(f"{where}: {reply.detail}", f"then: {again}")
+        return CallFailed(f"{where}: {reply.outcome}: {reply.detail}", retry)
 
 
 def _cut_elsewhere(cut: Sequence[Reply]) -> bool:

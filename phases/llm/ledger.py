@@ -100,7 +100,7 @@ class Ledger:
         self._catch_up()
         return 1 + max((row["run"] for row in self._rows if row["thread"] == thread), default=0)
 
-    def check(self, model: Model, thread: str = "", usd: float = 0.0) -> None:
+    def enforce_limits(self, model: Model, thread: str = "", usd: float = 0.0) -> None:
         """Reserves what the next call of a thread costs at least, until its row is there.
 
         Raises Paused where a limit is reached or has no room for that: the call must not be made. Raises PhaseError for a
@@ -134,7 +134,7 @@ class Ledger:
             what = f"{what}; {call}" if used >= limit else passed
         flag = f"--{_RAISED_BY.get(name, name).replace('_', '-')} {more}"
         return Paused(
-            f"{what}; what is done is kept; go on with: pipeline resume {self.task} {flag}",
+            f"{what}; finished work is kept; continue with: pipeline resume {self.task} {flag}",
             stop_reason=f"budget_{name.partition('_')[2]}",
             flag=flag,
         )

@@ -183,8 +183,8 @@ def notify_assumed_window(model: Model, tell: Callable[[str], None]) -> None:
 
 def describe_assumed_window(window: int) -> str:
     return (
-        f"the server does not say how much it reads at once, so {window:,} tokens are assumed; set it with "
-        "PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+        f"context window unknown; assuming {window:,} tokens (set PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the "
+        "settings file)"
     )
 
 

@@ -84,7 +84,7 @@ def _parse_tariff(row: object, key: str, where: str) -> Tariff:
             raise UsageError(f"{where}: {key} has '{name}', and only {', '.join(_FIELDS)} are known there")
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not 0 <= value < _MILLION * 100 or (name == "window" and int(value) != value):
-            raise UsageError(f"{where}: {key}, {name} is {value!r}, and it must be a number, 0 or more")
+            raise UsageError(f"{where}: {key}, {name} must be a number (0 or more), not {value!r}")
     if missing := [name for name in ("in", "out") if name not in row]:
         raise UsageError(f"{where}: {key} has no price '{missing[0]}' (US dollars a million tokens)")
     cached = float(row.get("cached", row["in"]))

@@ -74,7 +74,7 @@ def provider_of(name: str) -> Provider:
     head, colon, model = name.partition(":")
     if head not in PROVIDERS or not colon:
         known = ", ".join([*WITHOUT_PROVIDER, *(f"{provider}:NAME" for provider in PROVIDERS)])
-        raise UsageError(f"there is no model '{name}'{_suggest_name(head)}; known: {known}")
+        raise UsageError(f"there is no model '{name}'{_suggest_name(head, name)}; known: {known}")
     if not model.strip() or model != model.strip() or not model.isprintable():
         raise UsageError(f"the model '{name}' needs a name after '{head}:', like {head}:NAME; see: pipeline models")
     return PROVIDERS[head]
@@ -116,7 +116,7 @@ def key_fault(provider: Provider, key: str) -> str:
     """What is wrong with a key, with what to do; empty where it can be sent."""
     where = f"set {provider.key_variable}, or {provider.key_setting} in the settings file"
     if provider.key_variable and not key:
-        return f"no key for {provider.name}: {where}"
+        return f"{provider.name} has no API key: {where}"
     if not (key.isascii() and key.isprintable()):
         named = f"{provider.key_variable} or {provider.key_setting}" if provider.key_variable else "the setting api_key"
         return f"the key for {provider.name} holds a letter or sign that no key has; copy it anew into {named}"
@@ -141,11 +141,13 @@ def secrets_in(own: Iterable[str], environment: Mapping[str, str]) -> tuple[str,
     return tuple(dict.fromkeys(value.strip() for value in values if len(value.strip()) >= SMALLEST_SECRET))
 
 
-def _suggest_name(head: str) -> str:
+def _suggest_name(head: str, name: str) -> str:
     from difflib import get_close_matches  # late: only a mistake needs it
 
     near = get_close_matches(head, [*PROVIDERS, "offline", "replay"], n=1)
-    return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?" if near else ""
+    if not near:
+        return f"; write PROVIDER:NAME, like openai:{name}" if name else ""
+    return f"; did you mean '{near[0]}{'' if near[0] == 'offline' else ':…'}'?"
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def _of_recovery(reason: str, payload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 _STEERED = {
-    "segment_renewal": ("budget", "the takeover was begun anew"),
+    "segment_renewal": ("budget", "the takeover started over"),
     "task_graph_init": ("graph", "the graph of steps was made"),
     "graph_switch": ("graph", "a step was given up for its fallback"),
     "graph_skip": ("graph", "a step was skipped"),

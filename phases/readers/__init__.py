@@ -5,7 +5,7 @@ make the documents; `kinds` is the table of what is read. Of the rest of the pro
 """
 
 __all__ = [
-    "headings",
+    "heading_patterns",
     "intake",
     "kinds",
     "markdown",

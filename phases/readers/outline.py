@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from phases.readers.headings import ABSTRACT, REFERENCES, number_of, plain_title, without_number
+from phases.readers.heading_patterns import ABSTRACT, REFERENCES, number_of, plain_title, without_number
 from phases.readers.markdown import PAGE_MARK, URL
 from pipeline.base.formats import Markdown
 

@@ -58,7 +58,9 @@ def source_on_disk(path: str, limit: int) -> Source:
             if len(papers) > 1:
                 raise SeveralPapers(papers)
             return source_of(read_bytes(os.path.join(real, papers[0]), limit=limit))
-        return _build_latex_source(files, left, nothing=f"holds no LaTeX source (no .tex file); give {READ}")
+        empty = not files and not os.listdir(real)
+        nothing = "is an empty directory: there is no paper in it" if empty else "holds no LaTeX source (no .tex file)"
+        return _build_latex_source(files, left, nothing=f"{nothing}; give {READ}")
     content = read_bytes(real, limit=limit)
     if kind_of(content).name == LATEX:
         files, left = _follow_includes(real, content, limit)

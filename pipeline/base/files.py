@@ -29,13 +29,13 @@ def read_bytes(path: str, *, limit: int = LARGEST_DOCUMENT) -> bytes:
         raise StorageError(f"cannot read {path!r}: it is not a valid file name ({error})") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            told = f"{path} is a symbolic link, and only regular files are read; put the file there"
+            told = f"{path} is a symbolic link, not a regular file; put the file itself there"
             raise StorageError(told) from error
         raise storage_error("read", path, error) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path} is {_kind_of(status.st_mode)}, and only regular files are read")
+            raise StorageError(f"{path} is {_kind_of(status.st_mode)}, not a regular file")
         if status.st_size > limit:
             raise FileTooLarge(f"{path} holds {status.st_size:,} bytes, over the limit of {limit:,}")
         data = _read_all(descriptor, status.st_size, limit)

@@ -14,30 +14,30 @@ from pipeline import __version__  # noqa: E402 - the same
 
 # name -> (module, the line that `pipeline --help` shows). A command's module is imported when the command is used.
 COMMANDS = {
-    "run": ("pipeline.cli.run", "Turn a paper into code, or go on with a task."),
+    "run": ("pipeline.cli.run", "Turn a paper into code, or continue a task."),
     "chat": ("pipeline.cli.run", "Turn a requirement in plain words into code."),
     "read": ("pipeline.cli.read", "Show what the reader makes of a paper, without a task."),
-    "resume": ("pipeline.cli.run", "Go on where a task stopped."),
+    "resume": ("pipeline.cli.run", "Continue a task where it stopped."),
     "step": ("pipeline.cli.run", "Run exactly one phase of a task."),
     "list": ("pipeline.cli.list", "List the tasks."),
-    "status": ("pipeline.cli.status", "Show how far a task is."),
+    "status": ("pipeline.cli.status", "Show a task's progress."),
     "show": ("pipeline.cli.show", "Print a document of a task."),
-    "why": ("pipeline.cli.status", "Tell what would run next, and why."),
+    "why": ("pipeline.cli.status", "Show what would run next, and why."),
     "check": ("pipeline.cli.check", "Check every document of a task."),
     "logs": ("pipeline.cli.logs", "Print a task's log."),
     "graph": ("pipeline.cli.graph", "Draw the phases and what flows between them."),
     "review": ("pipeline.cli.review", "Approve, edit or reject a task's plan."),
-    "cost": ("pipeline.cli.cost", "Tell what a task has cost, by phase and by file."),
-    "trace": ("pipeline.cli.trace", "Show which requirement of the paper is where in the code."),
+    "cost": ("pipeline.cli.cost", "Show what a task has cost, by phase and by file."),
+    "trace": ("pipeline.cli.trace", "Show where each requirement of the paper is in the code."),
     "supervisor": ("pipeline.cli.supervisor", "Show how the agent was supervised, and steer it."),
-    "search": ("pipeline.cli.search", "Search the code that a paper stands on."),
-    "adopt": ("pipeline.cli.adopt", "Allow what a task says that was not begun here."),
-    "rewind": ("pipeline.cli.rewind", "Go back to where the agent's work was not accepted."),
+    "search": ("pipeline.cli.search", "Search the code that a paper builds on."),
+    "adopt": ("pipeline.cli.adopt", "Trust the settings of a task that came from elsewhere."),
+    "rewind": ("pipeline.cli.rewind", "Go back to an attempt that was rejected."),
     "hooks": ("pipeline.cli.hooks", "Add, list, trust and try hooks, which check the agent's work."),
-    "rm": ("pipeline.cli.rm", "Remove tasks with all that is in them."),
-    "iterate": ("pipeline.cli.iterate", "Change a plan in words, and then only the code that it touches."),
-    "models": ("pipeline.cli.models", "List the models that are set, and try each with one small call."),
-    "doctor": ("pipeline.cli.doctor", "Tell what is installed, and what is missing."),
+    "rm": ("pipeline.cli.rm", "Remove tasks and everything in them."),
+    "iterate": ("pipeline.cli.iterate", "Describe a change; updates the plan and only the code it affects."),
+    "models": ("pipeline.cli.models", "List the configured models, and test each with one small call."),
+    "doctor": ("pipeline.cli.doctor", "Show what is installed, and what is missing."),
     "completion": ("pipeline.cli.arguments", "Print the completion script for a shell."),
 }
 
@@ -80,8 +80,8 @@ def cli(context: click.Context) -> None:
 
     \b
     pipeline run --fast paper.pdf     read the paper, plan, and write the code
-    pipeline resume                   go on with the newest unfinished task
-    pipeline status                   how far it is
+    pipeline resume                   continue the newest unfinished task
+    pipeline status                   show its progress
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -1,4 +1,4 @@
-"""`pipeline adopt`: make the settings of a task that was not begun here one's own word, after a look at them."""
+"""`pipeline adopt`: trust the settings of a task that came from elsewhere, after a look at them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pipeline.engine.store import TaskStore
 
 @click.command("adopt")
 @task_argument
-@click.option("--yes", is_flag=True, help="Allow it without a question.")
+@click.option("--yes", is_flag=True, help="Trust them without being asked.")
 @tasks_dir_option
 def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
-    """Allow what the task.json of a task says that was not begun here: its source, models, limits and every other setting.
+    """Trust the settings of a task that came from elsewhere: its source, models, limits and everything else in its task.json.
 
     What differs from your own settings is shown first. Hooks and documents are not part of it.
 
@@ -34,20 +34,20 @@ def adopt_command(task: str, yes: bool, tasks_dir: str | None) -> int:
     with store.writing():
         document = store.load("task.json")
         if is_sealed(document, config_directory()):
-            print_text(f"{store.id}: what its task.json says is yours already")
+            print_text(f"{store.id}: already trusted; nothing to do")
             return 0
         _show_settings(store, document, settings)
-        how = f"to allow this: pipeline adopt {command_name(store)} --yes"
-        if not yes and not confirm(f"Allow task {store.id} to go by this?", without=how):
-            notify("nothing was allowed")
+        how = f"to trust them: pipeline adopt {command_name(store)} --yes"
+        if not yes and not confirm(f"Trust these settings of task {store.id}?", without=how):
+            notify("nothing was changed")
             return 1
         adopted = seal_task(document, config_directory())
         if "seal" not in adopted:
             raise UsageError(
-                "no key can be kept in your settings directory, so nothing can be allowed; make that writable first"
+                "no key can be kept in your settings directory, so no task can be trusted; make it writable first"
             )
         store.write({"task.json": adopted})
-    notify(f"allowed; go on with: pipeline resume {command_name(store)}")
+    notify(f"trusted; continue with: pipeline resume {command_name(store)}")
     return 0
 
 
@@ -63,7 +63,7 @@ def _show_settings(store: TaskStore, document: dict[str, Any], settings: Setting
     if rows:
         print_table(rows, header=("SETTING", "THE TASK", "YOURS"))
     else:
-        print_text(f"{store.id} says nothing that is not your own setting")
+        print_text(f"{store.id} has the same settings as you")
 
 
 def _format_value(value: object) -> str:

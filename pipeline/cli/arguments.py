@@ -68,7 +68,10 @@ def complete_documents(context: click.Context, parameter: click.Parameter, typed
 task_argument = click.argument("task", metavar="ID", shell_complete=complete_tasks)
 task_or_newest = click.argument("task", metavar="[ID]", required=False, shell_complete=complete_tasks)
 tasks_dir_option = click.option(
-    "--tasks-dir", metavar="DIR", help="Where the task directories are.", shell_complete=complete_directories
+    "--tasks-dir",
+    metavar="DIR",
+    help="Directory that holds the tasks (default: tasks).",
+    shell_complete=complete_directories,
 )
 
 

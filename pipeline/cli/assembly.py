@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -12,7 +13,7 @@ from pipeline.engine.catalog import Catalog
 from pipeline.engine.contract import Contracts
 from pipeline.engine.graph import GIVEN, Graph
 from pipeline.engine.phase import Phase
-from pipeline.engine.settings import STORED, Settings, load_settings, read_prices, user_hooks
+from pipeline.engine.settings import STORED, Settings, load_settings, nearest_word, read_prices, user_hooks
 from pipeline.engine.store import TaskStore
 
 _MODULE = "phase"
@@ -104,22 +105,58 @@ def task_directory(settings: Settings, task: str) -> str:
     found = named if os.sep not in task and is_task(named) else enclosing_task(task)
     if not found and os.sep not in task and task in Catalog(settings.tasks_dir).read().entries:
         where = relative_path(os.path.join(settings.tasks_dir, task))
-        raise UsageError(f"task '{task}' is gone: {where} is missing; remove it from the list: pipeline rm {task}")
+        remove = f"pipeline rm {quote_word(task)}{tasks_dir_flag(settings.tasks_dir)}"
+        raise UsageError(f"task '{task}' is gone: {where} is missing; remove it from the list: {remove}")
     if not found:
-        raise UsageError(f"there is no task '{task}' in {settings.tasks_dir}; `pipeline list` shows what there is")
+        raise UsageError(describe_unknown_task(settings.tasks_dir, task))
     return found
+
+
+def describe_unknown_task(folder: str, task: str) -> str:
+    """That a folder has no such task; with the task of a similar name, or the command that lists its tasks."""
+    names = [name for name in Catalog(folder).read().entries if is_task(os.path.join(folder, name))]
+    near = nearest_word(task, names)
+    advice = f"did you mean '{near}'?" if near else f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
+    return f"there is no task '{task}' in {relative_path(folder)}; {advice}"
 
 
 def command_name(store: TaskStore) -> str:
     """What a user types for a task: its id where it lies in the usual folder, else its path, ready to paste."""
-    usual = os.path.abspath(settings_from({}).tasks_dir)
-    name = store.id if os.path.dirname(store.root) == usual else relative_path(store.root)
-    if name.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and name.isascii():
-        return name
+    return name_in_commands(store.root)
+
+
+def name_in_commands(root: str) -> str:
+    """The same for a task directory."""
+    name = os.path.basename(root) if _is_usual_folder(os.path.dirname(root)) else relative_path(root)
+    return quote_word(name)
+
+
+def tasks_dir_flag(folder: str) -> str:
+    """The flag, after a blank, that leads a pasted command to this folder; empty for the usual one."""
+    return "" if _is_usual_folder(folder) else f" --tasks-dir {quote_word(relative_path(folder))}"
+
+
+def locate_task(text: str, root: str) -> str:
+    """The text with every command about this task as this user types it: phases know its id, and not what the user types."""
+    if "pipeline " not in text:
+        return text
+    name, task = name_in_commands(root), quote_word(os.path.basename(root))
+    command = rf"(?<![\w./-])(pipeline (?:hooks )?[a-z]+ ){re.escape(task)}(?![\w./-])"
+    return re.sub(command, lambda found: found[1] + name, text)
+
+
+def quote_word(word: str) -> str:
+    """A word as a shell takes it."""
+    if word.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() and word.isascii():
+        return word
 
     from shlex import quote
 
-    return quote(name)
+    return quote(word)
+
+
+def _is_usual_folder(folder: str) -> bool:
+    return os.path.abspath(folder) == os.path.abspath(settings_from({}).tasks_dir)
 
 
 def relative_path(path: str) -> str:
@@ -131,7 +168,7 @@ def relative_path(path: str) -> str:
 def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     """The folder of the task that changed last. Raises UsageError, or CatalogError where the list is damaged."""
     listing = Catalog(settings.tasks_dir).read()
-    listing.must_be_whole()
+    listing.must_be_whole(tasks_dir_flag(settings.tasks_dir))
     names = [entry.id for entry in listing.entries.values() if is_task(os.path.join(settings.tasks_dir, entry.id))]
     if unfinished:
         open_ones = [name for name in names if listing.entries[name].status in _UNFINISHED]
@@ -139,7 +176,7 @@ def newest_task(settings: Settings, *, unfinished: bool = False) -> str:
     if not names:
         raise UsageError(
             f"there is no {'unfinished ' if unfinished else ''}task in {settings.tasks_dir}; "
-            "begin one with: pipeline run --fast paper.pdf"
+            f"start one with: pipeline run --fast paper.pdf{tasks_dir_flag(settings.tasks_dir)}"
         )
     return os.path.join(settings.tasks_dir, names[-1])
 

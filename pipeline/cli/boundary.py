@@ -24,7 +24,7 @@ def exit_code_of(call: Callable[[], Any]) -> int:
         print_error(str(error))
         return error.exit_code
     except Interrupted as error:
-        print_error("interrupted; go on with: pipeline resume")
+        print_error("interrupted; continue with: pipeline resume")
         return error.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code

@@ -22,7 +22,7 @@ _PHASES = {"plan": "05 plan", "references": "06 references"}
 @click.command("cost")
 @answers_about(task_or_newest)
 def cost_command(store: TaskStore) -> Answer:
-    """Tell what a task has cost, by phase, file and sub-agent; without ID, the newest task.
+    """Show what a task has cost, by phase, file and sub-agent; without ID, the newest task.
 
     What was paid for and gave nothing (a reply that was cut off, say) is counted too.
 

@@ -26,7 +26,7 @@ from pipeline.engine.settings import Settings
 @click.command("doctor")
 @answers
 def doctor_command() -> Answer:
-    """Tell what is installed, what is missing, and what to type. Exits with 1 when the main job cannot run.
+    """Show what is installed, what is missing, and what to type. Exits with 1 when the main job cannot run.
 
     \b
     pipeline doctor

@@ -64,7 +64,7 @@ def _refuse_what_is_in_the_way(store: TaskStore) -> None:
     name = command_name(store)
     if not store.exists(PLAN):
         raise UsageError(
-            f"task {store.id} has no plan yet, so there is nothing to change; go on with: pipeline resume {name}"
+            f"task {store.id} has no plan yet, so there is nothing to change; continue with: pipeline resume {name}"
         )
     digest = store.digest(PLAN) or ""
     decision = store.load(DECISION) if store.exists(DECISION) else {"plan_sha256": ""}

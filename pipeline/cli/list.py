@@ -10,7 +10,7 @@ from pipeline.base.errors import PipelineError
 from pipeline.base.files import read_bytes
 from pipeline.base.formats import parse_json
 from pipeline.cli.arguments import answers, tasks_dir_option
-from pipeline.cli.assembly import is_task, settings_from
+from pipeline.cli.assembly import is_task, locate_task, name_in_commands, quote_word, settings_from, tasks_dir_flag
 from pipeline.cli.output import Answer, print_advice, print_table, print_warning, rewrite_commands
 from pipeline.engine.catalog import Catalog, CatalogEntry, TaskList
 from pipeline.engine.lock import holder_of
@@ -42,13 +42,13 @@ def _show_tasks(rows: list[CatalogEntry], folder: str) -> None:
     if rows:
         print_table(
             [
-                (entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _shorten_reason(entry))
+                (entry.id, entry.status, entry.mode, entry.at[:16].replace("T", " "), _shorten_reason(entry, folder))
                 for entry in rows
             ],
             header=("ID", "STATUS", "MODE", "CHANGED", "WHY"),
         )
     else:
-        print_advice(f"no tasks in {folder}; begin one with: pipeline run --fast paper.pdf")
+        print_advice(f"no tasks in {folder}; start one with: pipeline run --fast paper.pdf{tasks_dir_flag(folder)}")
 
 
 def _current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
@@ -57,10 +57,11 @@ def _current_entries(listing: TaskList, folder: str) -> list[CatalogEntry]:
     for listed in listing.entries.values():
         entry = listed
         if not is_task(os.path.join(folder, entry.id)):
-            why = f"its directory is missing; remove it from the list: pipeline rm {entry.id}"
+            why = f"its directory is missing; remove it from the list: pipeline rm {quote_word(entry.id)}{tasks_dir_flag(folder)}"
             entry = entry._replace(status="gone", reason=why)
         elif entry.status == "running" and not holder_of(os.path.join(folder, entry.id)):
-            entry = entry._replace(status="interrupted", reason=f"killed; go on with: pipeline resume {entry.id}")
+            why = f"killed; continue with: pipeline resume {name_in_commands(os.path.join(folder, entry.id))}"
+            entry = entry._replace(status="interrupted", reason=why)
         rows.append(entry)
     return rows
 
@@ -85,6 +86,6 @@ def _read_entry(name: str, root: str) -> CatalogEntry:
     return CatalogEntry(name, at, status, task["settings"]["mode"], task["source"], report.get("reason", ""))
 
 
-def _shorten_reason(entry: CatalogEntry, width: int = 70) -> str:
-    text = rewrite_commands(entry.reason) or entry.source
+def _shorten_reason(entry: CatalogEntry, folder: str, width: int = 70) -> str:
+    text = rewrite_commands(locate_task(entry.reason, os.path.join(os.path.abspath(folder), entry.id))) or entry.source
     return text if len(text) <= width else text[: width - 1].rpartition(" ")[0].rstrip(" ;:,") + " …"

@@ -17,6 +17,7 @@ from pipeline.cli.output import Answer, notify, print_table, print_text
 from pipeline.engine.settings import Settings
 
 _USES = (("model", ""), ("plan_model", "plan"), ("code_model", "implement"))
+_DESCRIPTIONS = {"model": "the default", "plan_model": "for planning", "code_model": "for the code"}
 _SMALL = 16
 _QUESTION = "Say the one word: ready"
 _ANSWERED = ("ok", "truncated", "refused")
@@ -24,12 +25,12 @@ _ANSWERED = ("ok", "truncated", "refused")
 
 
 @click.command("models")
-@click.option("--no-call", is_flag=True, help="Only look whether the servers are there; ask no model anything.")
-@click.option("--model", metavar="NAME", help="Try this model, like openai:gpt-5, in place of the one in the settings.")
-@click.option("--base-url", metavar="URL", help="Where a server of your own answers.")
+@click.option("--no-call", is_flag=True, help="Only check that the servers answer; ask no model anything.")
+@click.option("--model", metavar="NAME", help="Test this model, like openai:gpt-5, instead of the configured one.")
+@click.option("--base-url", metavar="URL", help="Address of your own model server.")
 @answers
 def models_command(no_call: bool, model: str | None, base_url: str | None) -> Answer:
-    """List the models that the settings name, and try each with one small call. Exits with 1 when one cannot be asked.
+    """List the configured models, and test each with one small call. Exits with 1 when one cannot be asked.
 
     \b
     pipeline models
@@ -102,7 +103,9 @@ def _list_providers(settings: Settings) -> list[dict[str, Any]]:
 
 def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) -> None:
     for row in rows:
-        print_text(f"{row['name']} ({', '.join(row['settings'])}): {_describe_verdict(row)}")
+        print_text(
+            f"{row['name']} ({', '.join(_DESCRIPTIONS[use] for use in row['settings'])}): {_describe_verdict(row)}"
+        )
         print_text(f"  {row['at']}; {_describe_price(row)}")
         print_text(f"  {row['detail']}")
         if "window_assumed" in row:
@@ -117,7 +120,7 @@ def _show_models(rows: list[dict[str, Any]], providers: list[dict[str, Any]]) ->
 
 def _describe_verdict(row: dict[str, Any]) -> str:
     if "outcome" not in row:
-        return "there" if row["reachable"] else "cannot be asked"
+        return "ready" if row["reachable"] else "cannot be asked"
     spent = f"{row['seconds']} s, {row['tokens_in']} + {row['tokens_out']} tokens"
     cost = "" if row["usd"] is None else f", ${row['usd']:.6f}"
     return f"{'answers' if row['reachable'] else 'cannot be asked'} ({row['outcome']}; {spent}{cost})"

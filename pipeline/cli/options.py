@@ -21,7 +21,7 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 def _parse_amount(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
     """Dollars, as the settings take them: no infinity, and nothing that is not a number."""
     if value is not None and not _AMOUNT.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is not an amount, like 2 or 0.50")
+        raise click.BadParameter(f"{value!r} is not an amount like 2 or 0.50")
     return None if value is None else float(value)
 
 
@@ -39,27 +39,36 @@ _PHASE: dict[str, Any] = {"shell_complete": complete_phases}
 _DIRECTORY: dict[str, Any] = {"shell_complete": complete_directories}
 _OPTIONS = (
     _flag("--fast/--full", "fast", "Leave out the reference phases 06-08, or run them (the default)."),
-    _text("--tasks-dir", "DIR", "Where the task directories are.", **_DIRECTORY),
+    _text("--tasks-dir", "DIR", "Directory that holds the tasks (default: tasks).", **_DIRECTORY),
     _text("--model", "NAME", "offline (the default), or PROVIDER:NAME; `pipeline models` lists the providers."),
-    _text("--plan-model", "NAME", "The model that plans, where it is another one."),
-    _text("--code-model", "NAME", "The model that writes the code, where it is another one."),
-    _text("--base-url", "URL", "Where a server of your own answers."),
-    _text("--max-output-tokens", "N", "Let a reply have N tokens, what the model thinks included."),
-    _text("--max-usd", "N", "Make no call once N dollars are spent on the task."),
+    _text("--plan-model", "NAME", "Use a different model for planning."),
+    _text("--code-model", "NAME", "Use a different model for the code."),
+    _text("--base-url", "URL", "Address of your own model server."),
+    _text("--max-output-tokens", "N", "Limit a reply to N tokens, including thinking."),
+    _text("--max-usd", "N", "Make no more calls once N dollars are spent on the task."),
     _text("--add-usd", "N", "Raise that limit by N dollars.", callback=_parse_amount),
-    _text("--max-tokens", "N", "Make no call once N tokens are used up."),
-    _text("--max-turns", "N", "Pause after N turns of the agent (400)."),
-    _text("--max-minutes", "N", "Make no call after N minutes of work."),
-    _text("--batch-usd", "N", "Make no call once N dollars are spent on all tasks of the directory together."),
+    _text("--max-tokens", "N", "Make no more calls once N tokens are used."),
+    _text("--max-turns", "N", "Pause after N turns of the agent (default: 400)."),
+    _text("--max-minutes", "N", "Make no more calls after N minutes of work."),
+    _text("--batch-usd", "N", "Make no more calls once N dollars are spent on all tasks in the directory together."),
     click.option("--review", type=click.Choice(["auto", "ask", "file"]), help="Who approves the plan."),
     _text("--stop-at", "N", "Stop before this phase (number or name).", **_PHASE),
     _text("--until", "N", "Stop after this phase.", **_PHASE),
-    _text("--redo", "N", "Run this phase and what follows again; the old code is kept beside.", **_PHASE),
+    _text(
+        "--redo",
+        "N",
+        "Run this phase and everything after it again; the old code is kept as generate_code.prev.",
+        **_PHASE,
+    ),
     _text(
         "--references", "DIR", "Use the code in the directories of DIR instead of what the paper links.", **_DIRECTORY
     ),
     _text("--mirror", "DIR", "Take repositories from DIR/host/owner/name instead of the network.", **_DIRECTORY),
-    _text("--lookup", "LIST", "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (none)."),
+    _text(
+        "--lookup",
+        "LIST",
+        "Ask these for code: github,semanticscholar,openalex,paperswithcode:FILE (default: none).",
+    ),
     _flag("--allow-own-code/--no-allow-own-code", "allow_own_code", "Fetch the paper's own repository too."),
     _flag("--unsandboxed", "sandbox", "Let the agent's commands run with your own rights.", flag_value="off"),
     _flag(
@@ -73,7 +82,7 @@ _OPTIONS = (
     ),
     _flag(
         *("--supervisor-shadow/--no-supervisor-shadow", "supervisor_shadow"),
-        "Let supervision note what it would do, and do nothing.",
+        "Let supervision note what it would do, without doing it.",
     ),
     _flag(
         # a flag and no setting, which would say it of every workspace to come (decision 88)
@@ -81,13 +90,13 @@ _OPTIONS = (
         "Run the hooks that are in the workspace before the agent starts, even though they are not trusted.",
         flag_value="true",
     ),
-    _text("--max-acceptance-continues", "N", "Let the agent fix what a check refused up to N times (3)."),
+    _text("--max-acceptance-continues", "N", "Let the agent fix what a check rejected up to N times (default: 3)."),
     _text(
-        *("--password", "WORD", "Opens an encrypted PDF; without WORD it is asked for. Kept in no file."),
+        *("--password", "WORD", "Opens an encrypted PDF; without WORD you are asked for it. Kept in no file."),
         is_flag=False,
         flag_value=_ASK,
     ),
-    click.option("-v", "--verbose", is_flag=True, help="Show the log while it is written, DEBUG lines too."),
+    click.option("-v", "--verbose", is_flag=True, help="Show the log as it is written, DEBUG lines too."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json instead of the closing screen."),
 )
 

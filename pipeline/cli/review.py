@@ -55,7 +55,10 @@ def _show_plan(store: TaskStore) -> None:
     print_text(f"plan {store.digest(PLAN)}, {_plan_standing(store)['standing']}")
     for line in note_packages(store):
         print_advice(line)
-    print_advice(f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)")
+    if _plan_standing(store)["standing"] == "open":
+        print_advice(
+            f"decide with: pipeline review {command_name(store)} --approve (or --edit, --change TEXT, --reject)"
+        )
 
 
 def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: str | None, shown: str | None) -> None:
@@ -73,12 +76,12 @@ def _apply_decision(store: TaskStore, verdict: str | None, edit: bool, change: s
         )
     if verdict and _plan_standing(store)["standing"] == "approved":
         raise UsageError(
-            f"plan {digest[:12]} is approved already; change it with: pipeline review {name} --edit (or --change)"
+            f"plan {digest[:12]} is already approved; change it with: pipeline review {name} --edit (or --change)"
         )
     if verdict:
         write_decision(store, make_decision(verdict, user_name(), digest))
         rejected = f"rejected; ask for another with: pipeline review {name} --change TEXT (or --edit)"
-        approved = f"approved; go on with: pipeline resume {name}"
+        approved = f"approved; continue with: pipeline resume {name}"
         notify(f"plan {digest[:12]} is {rejected if verdict == 'reject' else approved}")
 
 

@@ -1,4 +1,4 @@
-"""`pipeline rewind`: go back to an ending of the agent's work that was not accepted, and go on from there in another way."""
+"""`pipeline rewind`: go back to an attempt of the agent that was rejected, and continue from there in another way."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from phases.agent.rewind import Rewind, find_refusal, rewind_to, unfinished_rewi
 from phases.llm.journal import read_journal_lines
 from phases.workspace.rejected_snapshots import Refusal, read_refusals
 from phases.workspace.task_paths import task_paths
-from pipeline.base.errors import UsageError
+from pipeline.base.errors import PipelineError, UsageError
 from pipeline.base.logs import log_event, task_log
 from pipeline.cli.arguments import answers, task_argument, tasks_dir_option
-from pipeline.cli.assembly import command_name, config_directory, open_task, relative_path, settings_from
+from pipeline.cli.assembly import command_name, config_directory, locate_task, open_task, relative_path, settings_from
 from pipeline.cli.output import Answer, print_advice, print_table, print_text, print_warning
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.catalog import Catalog
@@ -35,10 +35,10 @@ _SHOWN = 120
 @tasks_dir_option
 @answers
 def rewind_command(task: str, number: int | None, tasks_dir: str | None) -> Answer:
-    """List the endings of the agent's work that were not accepted; with N, go back to just after the Nth.
+    """List the agent's attempts that were rejected; with N, go back to just after the Nth.
 
-    The files, and all that the agent knows, are then as they were there. What came after is kept as `.prev`, and what was
-    spent stays spent.
+    The files, and everything the agent knows, are then as they were. What came after is kept as `.prev`, and what was spent
+    stays spent.
 
     \b
     pipeline rewind paper
@@ -54,7 +54,7 @@ def _list_refusals(store: TaskStore) -> Answer:
     refusals, unfinished = read_refusals(places), unfinished_rewind(places)
     if unfinished is not None:
         print_warning(
-            f"going back to ending {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}"
+            f"going back to attempt {unfinished} was cut off; finish it with: pipeline rewind {name} {unfinished}"
         )
     return Answer(
         {"task": store.id, "cut_off": unfinished, "endings": [_as_json(refusal) for refusal in refusals]},
@@ -65,9 +65,11 @@ def _list_refusals(store: TaskStore) -> Answer:
 def _show_refusals(store: TaskStore, refusals: list[Refusal]) -> None:
     if not refusals:
         begun = store.exists("journal.jsonl")
-        print_text(f"Task {store.id}: " + ("no ending was refused" if begun else "phase 09 has not begun") + " so far")
+        print_text(
+            f"Task {store.id}: " + ("no attempt was rejected so far" if begun else "phase 09 has not started yet")
+        )
         return
-    print_text(f"Task {store.id}: {len(refusals)} ending{'s were' if len(refusals) > 1 else ' was'} not accepted")
+    print_text(f"Task {store.id}: {len(refusals)} attempt{'s were' if len(refusals) > 1 else ' was'} rejected")
     print_table([_refusal_row(refusal) for refusal in refusals], header=("N", "TURN", "BY", "COPY", "WHY"))
     if any(refusal.copy for refusal in refusals):
         print_advice(f"go back to just after one of them with: pipeline rewind {command_name(store)} N")
@@ -99,12 +101,12 @@ def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
         if unfinished is None:
             _refuse_other_work(store, places.journal)
         if unfinished != number:
-            find_refusal(places, number)
+            _check_refusal(store, number)
         _mark_as_unfinished(store, number)
         with task_log(store.path("logs/system.jsonl")):
             done = rewind_to(places, number, store.assert_in_place)
             log_event(
-                f"went back to ending {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}"
+                f"went back to attempt {done.number} of turn {done.turn}; what came after it is kept as {done.suffix}"
             )
         _update_report(store, settings, done)
     aside = {name: name + done.suffix for name in done.aside}
@@ -115,19 +117,26 @@ def _go_back(store: TaskStore, settings: Settings, number: int) -> Answer:
     )
 
 
+def _check_refusal(store: TaskStore, number: int) -> None:
+    try:
+        find_refusal(task_paths(store.root), number)
+    except PipelineError as error:
+        raise PipelineError(locate_task(str(error), store.root)) from error
+
+
 def _refuse_other_work(store: TaskStore, journal: str) -> None:
     """A resume would not go on from there: it would begin anew, as if nobody had gone back. Raises UsageError."""
     phase, name = store.graph.find(PHASE), command_name(store)
     header = next((row for _, row in read_journal_lines(journal)), None)
     if header is None:
         raise UsageError(
-            f"phase {phase.label} of task {store.id} has not begun, so there is no ending to go back to; go on with: "
+            f"phase {phase.label} of task {store.id} has not started yet, so there is no attempt to go back to; continue with: "
             f"pipeline resume {name}"
         )
     if header.get("plan_sha256") != store.digest(_PLAN):
         raise UsageError(
-            f"the code of task {store.id} is of another plan than {_PLAN} is now, and cannot be continued; "
-            f"go on with the plan that is there: pipeline resume {name}"
+            f"the code of task {store.id} was written for another plan than the {_PLAN} of now, and cannot be continued; "
+            f"continue with the plan of now: pipeline resume {name}"
         )
     if header.get("version") != phase.version:
         raise UsageError(
@@ -141,7 +150,7 @@ def _mark_as_unfinished(store: TaskStore, number: int) -> None:
     phase = store.graph.find(PHASE)
     stamp = store.stamps.get(phase.number)
     if stamp:
-        store.finish(phase, "stopped", seconds=stamp.seconds, error=f"the work was taken back to ending {number}")
+        store.finish(phase, "stopped", seconds=stamp.seconds, error=f"the work was taken back to attempt {number}")
         store.save()
 
 
@@ -150,7 +159,7 @@ def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
     task = store.load("task.json")
     make_key(config_directory())
     values = settings_in_force(store, settings, {}).values
-    reason = f"the work was taken back to ending {done.number}, of turn {done.turn}"
+    reason = f"the work was taken back to attempt {done.number}, of turn {done.turn}"
     spent = store.load("report.json")["usage"] if store.exists("report.json") else None
     report, outcome = build_report(store, values, Outcome(PAUSED, reason, EXIT_CODES[PAUSED]), spent)
     store.write({"report.json": report})
@@ -160,16 +169,16 @@ def _update_report(store: TaskStore, settings: Settings, done: Rewind) -> None:
 
 def _show_rewind(store: TaskStore, done: Rewind, undo: str, go_on: str) -> None:
     print_text(
-        f"Task {store.id} is back at ending {done.number}, of turn {done.turn}. What came after it is kept in {store.root}:"
+        f"Task {store.id} is back at attempt {done.number}, of turn {done.turn}. What came after it is kept in {store.root}:"
     )
     for name in done.aside:
         print_text(f"  {name + done.suffix}")
-    print_advice(f"go on with: {go_on} (or in another way, with --code-model NAME)")
+    print_advice(f"continue with: {go_on} (or in another way, with --code-model NAME)")
     if done.last:
         print_text(
-            "that ending ended the run: it is judged again; let the agent try more often with --max-acceptance-continues N"
+            "that attempt ended the run: it is checked again; let the agent try more often with --max-acceptance-continues N"
         )
-    print_text("to take this back:")
+    print_text("to undo this:")
     print_text(f"  {undo}")
 
 

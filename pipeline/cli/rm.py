@@ -11,7 +11,14 @@ import click
 from pipeline.base.errors import TaskBusy, UsageError
 from pipeline.base.files import storage_error, sync_directory
 from pipeline.cli.arguments import complete_tasks, tasks_dir_option
-from pipeline.cli.assembly import is_task, relative_path, settings_from
+from pipeline.cli.assembly import (
+    describe_unknown_task,
+    is_task,
+    quote_word,
+    relative_path,
+    settings_from,
+    tasks_dir_flag,
+)
 from pipeline.cli.output import confirm, in_terminal, notify, print_text
 from pipeline.cli.task_factory import UNFINISHED
 from pipeline.engine.catalog import Catalog
@@ -23,7 +30,7 @@ from pipeline.engine.lock import holder_of, lock_task
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @tasks_dir_option
 def rm_command(tasks: tuple[str, ...], yes: bool, tasks_dir: str | None) -> int:
-    """Remove tasks with all that is in their directories. A task that is at work is left alone.
+    """Remove tasks and everything in their directories. A task that is running is left alone.
 
     \b
     pipeline rm paper
@@ -47,12 +54,13 @@ def _check_removable(folder: str, task: str, listed: Collection[str]) -> str:
     name = os.path.basename(root)
     if os.path.realpath(os.path.dirname(root)) != os.path.realpath(folder) or task in ("", os.curdir, os.pardir):
         raise UsageError(
-            f"{task} is not a task in {relative_path(folder)}, and nothing else is removed; `pipeline list` shows the tasks"
+            f"{task} is not a task in {relative_path(folder)}, and nothing else is removed; "
+            f"to see the tasks: pipeline list{tasks_dir_flag(folder)}"
         )
     if os.path.islink(root):
         raise UsageError(f"{relative_path(root)} is a link, and links are not followed here; remove it by hand")
     if not is_task(root) and (os.path.lexists(root) or name not in listed):
-        raise UsageError(f"there is no task '{task}' in {relative_path(folder)}; `pipeline list` shows what there is")
+        raise UsageError(describe_unknown_task(folder, task))
     if at_work := holder_of(root):
         raise TaskBusy(f"{relative_path(root)} is in use by {at_work}; wait for it to end, or stop it first")
     return name
@@ -62,9 +70,10 @@ def _ask_to_confirm(folder: str, names: list[str]) -> bool:
     for name in names if in_terminal() else ():
         notify(f"  {relative_path(os.path.join(folder, name))}")
     what = "this task" if len(names) == 1 else f"these {len(names)} tasks"
+    command = f"pipeline rm {' '.join(map(quote_word, names))}{tasks_dir_flag(folder)} --yes"
     return confirm(
         f"Remove {what}, with all code and documents in it?",
-        without=f"to remove without asking: pipeline rm {' '.join(names)} --yes",
+        without=f"to remove {'it' if len(names) == 1 else 'them'} without being asked: {command}",
     )
 
 

@@ -1,4 +1,4 @@
-"""`pipeline run`: turn a source into code, or go on with its task."""
+"""`pipeline run`: turn a source into code, or continue its task."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pipeline.engine.phase import TYPED
 @click.option(
     "--id", "wanted_id", metavar="NAME", help="The name of the task; by default it is taken from the file's name."
 )
-@click.option("--new", is_flag=True, help="Make a new task even where SOURCE has one already.")
+@click.option("--new", is_flag=True, help="Make a new task even if SOURCE already has one.")
 @run_options
 def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -> int:
     """Turn SOURCE (a paper, or a task directory) into code.
 
-    A paper that has a task already is gone on with: nothing that is done is done or paid for again.
+    If the paper already has a task, that task continues: finished work is neither done nor paid for again.
 
     \b
     pipeline run --fast paper.pdf
     pipeline run --fast paper.pdf --stop-at plan     look at the outline before a plan is made
-    pipeline run tasks/paper --redo 05               plan again, and all that follows
+    pipeline run tasks/paper --redo 05               plan again, and everything after it
     """
     settings, flags = check_options(options)
     return run_task(find_or_make_task(source, settings, wanted_id=wanted_id, new=new), settings, flags, options)
@@ -39,7 +39,7 @@ def run_command(source: str, wanted_id: str | None, new: bool, **options: Any) -
 @click.command("chat")
 @click.argument("words", metavar="WORDS...", nargs=-1, required=True)
 @click.option("--id", "wanted_id", metavar="NAME", help="The name of the task; by default the first words.")
-@click.option("--new", is_flag=True, help="Make a new task even where these words have one already.")
+@click.option("--new", is_flag=True, help="Make a new task even if these words already have one.")
 @run_options
 def chat_command(words: tuple[str, ...], wanted_id: str | None, new: bool, **options: Any) -> int:
     """Turn WORDS, a requirement in plain words, into code. What they ask for becomes the plan's requirements.
@@ -60,7 +60,7 @@ def chat_command(words: tuple[str, ...], wanted_id: str | None, new: bool, **opt
 @task_or_newest
 @run_options
 def resume_command(task: str | None, **options: Any) -> int:
-    """Go on with a task where it stopped; without ID, with the newest unfinished one.
+    """Continue a task where it stopped; without ID, the newest unfinished one.
 
     \b
     pipeline resume

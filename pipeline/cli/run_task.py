@@ -20,13 +20,22 @@ from pipeline.cli.assembly import (
     command_name,
     config_directory,
     discover_phases,
+    locate_task,
     open_model,
     read_user_hooks,
     settings_from,
     settings_to_store,
 )
 from pipeline.cli.options import flags_of
-from pipeline.cli.output import can_draw, notify, paint_text, print_warning, to_printable, width_of_terminal, wrap_text
+from pipeline.cli.output import (
+    can_draw,
+    notify,
+    paint_text,
+    print_warning,
+    to_printable,
+    width_of_terminal,
+    wrap_text,
+)
 from pipeline.cli.review import choose_reviewer
 from pipeline.cli.summary import show_summary
 from pipeline.cli.trust import refuse_outside, refuse_own_directories, settings_in_force, with_absolute_paths
@@ -69,7 +78,7 @@ def run_task(store: TaskStore, settings: Settings, flags: dict[str, Any], option
         refuse_outside(store, allowed)
         refuse_own_directories(values, store.path("code_base"))
         make_directory(store.path("logs"))
-        progress = Progress()
+        progress = Progress(store.root)
         with task_log(store.path("logs/system.jsonl"), echo=progress.show_log if options["verbose"] else None):
             if left:
                 print_warning(left)
@@ -184,7 +193,8 @@ _HANGING = 20
 class Progress:
     """Shows events. In a terminal the last line lives: it carries the running phases, their time, and files done."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        self._root = root
         self._live = can_draw(sys.stderr)
         self._running: dict[str, tuple[RunEvent, float]] = {}
         self._best: dict[str, tuple[int, str]] = {}
@@ -250,7 +260,8 @@ class Progress:
 
     def _line(self, text: str, mark: str = "", more: str = "") -> None:
         ended = f"  {mark}: {more}" if more else f"  {mark}" if mark else ""
-        shown = wrap_text(to_printable(text + ended), hanging=_HANGING, stream=sys.stderr)
+        told = locate_task(text + ended, self._root)
+        shown = wrap_text(to_printable(told), hanging=_HANGING, stream=sys.stderr)
         shown = shown.replace(f"  {mark}", f"  {paint_text(mark, mark, stream=sys.stderr)}", 1) if mark else shown
         sys.stderr.write(("\r\x1b[K" if self._live else "") + shown + "\n")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`pipeline search`: find something in the code that a task's paper stands on."""
+"""`pipeline search`: find something in the code that a task's paper builds on."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _load_index(store: TaskStore) -> dict[str, Any]:
     """The task's index. Raises UsageError where there is none to search."""
     name = command_name(store)
     if not store.exists(_INDEX):
-        raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; go on with: pipeline resume {name}")
+        raise UsageError(f"task {store.id} has no index yet: phase 08 writes it; continue with: pipeline resume {name}")
     index: dict[str, Any] = store.load(_INDEX)
     if is_placeholder(index):
         why = index["reason"]

@@ -69,13 +69,13 @@ def _verdict_text(store: TaskStore, rows: Sequence[Row], attempts: Sequence[Row]
         return _final_text(final)
     if who := holder_of(store.root):
         return f"The run is not over: {who} works on it"
-    go_on = f"go on with: pipeline resume {command_name(store)}"
+    go_on = f"continue with: pipeline resume {command_name(store)}"
     stopped = next((row["result"] for row in reversed(rows) if row["kind"] == "stop"), None)
     if stopped and rows[-1]["kind"] == "stop":
         return f"The run stopped here ({stopped['stop_reason']}: {' '.join(stopped['detail'].split())[:400]}); {go_on}"
     if not attempts:
         return f"The agent has not said yet that task {store.id} is done; {go_on}"
-    return f"The run is not over, and nobody works on it; {go_on}"
+    return f"The run is not finished, and it is not running; {go_on}"
 
 
 def _final_text(final: Row) -> str:

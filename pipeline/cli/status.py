@@ -1,4 +1,4 @@
-"""`pipeline status`: how far a task is."""
+"""`pipeline status`: the progress of a task."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import Any
 import click
 
 from pipeline.cli.arguments import answers, task_or_newest, tasks_dir_option
-from pipeline.cli.assembly import mode_of, open_task, settings_from
-from pipeline.cli.output import Answer, paint_text, print_raw, print_table, print_text, wrap_text
+from pipeline.cli.assembly import locate_task, mode_of, open_task, settings_from
+from pipeline.cli.output import (
+    Answer,
+    paint_text,
+    print_advice,
+    print_raw,
+    print_table,
+    print_text,
+    rewrite_commands,
+    wrap_text,
+)
 from pipeline.cli.trust import settings_in_force
 from pipeline.engine.lock import holder_of
 from pipeline.engine.run_request import RunRequest, stale_phases
@@ -30,16 +39,16 @@ def status_command(task: str | None, tasks_dir: str | None) -> Answer:
     settings = settings_from({"tasks_dir": tasks_dir})
     store = open_task(settings, task)
     state = describe_task(store, settings_in_force(store, settings, {}).values)
-    return Answer(state, lambda: _show_state(state))
+    return Answer(state, lambda: _show_state(state, store.root))
 
 
-def _show_state(state: dict[str, Any]) -> None:
-    first = wrap_text(
-        f"{state['id']}: {state['status']}" + (f" ({state['reason']})" if state["reason"] else ""), hanging=4
-    )
+def _show_state(state: dict[str, Any], root: str) -> None:
+    reason = rewrite_commands(locate_task(state["reason"], root))
+    first = wrap_text(f"{state['id']}: {state['status']}" + (f" ({reason})" if reason else ""), hanging=4)
     print_raw(paint_text(first).replace(f": {state['status']}", f": {paint_text(state['status'], state['status'])}", 1))
     print_table(
-        [_phase_row(phase) for phase in state["phases"]], header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW")
+        [_phase_row(phase, root) for phase in state["phases"]],
+        header=("PHASE", "STATUS", "SECONDS", "RUNS", "WHAT NOW"),
     )
     if state["holder"]:
         print_text(f"running now: {state['holder']}")
@@ -87,9 +96,9 @@ def _phase_facts(number: str, name: str, stamp: Stamp | None) -> dict[str, Any]:
     }
 
 
-def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
+def _phase_row(phase: dict[str, Any], root: str) -> tuple[str, ...]:
     edited = f"edited by hand: {', '.join(phase['edited'])}" if phase["edited"] else ""
-    note = f"will run: {phase['stale']}" if phase["stale"] else edited
+    note = f"will run: {rewrite_commands(locate_task(phase['stale'], root))}" if phase["stale"] else edited
     name = f"{phase['number']:<3} {phase['name']}"
     return (name, phase["status"], f"{phase['seconds']:.2f}", str(phase["attempts"]), note)
 
@@ -101,7 +110,7 @@ def _phase_row(phase: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--model", metavar="NAME", help="As if the next run had this model.")
 @answers
 def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, model: str | None) -> Answer:
-    """Tell which phases the next run would run, and the reason for each.
+    """Show which phases the next run would run, and the reason for each.
 
     \b
     pipeline why paper
@@ -111,8 +120,8 @@ def why_command(task: str | None, tasks_dir: str | None, fast: bool | None, mode
     settings = settings_from(flags)
     store = open_task(settings, task)
     stale = stale_phases(store, plain_run(settings_in_force(store, settings, flags).values))
-    lines = [f"{phase.label} would run: {reason}" for phase, reason in stale]
+    lines = [f"{phase.label} would run: {locate_task(reason, store.root)}" for phase, reason in stale]
     return Answer(
         [{"number": phase.number, "name": phase.name, "reason": reason} for phase, reason in stale],
-        lambda: print_text("\n".join(lines or [f"{store.id}: everything is up to date"])),
+        lambda: print_advice("\n".join(lines or [f"{store.id}: everything is up to date"])),
     )

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from pipeline.base.errors import ContractError, PipelineError
-from pipeline.cli.assembly import command_name, model_for, relative_path
+from pipeline.cli.assembly import command_name, is_served, locate_task, model_for, relative_path, tasks_dir_flag
 from pipeline.cli.output import (
     paint_text,
     print_advice,
@@ -40,18 +40,19 @@ def show_summary(store: TaskStore, report: dict[str, Any], *, as_json: bool, pas
         print_json(report)
         return int(report["exit_code"])
     failed = report["status"] in ("error", "cancelled") or report["exit_code"] == 1
+    reason = locate_task(report["reason"], store.root)
     if failed:
-        print_error(report["reason"])
-        _show_title(report, f"What is done is kept in {relative_path(store.root)}")
+        print_error(reason)
+        _show_title(report, f"Finished work is kept in {relative_path(store.root)}")
     else:
-        _show_title(report, _to_sentence(report["reason"]))
+        _show_title(report, _to_sentence(reason))
         if passed and report["status"] != "paused":  # whose reason says it
             print_advice(f"Phase {passed.label} was done before, so there was nothing to stop for.")
         print_advice()
         print_pairs(_result_rows(store, report), dim=True)
     for line in [
         *_spending_lines(report),
-        *_check_lines(report),
+        *(_check_lines(report) if not failed or _all_finished(report) else []),  # else they are of an earlier run
         *([] if failed else _unfinished_lines(store, report)),
     ]:
         print_advice(line)
@@ -95,9 +96,9 @@ def _result_rows(store: TaskStore, report: dict[str, Any]) -> list[tuple[str, st
         ("outline.json", "its sections, equations, tables, references"),
         ("initial_plan.txt", "the plan; each requirement cites its page"),
         ("generate_code", written),
-        ("traceability.json", "which requirement is where in the code"),
+        ("traceability.json", "where each requirement is in the code"),
         ("code_base", _describe_repositories(store)),
-        ("report.json", "this report, for programs"),
+        ("report.json", "this report as JSON"),
     ]
     return [
         (os.path.join(root, name), what)
@@ -120,21 +121,23 @@ def _describe_repositories(store: TaskStore) -> str:
     """How much of other people's code there is; empty where there is none."""
     rows = _load_sound(store, "code_base.json").get("repositories", ())
     count = "a repository" if len(rows) == 1 else f"{len(rows)} repositories"
-    return f"code of {count} that the paper stands on; pipeline search {command_name(store)} QUERY" if rows else ""
+    return f"code of {count} that the paper builds on; pipeline search {command_name(store)} QUERY" if rows else ""
 
 
 def _unfinished_lines(store: TaskStore, report: dict[str, Any]) -> list[str]:
     lines = _open_requirement_lines(store, report["requirements"])
     lines += [f"  not written: {path}" for path in report["files"]["missing"]]
     if shown := report.get("reference_files"):
+        files = "1 file" if len(shown) == 1 else f"{len(shown)} files"
         licences = ", ".join(sorted({row["licence"] or "none found" for row in shown}))
-        told = f"The model was shown {len(shown)} files of other people (licences: {licences}); report.json names them."
+        told = f"The model was shown {files} by other people (licences: {licences}); report.json names them."
         lines += ["", wrap_text(told)]
     for row in report["phases"]:
         if row["status"] == "degraded":
             again = f"pipeline resume {command_name(store)} --redo {row['number']}"
+            why = locate_task(row["error"], store.root)
             lines += [
-                wrap_text(f"  left out: {row['number']} {row['name']} ({row['error']}); once that is fixed:"),
+                wrap_text(f"  left out: {row['number']} {row['name']} ({why}); once that is fixed:"),
                 f"    {again}",
             ]
     lines += _unfetched_lines(store)
@@ -196,7 +199,7 @@ _OCR = ("no_text", "garbled_text")
 
 def next_steps(store: TaskStore, report: dict[str, Any], passed: Phase | None = None) -> Steps:
     """The steps that fit the end that the report tells of; `passed` is where the run was to stop, and had been before."""
-    again = f"make phase {passed.label} again, and all that follows" if passed else ""
+    again = f"run phase {passed.label} again, and everything after it" if passed else ""
     steps = [(f"pipeline resume {command_name(store)} --redo {passed.number}", again)] if passed else []
     if report["exit_code"] == _REJECTED:
         return steps + _after_a_rejection(command_name(store))
@@ -212,50 +215,68 @@ def _after_a_rejection(name: str) -> Steps:
         (f"pipeline review {name} --change TEXT", "ask for another plan; TEXT says what must change"),
         (f"pipeline review {name} --edit", "or change the plan yourself"),
         (f"pipeline review {name} --approve", "or take the rejection back"),
-        (f"pipeline resume {name}", "then go on"),
+        (f"pipeline resume {name}", "then continue"),
     ]
 
 
 def _after_an_error(store: TaskStore, report: dict[str, Any]) -> Steps:
     name, verdict = command_name(store), report["input_verdict"]
-    if report["status"] == "error" and all(row["status"] in ("done", "skipped") for row in report["phases"]):
+    if report["status"] == "error" and _all_finished(report):
         return [  # every phase has its result, and the work itself ended so: a required todo failed, say
-            (f"pipeline show {name} acceptance", "what was refused, and why"),
-            (f"pipeline resume {name} --code-model NAME", "let another model go on with the code"),
-            (f"pipeline resume {name} --redo implement", "write the code again from the beginning"),
+            (f"pipeline show {name} acceptance", "what was rejected, and why"),
+            (f"pipeline resume {name} --code-model NAME", "have another model continue the code"),
+            (f"pipeline resume {name} --redo implement", "write the code again from scratch"),
         ]
     if report["status"] == "error" and (found := _find_damaged(store)):
         phase, document = found
         path = relative_path(store.path(document))
         return [
-            (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and what follows"),
-            (f"pipeline resume {name}", f"or go on, once you have fixed {path}"),
+            (f"pipeline resume {name} --redo {phase.number}", f"make {path} again, and everything after it"),
+            (f"pipeline resume {name}", f"or continue, once you have fixed {path}"),
         ]
     if verdict == "encrypted":
-        return [(f"pipeline resume {name} --password", "go on; the password is asked for")]
+        return [(f"pipeline resume {name} --password", "continue; you are asked for the password")]
     if report["status"] == "error" and verdict not in (None, "ok"):
         return _with_another_file(store, report)
-    return [_go_on(name, report)]
+    return [_continue(name, report), *_without_model(store, report)]
 
 
-def _go_on(name: str, report: dict[str, Any]) -> tuple[str, str]:
-    """The command that goes on, with the flag that raises the limit which the run reached."""
+def _all_finished(report: dict[str, Any]) -> bool:
+    return all(row["status"] in ("done", "skipped") for row in report["phases"])
+
+
+def _continue(name: str, report: dict[str, Any]) -> tuple[str, str]:
+    """The command that continues, with the flag that raises the limit which the run reached."""
     if flag := report.get("resume_with"):
-        return f"pipeline resume {name} {flag}", "go on, with a higher limit"
-    return f"pipeline resume {name}", "go on"
+        return f"pipeline resume {name} {flag}", "continue, with a higher limit"
+    return f"pipeline resume {name}", "continue, once that is fixed" if report["status"] == "error" else "continue"
+
+
+def _without_model(store: TaskStore, report: dict[str, Any]) -> Steps:
+    """The way back to the rules where a model could not plan; later it would throw the plan away."""
+    settings = store.load("task.json")["settings"]
+    failed = any(row["name"] == "plan" and row["status"] == "failed" for row in report["phases"])
+    if not failed or not is_served(model_for(settings, "plan")):
+        return []
+    flag = "--plan-model" if settings["plan_model"] else "--model"
+    return [(f"pipeline resume {command_name(store)} {flag} offline", "or go back to planning without a model")]
 
 
 def _with_another_file(store: TaskStore, report: dict[str, Any]) -> Steps:
     """The task keeps a copy of its source, so a resume alone would read what could not be read once more."""
-    source = relative_path(str(store.load("task.json")["source"]))
+    source = str(store.load("task.json")["source"])
+    on_disk = os.path.isabs(source)  # else a URL or an arXiv id
+    source = relative_path(source) if on_disk else source
     begin = "pipeline run --fast" if report["mode"] == "fast" else "pipeline run"
+    begin += tasks_dir_flag(os.path.dirname(store.root))
     if report["input_verdict"] in _OCR:
         copy = quote(f"ocr-{os.path.basename(source)}")
         return [
             (f"ocrmypdf --force-ocr {quote(source)} {copy}", "recognize its text"),
             (f"{begin} {copy}", "then run the copy"),
         ]
-    return [(f"{begin} {quote(source)}", "once the source is fixed")]
+    fixed = "once the source is fixed" if on_disk else "try again, once the address is right"
+    return [(f"{begin} {quote(source)}", fixed)]
 
 
 def _find_damaged(store: TaskStore) -> tuple[Phase, str] | None:
@@ -276,11 +297,11 @@ def _after_a_pause(name: str, report: dict[str, Any]) -> Steps:
         return [
             (f"pipeline review {name}", "read the plan"),
             (f"pipeline review {name} --approve", "approve it (or --edit, --change TEXT, --reject)"),
-            (f"pipeline resume {name}", "then go on"),
+            (f"pipeline resume {name}", "then continue"),
         ]
     return [
-        _go_on(name, report),
-        (f"pipeline why {name}", "what would run, and why"),
+        _continue(name, report),
+        (f"pipeline why {name}", "what would run next, and why"),
     ]
 
 
@@ -289,29 +310,32 @@ def _after_the_end(store: TaskStore, report: dict[str, Any]) -> Steps:
     steps = _of_acceptance(store, report) if report["status"] == "incomplete" else []
     if report["requirements"]["missing"] and model_for(store.load("task.json")["settings"], "implement") == "offline":
         steps += [
-            ("pipeline models", "the models, and what each needs"),
-            (f"pipeline resume {name} --model PROVIDER:NAME", "let a model plan and write it"),
+            ("pipeline models", "list the models and what each one needs"),
+            (f"pipeline resume {name} --model PROVIDER:NAME", "have a model plan and write the code"),
         ]
     if report.get("missing_packages"):
         steps += [(f"pipeline resume {name} --allow-install", "install the plan's packages, and check again")]
     steps += [(f"pipeline show {name} plan", "read the plan")]
     if store.exists("traceability.json"):
-        steps += [(f"pipeline trace {name}", "each requirement, and its code")]
-    return [*steps, (f"pipeline resume {name}", "after you edited a document")]
+        steps += [(f"pipeline trace {name}", "where each requirement is in the code")]
+    return [*steps, (f"pipeline resume {name}", "after editing a document, run what depends on it")]
 
 
 def _of_acceptance(store: TaskStore, report: dict[str, Any]) -> Steps:
     """What helps where the work was not accepted, or where it waits for its user."""
     name = command_name(store)
-    story = (f"pipeline show {name} acceptance", "what was refused, and why")
+    story = (f"pipeline show {name} acceptance", "what was rejected, and why")
     if any(row["status"] == "stopped" for row in report["phases"]):
-        return [story, (f"pipeline resume {name}", "go on, when that is fixed")]
+        return [story, (f"pipeline resume {name}", "continue, once that is fixed")]
     if not _was_refused(store, report):
         return []
     return [
         story,
-        (f"pipeline rewind {name}", "go back to a refusal; to the last one to judge it again, with a fixed hook, say"),
-        (f"pipeline resume {name} --code-model NAME", "let another model go on with the code"),
+        (
+            f"pipeline rewind {name}",
+            "go back to a rejected attempt (the last one: check it again, say after fixing a hook)",
+        ),
+        (f"pipeline resume {name} --code-model NAME", "have another model continue the code"),
     ]
 
 

@@ -68,7 +68,7 @@ def _show_view(view: View, html: str | None) -> Answer:
 def _print_view(view: View) -> None:
     if view.empty:
         asked = " (a takeover is asked for)" if view.take_over_asked else ""
-        print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not begun{asked}")
+        print_text(f"Task {view.task} was not supervised: supervision was off, or phase 09 has not started yet{asked}")
         return
     for line in render_text(view):
         print_text(line)
@@ -150,7 +150,10 @@ def _what_comes_next(store: TaskStore, *, at_work: bool) -> tuple[str, str]:
         again = f"pipeline run {quote(relative_path(store.root))} --redo 09"
         return f"The code of task {store.id} is done: the takeover comes when phase 09 is run again; type", again
     go_on = f"pipeline resume {command_name(store)}"
-    return f"Task {store.id} does not run: the takeover comes with the agent's first turn once it goes on; type", go_on
+    return (
+        f"Task {store.id} is not running: the takeover comes with the agent's first turn when it continues; type",
+        go_on,
+    )
 
 
 def _compute_replay(store: TaskStore) -> Answer:
@@ -160,8 +163,8 @@ def _compute_replay(store: TaskStore) -> Answer:
     differences, compared = replay_decisions(
         store.root, lambda data: dict(store.contracts.parse("initial_plan.txt", data, writer="phase 05 plan"))
     )
-    match = f"{len(differences)} of them differ" if differences else "all of them match"
-    lines = [*differences, f"{compared} decisions were computed again from the journal: {match}"]
+    match = f"{len(differences)} {'differs' if len(differences) == 1 else 'differ'}" if differences else "all match"
+    lines = [*differences, f"Recomputed {compared} decisions from the journal; {match}"]
     return Answer(
         {"task": store.id, "compared": compared, "differences": differences},
         lambda: print_text("\n".join(lines)),

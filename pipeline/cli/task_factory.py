@@ -18,6 +18,7 @@ from pipeline.cli.assembly import (
     config_directory,
     enclosing_task,
     is_task,
+    name_in_commands,
     open_task_directory,
     relative_path,
     settings_to_store,
@@ -59,7 +60,7 @@ def find_or_make_task(source: str, settings: Settings, *, wanted_id: str | None,
                 why = "its source has changed since" if changed else f"it was made from {made_from}"
                 raise UsageError(
                     f"the task '{wanted_id}' already exists, and {why}; choose another --id, "
-                    f"or go on with it: pipeline resume {command_name(store)}"
+                    f"or continue it: pipeline resume {command_name(store)}"
                 )
         elif wanted_id and os.path.lexists(root):
             raise UsageError(f"{root} already exists, and is not a task; choose another --id")
@@ -160,11 +161,14 @@ def _name_source(source: str) -> tuple[str, str]:
 
 
 _MOST = 3
+_LIKE_AN_ADDRESS = re.compile(r"(?:arxiv|https?|ftp|file):", re.IGNORECASE)
 
 
 def refuse_unusable(source: str, settings: Settings, *, command: str = "run --fast") -> None:
     """Raises UsageError for a path, in full, with nothing there, and for a folder of which nobody says which paper is meant."""
     if not os.path.lexists(source):
+        if _LIKE_AN_ADDRESS.match(relative_path(source)):
+            raise UsageError(f"{relative_path(source)} is neither a file, a URL nor an arXiv id (like 2401.01234)")
         raise UsageError(
             f"{relative_path(source)} does not exist{_similar_names(source)}{_mention_task(source, settings)}"
         )
@@ -197,5 +201,5 @@ def _similar_names(source: str) -> str:
 
 def _mention_task(source: str, settings: Settings) -> str:
     name = os.path.basename(source)
-    there = is_task(os.path.join(settings.tasks_dir, name))
-    return f" (to go on with the task {name}: pipeline resume {name})" if there else ""
+    root = os.path.abspath(os.path.join(settings.tasks_dir, name))
+    return f" (to continue the task {name}: pipeline resume {name_in_commands(root)})" if is_task(root) else ""

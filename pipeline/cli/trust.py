@@ -47,16 +47,14 @@ def settings_in_force(store: TaskStore, settings: Settings, flags: Mapping[str, 
     if is_sealed(task, config_directory()):
         return SettingsInForce(said, True, "")
     if _is_begun_here(store, settings, task):
-        kept = (
-            f"task {store.id} stands in your list from before its settings were sealed: they are kept, and sealed now"
-        )
+        kept = f"task {store.id} was in your list before its settings were sealed: they are kept, and sealed now"
         return SettingsInForce(said, True, kept if day_of_key(config_directory()) else "")
     values = {**_stricter_settings(settings._asdict(), task["settings"], flags), "source": task["source"]}
     if leads_out(store.root, task["source"]):
         # decision 5: the task has a copy, so it can go on without the file that it names
         values["source"] = _own_copy(store)
     told = (
-        f"task {store.id} was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter "
+        f"task {store.id} was not started here, or its task.json was changed: nothing outside of it is read, and the stricter "
         f"of its settings and yours hold; to see what it says, and to allow that: pipeline adopt {command_name(store)}"
     )
     return SettingsInForce(values, False, told if values != said else "")
@@ -69,7 +67,7 @@ def refuse_outside(store: TaskStore, allowed: SettingsInForce) -> None:
     if allowed.trusted or inside:
         return
     raise UsageError(
-        f"task {store.id} was not begun here, and no copy of its source is in {store.path('source')}; to read "
+        f"task {store.id} was not started here, and no copy of its source is in {store.path('source')}; to read "
         f"{store.load('task.json')['source']}, allow that with: pipeline adopt {command_name(store)}"
     )
 

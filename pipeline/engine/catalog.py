@@ -40,10 +40,12 @@ class TaskList(NamedTuple):
     repairs: list[str]
     """A last line that was never whole, and so was never promised to anybody."""
 
-    def must_be_whole(self) -> None:
-        """Raises CatalogError where a decision cannot be taken because a line is damaged."""
+    def must_be_whole(self, flag: str = "") -> None:
+        """Raises CatalogError where a decision cannot be taken because a line is damaged. `flag` leads a command to the list."""
         if self.damages:
-            raise CatalogError(f"{self.damages[0]}: name the task instead; `pipeline list --rebuild` rebuilds the list")
+            raise CatalogError(
+                f"{self.damages[0]}: name the task, or rebuild the list with: pipeline list --rebuild{flag}"
+            )
 
 
 class Catalog:

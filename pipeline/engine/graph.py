@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pipeline.base.errors import ContractError, UsageError
 from pipeline.engine.phase import Phase
-from pipeline.engine.settings import did_you_mean
+from pipeline.engine.settings import did_you_mean, nearest_word
 
 # decision 12: a request for a change is an ordinary reason for planning to run again, so it is a document.
 GIVEN = ("task.json", "plan_requests.json")
@@ -62,7 +62,11 @@ class Graph:
             if wanted in (phase.name, phase.number) or wanted.zfill(len(phase.number)) == phase.number:
                 return phase
         known = [text for phase in self.phases for text in (phase.number, phase.name)]
-        raise UsageError(f"there is no phase '{wanted}'{did_you_mean(wanted, known)}")
+        near = nearest_word(wanted, known)
+        labels = ", ".join(phase.label for phase in self.phases)
+        raise UsageError(
+            f"there is no phase '{wanted}'; " + (f"did you mean '{near}'?" if near else f"the phases are {labels}")
+        )
 
     def _check_reads(self) -> None:
         for phase in self.phases:

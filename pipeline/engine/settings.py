@@ -178,10 +178,15 @@ def read_prices(directory: str) -> dict[str, Any]:
 
 def did_you_mean(wrong: str, known: list[str]) -> str:
     """`; did you mean 'x'?` where something known is near, else a list of what is known."""
+    near = nearest_word(wrong, known)
+    return f"; did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
+
+
+def nearest_word(wrong: str, known: list[str]) -> str:
+    """What is spelled much like a word that is not known; empty for nothing."""
     from difflib import get_close_matches  # late: only a mistake needs it
 
-    near = get_close_matches(wrong, known, n=1)
-    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}"
+    return next(iter(get_close_matches(wrong, known, n=1)), "")
 
 
 def _from_file(path: str) -> dict[str, Any]:
@@ -221,8 +226,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if name in _KNOWN:
             from_environment[name] = _check_value(name, _no_permission(name, value, variable), variable)
         # decision 23: others own PIPELINE_ variables too; one that resembles a setting is refused.
-        elif "did you mean" in (hint := did_you_mean(name, _KNOWN)):
-            near = hint.split("'")[1]
+        elif near := nearest_word(name, _KNOWN):
             meant = "STOP_AT_PHASE" if near == "stop_at" else PREFIX + near.upper()
             raise UsageError(f"{variable} is not a setting; did you mean '{meant}'?")
     return from_environment
@@ -231,24 +235,30 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _check_value(name: str, value: Any, where: str) -> Any:
     if name not in _KNOWN:
         raise UsageError(f"{where}: '{name}' is not a setting{did_you_mean(name, _KNOWN)}")
+    what = _name_setting(name, where)
     if name in _SWITCHES:
         return _check_switch(name, value, where)
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(choice for choice in _CHOICES[name] if choice)
-        raise UsageError(f"{where}: {name} is {value!r}, and it must be one of: {allowed}")
+        raise UsageError(f"{what} must be one of {allowed}, not {value!r}")
     if isinstance(Settings._field_defaults[name], float):
         if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", str(value)):
-            raise UsageError(f"{where}: {name} is {value!r}, and it must be an amount, like 2 or 0.50")
+            raise UsageError(f"{what} must be an amount like 2 or 0.50, not {value!r}")
         return float(value)
     if isinstance(Settings._field_defaults[name], int):
         if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value)):
-            raise UsageError(f"{where}: {name} is {value!r}, and it must be a whole number, 0 or more")
+            raise UsageError(f"{what} must be a whole number (0 or more), not {value!r}")
         if int(value) > _MOST.get(name, int(value)):
-            raise UsageError(f"{where}: {name} is {value}, and it must be {_MOST[name]} at most")
+            raise UsageError(f"{what} must be at most {_MOST[name]}, not {value}")
         return int(value)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise UsageError(f"{where}: {name} is {value!r}, and it must be text")
+        raise UsageError(f"{what} must be text, not {value!r}")
     return str(value)
+
+
+def _name_setting(name: str, where: str) -> str:
+    """What a complaint begins with: a flag or a variable names its setting, and a file holds many."""
+    return f"{where}: {name}" if os.sep in where else where
 
 
 def _check_switch(name: str, value: Any, where: str) -> str:
@@ -258,4 +268,4 @@ def _check_switch(name: str, value: Any, where: str) -> str:
         return _SWITCHES[name][text in _TRUE]
     if value == "" == Settings._field_defaults[name]:
         return ""
-    raise UsageError(f"{where}: {name} is {value!r}, and it must be true or false")
+    raise UsageError(f"{_name_setting(name, where)} must be true or false, not {value!r}")

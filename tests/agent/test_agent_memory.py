@@ -142,7 +142,7 @@ def test_an_overflow_makes_the_next_question_smaller_until_nothing_is_left_to_le
             shown.useless(Reply("overflow", detail="too long"))
             shown.messages()
 
-    with pytest.raises(PhaseError, match="go on with a model that has a larger one"):
+    with pytest.raises(PhaseError, match="continue with a model that has a larger one"):
         shrink_without_end()
 
 

@@ -304,13 +304,13 @@ def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "plan.json")
     with pytest.raises(StorageError) as caught:
         read_bytes(str(tmp_path / "plan.json"))
-    assert str(caught.value) == f"{tmp_path}/plan.json is a pipe, and only regular files are read"
+    assert str(caught.value) == f"{tmp_path}/plan.json is a pipe, not a regular file"
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         read_bytes(str(tmp_path))
-    assert str(caught.value) == f"{tmp_path} is a directory, and only regular files are read"
+    assert str(caught.value) == f"{tmp_path} is a directory, not a regular file"
 
 
 @pytest.mark.parametrize("target", ["there", "not there", "itself"])
@@ -320,14 +320,14 @@ def test_a_link_is_refused_wherever_it_leads(tmp_path: Path, target: str) -> Non
     link.symlink_to(tmp_path / target)
     with pytest.raises(StorageError) as caught:
         read_bytes(str(link))
-    assert str(caught.value) == f"{link} is a symbolic link, and only regular files are read; put the file there"
+    assert str(caught.value) == f"{link} is a symbolic link, not a regular file; put the file itself there"
 
 
 @pytest.mark.parametrize("device", [os.devnull, "/dev/zero"])
 def test_a_device_is_refused(device: str) -> None:
     with pytest.raises(StorageError) as caught:
         read_bytes(device)
-    assert str(caught.value) == f"{device} is a device, and only regular files are read"
+    assert str(caught.value) == f"{device} is a device, not a regular file"
 
 
 def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_the_source_that_a_stranger_s_task_names_is_not_read(
     ended = victim("resume", "paper", "--until", "05")
     assert ended.code == 5, ended.err
     told = (
-        "task paper was not begun here, or its task.json was changed: nothing outside of it is read, and the stricter of its "
+        "task paper was not started here, or its task.json was changed: nothing outside of it is read, and the stricter of its "
         "settings and yours hold; to see what it says, and to allow that: pipeline adopt paper"
     )
     assert [line for line in ended.err.splitlines() if "pipeline adopt paper" in line] == [told]
@@ -145,7 +145,7 @@ def test_a_task_whose_source_was_never_taken_in_says_what_to_do(victim: Command,
     ended = victim("resume", "paper")
     assert ended.code == 2
     told = f"no copy of its source is in {task}/source; to read {secret}, allow that with: pipeline adopt paper"
-    assert ended.complaints == [f"pipeline: task paper was not begun here, and {told}"]
+    assert ended.complaints == [f"pipeline: task paper was not started here, and {told}"]
     assert victim("adopt", "paper", "--yes").code == 0
     assert victim("resume", "paper", "--redo", "01", "--until", "02").code == 5
     assert holds_secret(task)
@@ -230,7 +230,7 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     asked = victim("adopt", "paper")
     assert asked.code == 2
     assert asked.complaints == [
-        "pipeline: nobody is at the terminal to confirm this; to allow this: pipeline adopt paper --yes"
+        "pipeline: nobody is at the terminal to confirm this; to trust them: pipeline adopt paper --yes"
     ]
     rows = {line.split()[0]: line.split()[1:] for line in asked.out.splitlines()}
     assert rows["max_usd"] == ["7.0", "0.0"]
@@ -241,11 +241,11 @@ def test_adopt_shows_what_differs_and_allows_it_only_when_told(victim: Command, 
     victim("resume", "paper", "--until", "05")
     assert (task / "task.json").read_bytes() == before  # a run allows nothing
     told = victim("adopt", "paper", "--yes")
-    assert (told.code, told.err) == (0, "allowed; go on with: pipeline resume paper\n")
+    assert (told.code, told.err) == (0, "trusted; continue with: pipeline resume paper\n")
     ended = victim("resume", "paper", "--until", "05")
     assert "pipeline adopt" not in ended.err
     assert victim.document("paper", "task.json")["settings"]["max_usd"] == 7
-    assert "is yours already" in victim("adopt", "paper").out
+    assert "paper: already trusted; nothing to do" in victim("adopt", "paper").out
     edit(task / "task.json", lambda document: document["settings"].update(max_usd=1000.0))
     assert "pipeline adopt paper" in victim("resume", "paper", "--until", "05").err
 
@@ -314,7 +314,7 @@ def test_a_task_of_an_earlier_version_in_its_user_s_list_keeps_its_settings_and_
     settings = command.document("paper", "task.json")["settings"]
     first, second = command("resume", "paper"), command("resume", "paper")
     assert first.code == second.code == {"waiting": 5}.get(name, 3)
-    told = "task paper stands in your list from before its settings were sealed: they are kept, and sealed now\n"
+    told = "task paper was in your list before its settings were sealed: they are kept, and sealed now\n"
     assert first.err.startswith(told)
     assert "sealed" not in second.err + second.out
     assert "adopt" not in first.err

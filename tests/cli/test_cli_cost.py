@@ -86,7 +86,7 @@ def test_an_amount_that_makes_no_sense_is_usage(amount: str, command: Command) -
     for words in (["resume", "paper"], ["run", "paper.md"]):
         ended = command(*words, f"--add-usd={amount}")
         assert (ended.code, len(ended.complaints)) == (2, 1), ended.err
-        assert f"{amount!r} is not an amount, like 2 or 0.50" in ended.complaints[0]
+        assert f"{amount!r} is not an amount like 2 or 0.50" in ended.complaints[0]
     assert command.document("paper", "task.json")["settings"]["max_usd"] == 1
 
 
@@ -116,13 +116,13 @@ def test_a_run_that_a_limit_paused_says_how_it_goes_on(limit: tuple[str, str], r
         served = ("--code-model", "vllm:x", "--base-url", server.base_url, "--review", "auto")
         ended = command("run", "--fast", "paper.md", *served, *limit)
     assert ended.code == 5, ended.err
-    assert following(ended)[0] == f"resume paper {raised} go on, with a higher limit", ended.out
+    assert following(ended)[0] == f"resume paper {raised} continue, with a higher limit", ended.out
     assert "0 of 0 planned files" not in ended.out
 
 
 def test_a_run_that_was_told_to_stop_goes_on_without_a_flag(command: Command) -> None:
     ended = command("run", "--fast", "paper.md", "--stop-at", "implement")
-    assert following(ended)[0] == "resume paper go on"
+    assert following(ended)[0] == "resume paper continue"
     assert "planned files" not in ended.out
 
 
@@ -132,7 +132,7 @@ def test_code_that_was_not_accepted_may_be_given_to_another_model(command: Comma
         ended = command("run", "--fast", "paper.md", *served)
     assert ended.code == 3, ended.err
     assert "ot accepted (" in ended.out
-    assert "resume paper --code-model NAME let another model go on with the code" in following(ended), ended.out
+    assert "resume paper --code-model NAME have another model continue the code" in following(ended), ended.out
 
 
 def test_the_offline_model_is_not_told_to_be_replaced(command: Command) -> None:

@@ -25,7 +25,7 @@ def command(tmp_path: Path) -> Command:
 def test_without_a_setting_the_offline_model_is_there_and_every_provider_is_listed(command: Command) -> None:
     ended = command("models")
     assert ended.code == 0, ended.err
-    assert "offline (model): there" in ended.out
+    assert "offline (the default): ready" in ended.out
     for words in (
         "openai:NAME",
         "OPENAI_API_KEY (not set)",
@@ -85,7 +85,7 @@ def test_a_model_that_cannot_be_asked_exits_with_1_and_says_why(command: Command
 def test_a_missing_key_is_told_by_its_variable(command: Command) -> None:
     ended = command("models", "--model", "anthropic:claude-opus-5-5")
     assert ended.code == 1
-    assert "no key for anthropic: set ANTHROPIC_API_KEY, or anthropic_api_key in the settings file" in ended.out
+    assert "anthropic has no API key: set ANTHROPIC_API_KEY, or anthropic_api_key in the settings file" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_key_of_ones_own_server_is_no_key_of_a_vendor(command: Command) -> N
     command.configure(f"model: openai:gpt-5\napi_key: {KEY}\n")
     ended = command("models", "--no-call")
     assert ended.code == 1
-    assert "no key for openai: set OPENAI_API_KEY, or openai_api_key in the settings file" in ended.out
+    assert "openai has no API key: set OPENAI_API_KEY, or openai_api_key in the settings file" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -232,11 +232,11 @@ def test_the_users_own_prices_count(command: Command) -> None:
     file.write_text("openai:gpt-5: {in: cheap, out: 7}\n")
     ended = command("models", "--no-call")
     assert (ended.code, len(ended.complaints)) == (2, 1)
-    assert "prices.yaml: openai:gpt-5, in is 'cheap', and it must be a number, 0 or more" in ended.err
+    assert "prices.yaml: openai:gpt-5, in must be a number (0 or more), not 'cheap'" in ended.err
 
 
 def test_a_window_that_nobody_says_is_assumed_and_that_is_told_with_what_to_set(command: Command) -> None:
-    told = "so 32,768 tokens are assumed; set it with PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file"
+    told = "assuming 32,768 tokens (set PIPELINE_CONTEXT_TOKENS=N, or context_tokens in the settings file)"
     with LlmServer() as server:
         command.configure(f"model: vllm:tiny\nbase_url: {server.base_url}\n")
         assert told in command("models", "--no-call").out
@@ -257,7 +257,7 @@ def test_a_run_says_once_that_the_window_is_assumed(command: Command) -> None:
         ended = command(
             "run", "--fast", "paper.md", "--model", "vllm:tiny", "--base-url", server.base_url, "--review", "auto"
         )
-        assert ended.err.count("so 32,768 tokens are assumed") == 1, ended.err
+        assert ended.err.count("assuming 32,768 tokens") == 1, ended.err
 
 
 def test_a_plan_that_was_cut_off_goes_on_with_the_window_that_it_was_begun_with(command: Command) -> None:

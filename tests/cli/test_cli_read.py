@@ -199,7 +199,7 @@ def test_an_address_is_read_where_that_is_allowed(command: Command) -> None:
     [
         pytest.param(says(b"", status="404 Not Found"), "it is not there (404)", id="nothing there"),
         pytest.param(says(b"no", status="403 Forbidden"), "does not give it to programs", id="a door that is shut"),
-        pytest.param(sends(head("Content-Length: 9", status="500 Oh")), "trouble of its own", id="trouble"),
+        pytest.param(sends(head("Content-Length: 9", status="500 Oh")), "an internal error", id="trouble"),
         pytest.param(says(b"\x89PNG"), "a picture", id="a picture"),
     ],
 )
@@ -260,7 +260,7 @@ def test_what_cannot_be_read_is_said_in_one_line_with_what_to_do(name: str, comm
 Maker = Callable[[Path], Any]
 NO_FILES: dict[str, tuple[Maker, str]] = {
     "what is not there": (lambda path: None, "does not exist"),
-    "an empty folder": (lambda path: path.mkdir(), "holds no LaTeX source"),
+    "an empty folder": (lambda path: path.mkdir(), "is an empty directory"),
     "a link in a circle": (lambda path: path.symlink_to(path.name), "paper.pdf"),
     "a link to nowhere": (lambda path: path.symlink_to("nowhere"), "No such file"),
     "a pipe": (os.mkfifo, "is a pipe"),

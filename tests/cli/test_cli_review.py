@@ -310,7 +310,7 @@ def test_a_decision_about_an_approved_plan_is_refused_with_the_way_to_another(co
     assert command("run", "--fast", "paper.md").code == 3
     ended = command("review", "paper", "--reject")
     assert ended.code == 2
-    assert "is approved already" in ended.complaints[0]
+    assert "is already approved" in ended.complaints[0]
     assert command("review", "paper", "--json").json()["standing"] == "approved"
 
 

@@ -125,7 +125,7 @@ def references(command: Command) -> Any:
 def test_the_trio_finds_fetches_and_indexes_what_the_paper_builds_on(full: tuple[Command, Ended], mirror: Path) -> None:
     command, ended = full
     assert ended.code == 3, ended.err
-    assert "code of a repository that the paper stands on; " in ended.out
+    assert "code of a repository that the paper builds on; " in ended.out
     assert {name: statuses(command)[name] for name in TRIO} == dict.fromkeys(TRIO, "done")
     found = {row["url"]: row for row in references(command)["repositories"]}
     assert found["https://github.com/bob/encoders"]["role"] == "basis"

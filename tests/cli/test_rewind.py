@@ -69,7 +69,7 @@ def test_without_a_number_it_lists_every_ending_that_was_not_accepted(command: C
     ended = command("rewind", "paper")
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
-    assert lines[0] == "Task paper: 4 endings were not accepted"
+    assert lines[0] == "Task paper: 4 attempts were rejected"
     assert [line.split()[:4] for line in lines[2:6]] == [
         [str(number), str(turn), "internal:code", "kept"] for number, turn in ((1, 1), (2, 3), (3, 5), (4, 6))
     ]
@@ -92,14 +92,14 @@ def test_with_a_number_the_work_is_back_there_and_it_says_what_is_kept_and_what_
     spent = (command.task("paper") / "logs" / "llm.jsonl").read_bytes()
     ended = command("rewind", "paper", "2")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("Task paper is back at ending 2, of turn 3.")
+    assert ended.out.startswith("Task paper is back at attempt 2, of turn 3.")
     assert {"  generate_code.prev", "  journal.jsonl.prev", "  hooks.prev"} <= set(ended.out.splitlines())
-    assert "go on with: pipeline resume paper" in ended.out
+    assert "continue with: pipeline resume paper" in ended.out
     assert code_of(command) == ["one.py"]
     assert (command.task("paper") / "logs" / "llm.jsonl").read_bytes() == spent
     state = command("status", "paper", "--json").json()
-    assert (state["status"], state["reason"]) == ("paused", "the work was taken back to ending 2, of turn 3")
-    assert state["phases"][-1]["stale"] == "never finished: the work was taken back to ending 2"
+    assert (state["status"], state["reason"]) == ("paused", "the work was taken back to attempt 2, of turn 3")
+    assert state["phases"][-1]["stale"] == "never finished: the work was taken back to attempt 2"
 
 
 def test_a_resume_goes_on_from_there_and_ends_as_the_first_time(command: Command) -> None:
@@ -173,7 +173,7 @@ def test_killed_it_says_what_to_type_and_that_leads_to_the_end(moved: str, comma
     if moved.startswith("paper/."):
         assert "warning" not in listed.err
     else:
-        assert "going back to ending 2 was cut off; finish it with: pipeline rewind paper 2" in listed.err
+        assert "going back to attempt 2 was cut off; finish it with: pipeline rewind paper 2" in listed.err
         other = command("rewind", "paper", "1")
         assert "finish it first: pipeline rewind paper 2" in other.complaints[0]
         assert command("rewind", "paper", "2").code == 0
@@ -187,7 +187,7 @@ def test_killed_it_says_what_to_type_and_that_leads_to_the_end(moved: str, comma
 def test_an_ending_that_is_not_there_is_refused_with_those_that_are(number: str, command: Command) -> None:
     ended = command("rewind", "paper", number)
     assert ended.code == 1
-    assert ended.complaints == [f"pipeline: there is no ending {number} that was not accepted: there are 1 to 4"]
+    assert ended.complaints == [f"pipeline: there is no rejected attempt {number}; there are 1 to 4"]
     assert command("status", "paper", "--json").json()["phases"][-1]["stale"] is None
 
 
@@ -197,7 +197,7 @@ def test_a_number_that_is_none_is_refused(command: Command) -> None:
 
 def test_a_task_that_is_worked_on_is_left_alone_and_can_be_looked_at(command: Command) -> None:
     with lock_task(str(command.task("paper"))):
-        assert "4 endings were not accepted" in command("rewind", "paper").out
+        assert "4 attempts were rejected" in command("rewind", "paper").out
         ended = command("rewind", "paper", "1")
     assert ended.code == 1
     assert "is in use by" in ended.complaints[0]
@@ -205,10 +205,10 @@ def test_a_task_that_is_worked_on_is_left_alone_and_can_be_looked_at(command: Co
 
 
 def test_a_task_whose_code_was_not_begun_has_nothing_to_go_back_to(fresh: Command) -> None:
-    assert fresh("rewind", "paper").out == "Task paper: phase 09 has not begun so far\n"
+    assert fresh("rewind", "paper").out == "Task paper: phase 09 has not started yet\n"
     ended = fresh("rewind", "paper", "1")
     assert ended.code == 2
-    assert "has not begun, so there is no ending to go back to" in ended.complaints[0]
+    assert "has not started yet, so there is no attempt to go back to" in ended.complaints[0]
 
 
 def test_code_of_another_plan_is_not_gone_back_in(command: Command) -> None:
@@ -216,7 +216,7 @@ def test_code_of_another_plan_is_not_gone_back_in(command: Command) -> None:
     plan.write_text(plan.read_text() + "\n")
     ended = command("rewind", "paper", "1")
     assert ended.code == 2
-    assert "is of another plan than initial_plan.txt is now" in ended.complaints[0]
+    assert "was written for another plan than the initial_plan.txt of now" in ended.complaints[0]
     assert code_of(command) == ["one.py", "two.py"]
 
 

@@ -139,7 +139,7 @@ def test_a_run_that_was_cut_off_is_told_as_far_as_it_came(kind: str, told: str, 
     assert (ended.code, ended.err) == (0, "")
     assert told.format(turn) in ended.out.splitlines()
     assert ended.out.splitlines()[-1] == (
-        "The run is not over, and nobody works on it; go on with: pipeline resume paper"
+        "The run is not finished, and it is not running; continue with: pipeline resume paper"
     )
     found = command("show", "paper", "acceptance", "--json").json()
     assert (found["ended"], len(found["attempts"]), "stop_reason" in found) == (False, 1, False)
@@ -161,7 +161,7 @@ def test_a_run_that_waits_for_its_user_says_what_for(tmp_path: Path) -> None:
     lines = command("show", "paper", "acceptance").out.splitlines()
     assert any(line.startswith("  broken   user:tests") for line in lines)
     assert lines[-1].startswith("The run stopped here (verification_error: user:tests: ")
-    assert lines[-1].endswith("; go on with: pipeline resume paper")
+    assert lines[-1].endswith("; continue with: pipeline resume paper")
 
 
 def test_before_the_agent_says_that_it_is_done_there_is_nothing_to_tell(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_before_the_agent_says_that_it_is_done_there_is_nothing_to_tell(tmp_path
     assert command("run", "--fast", paper(tmp_path), "--stop-at", "implement").code == 5
     ended = command("show", "paper", "acceptance")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == "The agent has not said yet that task paper is done; go on with: pipeline resume paper\n"
+    assert ended.out == "The agent has not said yet that task paper is done; continue with: pipeline resume paper\n"
     assert command("show", "paper", "acceptance", "--json").json() == {"task": "paper", "ended": False, "attempts": []}
 
 

@@ -82,7 +82,7 @@ def test_the_report_names_every_file_of_others_that_was_shown_with_its_lines_and
     assert (
         report["reference_files"] == json.loads((ground.task / "implementation.json").read_bytes())["reference_files"]
     )
-    assert "The model was shown 1 files of other people (licences: MIT); report.json names them." in ended.out
+    assert "The model was shown 1 file by other people (licences: MIT); report.json names them." in ended.out
 
 
 def test_the_model_sees_the_code_as_data_with_place_and_licence(run: tuple[Ground, Ended]) -> None:
@@ -131,7 +131,7 @@ def test_what_was_shown_stays_in_the_report_where_work_goes_on_on_the_code_that_
     plan.write_text(plan.read_text().replace("purpose: ", "purpose: now ", 1))
     looping(tmp_path, [WRITES, DONE, DONE])  # the same recording, without a look at other people's code
     ended = ground.call()
-    assert "goes on with the code that is there" in ended.err, ended.err
+    assert "continues with the existing code" in ended.err, ended.err
     assert json.loads((ground.task / "report.json").read_bytes())["reference_files"] == before
 
 

@@ -84,7 +84,7 @@ def test_a_program_is_told_all_of_it(supervised: Command) -> None:
 def test_a_task_that_was_not_supervised_says_so_in_one_line(command: Command) -> None:
     ended = command("supervisor", "paper", "--html", "page.html")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == "Task paper was not supervised: supervision was off, or phase 09 has not begun\n"
+    assert ended.out == "Task paper was not supervised: supervision was off, or phase 09 has not started yet\n"
     assert not (command.folder / "page.html").exists()
     assert command("supervisor", "paper", "--json").json()["events"] == []
 
@@ -206,7 +206,7 @@ def test_a_takeover_that_is_asked_for_is_left_for_the_agent_and_the_next_step_is
     asked = json.loads((command.task("paper") / "kernel" / "take-over").read_text())
     assert list(asked) == ["at"]
     assert asked["at"].endswith("Z")
-    assert "Task paper does not run" in ended.out
+    assert "Task paper is not running" in ended.out
     assert "  pipeline resume paper" in ended.out.splitlines()
     assert "a takeover is asked for" in command("supervisor", "paper").out
     assert command("supervisor", "paper", "--take-over").code == 0, "asking twice is asking once"
@@ -298,7 +298,7 @@ def test_every_decision_of_a_run_can_be_computed_again(command: Command) -> None
     assert finished.code in (0, 3), finished.err
     ended = command("supervisor", "paper", "--replay")
     assert ended.code == 0, ended.out + ended.err
-    assert "all of them match" in ended.out
+    assert "all match" in ended.out
     assert command("supervisor", "paper", "--replay", "--json").json()["differences"] == []
 
 
@@ -339,7 +339,7 @@ def led_before(tmp_path: Path) -> Command:
 def test_a_run_that_was_led_under_rules_1_is_shown_and_computed_again_under_rules_1(led_before: Command) -> None:
     assert "takeover" in led_before("supervisor", "paper").out
     ended = led_before("supervisor", "paper", "--replay")
-    assert (ended.code, ended.out.count("all of them match")) == (0, 1)
+    assert (ended.code, ended.out.count("all match")) == (0, 1)
 
 
 def test_a_run_that_was_led_under_rules_1_is_gone_on_with_under_rules_1(led_before: Command) -> None:

@@ -273,6 +273,6 @@ def _lines(ground: Ground) -> list[dict[str, Any]]:
 def _replay(ground: Ground) -> list[str]:
     """What `pipeline supervisor --replay` says that is not that all is well."""
     ended = ground.call("supervisor", "paper", "--replay")
-    if ended.code == 0 and "all of them match" in ended.out:
+    if ended.code == 0 and "all match" in ended.out:
         return []
     return [f"the replay ends with {ended.code}: {ended.out[-400:]}{ended.err[-200:]}"]

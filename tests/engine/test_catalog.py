@@ -161,7 +161,7 @@ def test_no_decision_is_taken_over_a_damage(tmp_path: Path, damage: bytes, probl
     with pytest.raises(CatalogError) as caught:
         catalog.read().must_be_whole()
     assert f"{catalog.path}, line 2: " in str(caught.value)
-    assert str(caught.value).endswith("name the task instead; `pipeline list --rebuild` rebuilds the list")
+    assert str(caught.value).endswith("name the task, or rebuild the list with: pipeline list --rebuild")
 
 
 @pytest.mark.parametrize("harmless", [b"\n", b"  \n", b"\r\n", b"\n\n\n"], ids=ascii)
@@ -277,7 +277,7 @@ def test_a_list_that_is_no_file_is_refused(tmp_path: Path, plant: str) -> None:
         path.mkdir()
     else:
         path.symlink_to(tmp_path / "nothing")
-    with pytest.raises(StorageError, match=r"tasks\.jsonl is a .*, and only regular files are read"):
+    with pytest.raises(StorageError, match=r"tasks\.jsonl is a .*, not a regular file"):
         catalog.read()
     with pytest.raises(StorageError, match=r"tasks\.jsonl"):
         record(catalog, "a", "running")

@@ -136,11 +136,11 @@ def test_a_phase_is_found_by_its_number_or_its_name(wanted: str, found: Phase) -
     ("wanted", "hint"),
     [
         ("revew", "did you mean 'review'?"),
-        ("99", "known: 01, intake, 02, read"),
+        ("99", "the phases are 01 intake, 02 read"),
         ("001", "did you mean '01'?"),
         ("05c", "did you mean '05"),
-        ("b", "known: "),
-        ("", "known: "),
+        ("b", "the phases are "),
+        ("", "the phases are "),
     ],
 )
 def test_an_unknown_phase_is_a_usage_error_with_a_hint(wanted: str, hint: str) -> None:

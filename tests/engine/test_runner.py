@@ -982,7 +982,7 @@ def test_of_several_limits_the_next_command_raises_the_one_that_was_reached_last
 
 
 def test_what_a_reason_says_is_never_taken_for_a_flag(chain: Machine) -> None:
-    chain.change("02", run=raises(Paused("the server said: go on with: pipeline resume x --max-usd 5")))
+    chain.change("02", run=raises(Paused("the server said: continue with: pipeline resume x --max-usd 5")))
     assert chain.run()["resume_with"] == ""
     chain.change("02", run=raises(Paused("a limit", flag="--max-usd $(rm)")))
     report = chain.run()

@@ -364,7 +364,7 @@ def test_what_is_no_file_is_refused_by_name_and_never_waited_for(store: TaskStor
     path = file(done(store), name)
     path.unlink()
     plant(kind, path)
-    with pytest.raises(StorageError, match=f"{name} is a .*, and only regular files are read"):
+    with pytest.raises(StorageError, match=f"{name} is a .*, not a regular file"):
         again(store).stale_reason(ALPHA, {})
 
 

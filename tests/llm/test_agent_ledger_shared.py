@@ -68,12 +68,12 @@ def test_rows_of_two_threads_stay_whole_and_both_count_all_of_them(path: str, us
 
 def test_a_limit_stops_a_phase_for_what_the_other_one_spent(path: str) -> None:
     plan, references = Ledger(path, {"max_usd": 0.05}), Ledger(path, {"max_usd": 0.05})
-    references.check(says())
+    references.enforce_limits(says())
     calls(plan, "plan", 5)()
     with pytest.raises(
         Paused, match=r"the limit max_usd = 0\.05 is reached \(\$0\.0500 and 550 tokens in 5 calls so far\)"
     ):
-        references.check(says())
+        references.enforce_limits(says())
 
 
 def test_a_limit_of_two_threads_is_not_passed_by_their_calls_under_way(path: str) -> None:
@@ -82,7 +82,7 @@ def test_a_limit_of_two_threads_is_not_passed_by_their_calls_under_way(path: str
 
         def asks() -> None:
             while True:
-                ledger.check(says(), thread, CENT.usd)
+                ledger.enforce_limits(says(), thread, CENT.usd)
                 ledger.record(LedgerCall(thread, 1, next(turn)), "scripted", CENT, used=True)
 
         def work() -> None:
@@ -97,14 +97,14 @@ def test_a_limit_of_two_threads_is_not_passed_by_their_calls_under_way(path: str
 
 def test_what_is_reserved_for_a_call_under_way_is_told_and_given_back(path: str) -> None:
     plan, references = Ledger(path, {"max_usd": 0.05}), Ledger(path, {"max_usd": 0.05})
-    plan.check(says(), "plan", 0.03)
+    plan.enforce_limits(says(), "plan", 0.03)
     with pytest.raises(
         Paused,
         match=r"0\.05 would be passed: the next call costs about \$0\.0250, and calls under way \$0\.0300 .*0\.01$",
     ):
-        references.check(says(), "references", 0.025)
+        references.enforce_limits(says(), "references", 0.025)
     plan.record(LedgerCall("plan", 1, 1), "scripted", CENT, used=True)
-    references.check(says(), "references", 0.025)
+    references.enforce_limits(says(), "references", 0.025)
 
 
 def test_a_reply_that_two_ledgers_recover_at_once_is_counted_once(path: str, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_ledger_that_goes_away_takes_back_nothing_that_was_spent(path: str) ->
     calls(ledger, "plan", 2)()
     Path(path).unlink()
     with pytest.raises(Paused, match=r"\$0\.0200"):
-        ledger.check(says())
+        ledger.enforce_limits(says())
 
 
 def test_a_call_that_a_run_was_killed_in_is_counted_once(tmp_path: Path) -> None:

@@ -917,7 +917,7 @@ def test_another_key_of_the_environment_is_not_sent(wire: str, monkeypatch: pyte
 def test_a_missing_key_is_told_by_the_name_of_its_variable_and_nothing_is_asked(wire: str) -> None:
     with LlmServer() as server:
         model, _ = model_of(server, wire, key="")
-        told = f"no key for {wire}: set {wire.upper()}_API_KEY, or {wire}_api_key in the settings file"
+        told = f"{wire} has no API key: set {wire.upper()}_API_KEY, or {wire}_api_key in the settings file"
         assert (model.ask(ASK).outcome, model.ask(ASK).detail) == ("fatal", told)
         assert model.check() == (False, told)
         assert (server.asked, server.listings) == (0, [])
@@ -948,7 +948,7 @@ def test_a_vendor_is_asked_at_its_own_address_whatever_the_settings_say(wire: st
 
 def test_a_server_of_ones_own_gets_the_setting_and_a_vendor_does_not(wire: str) -> None:
     access = Access(key="key-of-my-server", environment={})
-    assert "no key for" in open_model(f"{wire}:tiny", access).ask(ASK).detail
+    assert "has no API key" in open_model(f"{wire}:tiny", access).ask(ASK).detail
     with LlmServer(Says("hi")) as server:
         own = Access(server.base_url, "key-of-my-server", {"OPENAI_API_KEY": KEY})
         assert open_model("compatible:tiny", own).ask(ASK).text == "hi"

@@ -264,10 +264,14 @@ def test_what_a_call_costs() -> None:
         pytest.param({"models": 3}, "prices.yaml: 'models' must map", id="models that are none"),
         pytest.param({"a:b": 3}, "prices.yaml: a:b must have prices", id="a number for a row"),
         pytest.param({"a:b": {"in": 1}}, "prices.yaml: a:b has no price 'out'", id="half a row"),
-        pytest.param({"a:b": {"in": -1, "out": 1}}, "a:b, in is -1, and it must be a number, 0 or more", id="below 0"),
-        pytest.param({"a:b": {"in": True, "out": 1}}, "a:b, in is True", id="yes"),
-        pytest.param({"a:b": {"in": float("nan"), "out": 1}}, "a:b, in is nan", id="not a number"),
-        pytest.param({"a:b": {"in": 1, "out": 1, "window": 1.5}}, "a:b, window is 1.5", id="half a token"),
+        pytest.param({"a:b": {"in": -1, "out": 1}}, "a:b, in must be a number (0 or more), not -1", id="below 0"),
+        pytest.param({"a:b": {"in": True, "out": 1}}, "a:b, in must be a number (0 or more), not True", id="yes"),
+        pytest.param(
+            {"a:b": {"in": float("nan"), "out": 1}}, "a:b, in must be a number (0 or more), not nan", id="not a number"
+        ),
+        pytest.param(
+            {"a:b": {"in": 1, "out": 1, "window": 1.5}}, "window must be a number (0 or more), not", id="half a token"
+        ),
         pytest.param({"a:b": {"in": 1, "ouch": 1}}, "a:b has 'ouch', and only in, cached, out, window", id="a key"),
     ],
 )
@@ -293,7 +297,11 @@ def test_every_provider_opens_without_a_key_and_without_a_network(name: str) -> 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        pytest.param("gpt-5", "there is no model 'gpt-5'; known: offline, replay:PATH, openai:NAME", id="no provider"),
+        pytest.param(
+            "gpt-5",
+            "there is no model 'gpt-5'; write PROVIDER:NAME, like openai:gpt-5; known: offline, replay:PATH, openai:NAME",
+            id="no provider",
+        ),
         pytest.param("antropic:x", "did you mean 'anthropic:…'?", id="a mistyped provider"),
         pytest.param("ofline", "did you mean 'offline'?", id="a mistyped offline"),
         pytest.param("", "there is no model ''", id="nothing"),

@@ -406,7 +406,7 @@ def event_of(name: str, reason: str, payload: dict[str, Any] | None = None, **ch
         ("recover", "manual_checkpoint", {}, ("recovery", "tier manual checkpoint")),
         ("recover", "graph_hint:forced_step_block", {}, ("block", "a call was kept back: it is not for this step")),
         ("recover", "graph_hint:evaluate_round", {}, ("hint", "a hint: the round was not what this step is for")),
-        ("recover", "segment_renewal:rounds", {}, ("budget", "the takeover was begun anew: rounds")),
+        ("recover", "segment_renewal:rounds", {}, ("budget", "the takeover started over: rounds")),
         ("recover", "loop_hint", {"text": "a b a b"}, ("hint", "a hint: the calls go round in a loop (a b a b)")),
         ("recover", "ladder:light", {"rounds": 2}, ("hint", "a hint: every call fails: light")),
         (

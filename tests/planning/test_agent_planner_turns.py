@@ -220,7 +220,7 @@ def test_a_price_that_is_not_known_is_not_made_up(desk: Desk) -> None:
     model = saying(GOOD)
     model.priced = False
     desk.plan(model)
-    assert desk.told[0][2].endswith("tokens, (price not known)")
+    assert desk.told[0][2].endswith("tokens, price unknown")
 
 
 # What is wrong is told back
@@ -516,7 +516,7 @@ def test_a_run_that_was_cut_between_turns_asks_nothing_twice(desk: Desk, turns: 
     assert [request.turn for request in second.requests][:1] == [turns + 1]
     assert desk.told[0][1] == turns + second.asked == len([row for row in desk.spent if row["used"]])
     assert any(
-        what.startswith(f"goes on after {turns} replies; in all it asks small:model") for _, _, what in desk.told
+        what.startswith(f"continues after {turns} replies; in all it asks small:model") for _, _, what in desk.told
     ) == (turns > 0)
 
 

@@ -193,7 +193,7 @@ def test_none_that_helps_is_an_answer_too(tmp_path: Path) -> None:
     [
         (Reply("ok", "no"), "scripted gave no ranking of the references that can be used; it was told 2 times"),
         (Reply("refused", detail="no thanks"), "refused: scripted, turn 1 of references"),
-        (Reply("fatal", detail="no such key"), "scripted, turn 1 of references: fatal: no such key"),
+        (Reply("fatal", detail="no such key"), "scripted, turn 1 of references: no such key"),
         (Reply("transient", detail="oops"), "scripted, turn 1 of references: transient: oops"),
         (Reply("empty"), "it was empty"),
     ],

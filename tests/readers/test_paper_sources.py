@@ -256,7 +256,7 @@ def test_a_link_that_the_user_gives_is_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        pytest.param({}, "holds no LaTeX source", id="an empty one"),
+        pytest.param({}, "is an empty directory", id="an empty one"),
         pytest.param({"a.txt": b"words"}, "holds no LaTeX source", id="one with a text"),
         pytest.param({"a.pdf": PDF_FILE, "b.pdf": PDF_FILE}, "several papers .a.pdf, b.pdf.", id="one with two papers"),
         pytest.param(
@@ -690,7 +690,7 @@ def test_phase_01_takes_typed_words_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("content", "words", "cure"),
     [
-        pytest.param(None, "is not there", "check the name", id="a file that is not there"),
+        pytest.param(None, "does not exist", "check the name", id="a file that is not there"),
         pytest.param(b"", "is empty", "fetch the file again", id="an empty file"),
         pytest.param(b"x" * (MIB + 1), "over the limit", "max_source_mb", id="a file over the limit"),
         pytest.param(b"\x89PNG", "a picture", "give the paper as", id="a picture"),
@@ -754,7 +754,7 @@ def test_the_source_of_an_arxiv_paper_is_preferred_and_its_pdf_never_asked_for()
 
 def test_a_server_in_trouble_is_no_reason_to_take_the_pdf() -> None:
     busy = says(b"", "Retry-After: 600", status="503 Busy")
-    with serving(busy, says(PDF_FILE)) as server, pytest.raises(PhaseError, match="trouble of its own"):
+    with serving(busy, says(PDF_FILE)) as server, pytest.raises(PhaseError, match="an internal error"):
         intake("2401.12345", arxiv=server.base)
     assert len(server.questions) == 1
 

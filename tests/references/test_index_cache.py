@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from phases.references.index import build, restore
+from phases.references.index import build
 from phases.references.index import cache_file as cache_file_module
+from phases.references.index import rebuild_cache as rebuild_cache_module
 from phases.references.index.cache_file import lock_file, open_readable, open_writable, remove_cache
-from phases.references.index.restore import rebuild_cache
+from phases.references.index.rebuild_cache import rebuild_cache
 from phases.references.parse.ipc import parse_answer
 from phases.references.parse.model import Parsed
 from phases.references.search import search
@@ -226,13 +227,13 @@ def test_a_cache_that_another_process_made_meanwhile_is_not_made_twice(
     @contextmanager
     def lock_after_another(path: str) -> Iterator[bool]:
         with monkeypatch.context() as other:
-            other.setattr(restore, "lock_file", lock_file)
+            other.setattr(rebuild_cache_module, "lock_file", lock_file)
             rebuild_cache(path, into, code, {})
         made.append(os.stat(path).st_ino)
         yield True
 
     made: list[int] = []
-    monkeypatch.setattr(restore, "lock_file", lock_after_another)
+    monkeypatch.setattr(rebuild_cache_module, "lock_file", lock_after_another)
     rebuild_cache(path, into, code, {})
     assert [os.stat(path).st_ino] == made
 

@@ -24,7 +24,7 @@ from phases.references.index.build import RepositoryIndex
 from phases.references.index.cache import CHUNK, CacheUnusable, chunks_of, unpack_chunk, unpack_parsed
 from phases.references.index.cache_file import open_readable, open_writable
 from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.restore import rebuild_cache
+from phases.references.index.rebuild_cache import rebuild_cache
 from phases.references.parse.model import Import, Piece
 from pipeline.base.errors import PhaseError
 from tests.papers import HANGS, ROOT

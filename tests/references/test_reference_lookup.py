@@ -406,7 +406,7 @@ def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not(desk: Desk) -> 
     ("script", "told"),
     [
         (says(b"<html>", status="403 Forbidden"), "rate limited: openalex takes no more questions now"),
-        (says(b"", status="503 Busy"), "not reachable: openalex: the server has trouble of its own (503)"),
+        (says(b"", status="503 Busy"), "not reachable: openalex: the server has an internal error (503)"),
         (says(b"<html>hello"), "openalex answers with what is no JSON"),
         (says(b'{"a": 1, "a": 2}'), "openalex answers with what is no JSON"),
         (says(b"{" * 100_000), "openalex answers with what is no JSON"),

@@ -279,7 +279,7 @@ def test_what_was_asked_before_going_back_is_never_paid_for_twice(task: Path) ->
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(0, "no ending 0 that was not accepted: there are 1 to 3"), (4, "no ending 4"), (-1, "no ending -1")],
+    [(0, "no rejected attempt 0; there are 1 to 3"), (4, "no rejected attempt 4"), (-1, "no rejected attempt -1")],
     ids=["none", "one too many", "a negative one"],
 )
 def test_an_ending_that_is_not_there_is_refused_with_those_that_are(number: int, words: str, task: Path) -> None:
@@ -292,7 +292,7 @@ def test_an_ending_that_is_not_there_is_refused_with_those_that_are(number: int,
 def test_an_ending_whose_copy_is_gone_is_refused_with_those_that_are_kept(task: Path) -> None:
     shutil.rmtree(read_refusals(task_paths(str(task)))[1].copy)
     with pytest.raises(
-        PipelineError, match=r"of ending 2 \(turn 4\) no copy of the code is kept; there is one of 1, 3"
+        PipelineError, match=r"no copy of the code of attempt 2 \(turn 4\) was kept; there are copies of: 1, 3"
     ):
         go_back(task, 2)
     assert not (task / "generate_code.prev").exists()
@@ -301,7 +301,7 @@ def test_an_ending_whose_copy_is_gone_is_refused_with_those_that_are_kept(task: 
 def test_a_copy_that_was_changed_is_refused_and_nothing_is_moved(task: Path) -> None:
     (Path(read_refusals(task_paths(str(task)))[0].copy) / "a.py").write_text("other\n")
     before = tree(task)
-    with pytest.raises(PhaseError, match="no longer what it was when ending 1 was judged"):
+    with pytest.raises(PhaseError, match="has changed since attempt 1 was rejected"):
         go_back(task, 1)
     assert (tree(task), unfinished_rewind(task_paths(str(task)))) == (before, None)
     assert go_back(task, 2).number == 2
@@ -309,7 +309,7 @@ def test_a_copy_that_was_changed_is_refused_and_nothing_is_moved(task: Path) -> 
 
 def test_a_beginning_that_was_cut_off_is_finished_first(task: Path) -> None:
     (task / "journal.jsonl.next").write_text("{}\n")
-    with pytest.raises(PipelineError, match=r"about to begin anew.*pipeline resume task"):
+    with pytest.raises(PipelineError, match=r"about to start over.*pipeline resume task"):
         go_back(task, 1)
 
 
@@ -391,7 +391,7 @@ def test_a_rewind_that_was_cut_off_is_finished_before_another_one(task: Path) ->
         gone_at(folder, nth)
         if unfinished_rewind(task_paths(str(folder))) is not None and not (folder / "journal.jsonl").exists():
             break
-    with pytest.raises(PipelineError, match=rf"going back to ending 1 was cut off; .*pipeline rewind killed{nth} 1"):
+    with pytest.raises(PipelineError, match=rf"going back to attempt 1 was cut off; .*pipeline rewind killed{nth} 1"):
         go_back(folder, 2)
     assert go_back(folder, 1).number == 1
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from phases.llm.model import tokens_of
-from phases.readers.headings import REFERENCES, plain_title
+from phases.readers.heading_patterns import REFERENCES, plain_title
 from phases.readers.markdown import PAGE_MARK
 from pipeline.base.files import sha256
 from pipeline.base.formats import Markdown

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
 from typing import Any, TypeVar
 
 from phases.llm.conversation import MOST_REPAIRS, Conversation, Record, keep_window, open_conversation, question_digest
@@ -187,8 +188,8 @@ class _Planning:
     def _check_deadline(self) -> None:
         if self._ctx.deadline is not None and time.monotonic() > self._ctx.deadline:
             raise Paused(
-                "the time for this phase (phase_seconds) is used up; what the model said is kept; go on with: "
-                f"pipeline resume {os.path.basename(self._ctx.paths.root)}"
+                "the time for this phase (phase_seconds) is used up; what the model said is kept; continue with: "
+                f"pipeline resume {quote(os.path.basename(self._ctx.paths.root))}"
             )
 
     def _route(self) -> _Route:
@@ -222,10 +223,10 @@ class _Planning:
         read = sum(map(tokens_of, route.parts)) + _count_tokens(self._planning_messages(""))
         if route.notes:
             read += out + len(route.parts) * _count_tokens(reading_messages(paper, "", 1, 1, 0))
-        cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "(price not known)"
+        cost = f"≈ ${model.price(read, out):,.2f}" if model.priced else "price unknown"
         times = "once" if route.turns == 1 else f"about {route.turns} times"
         kept = len(self._conversation.journal.rows())
-        goes_on = f"goes on after {kept} replies; in all it " if kept else ""
+        goes_on = f"continues after {kept} replies; in all it " if kept else ""
         return f"{goes_on}asks {model.name} {times}, ≈ {round(read + out, -3):,} tokens, {cost}"
 
     def _notes(self, route: _Route) -> str:
@@ -333,8 +334,8 @@ class _Planning:
         more = f" (and {len(problems) - 1} more faults)" if len(problems) > 1 else ""
         raise PlanRefused(
             f"{self._name} gave no {about.removeprefix('the ')} that can be used; it was told {MOST_REPAIRS} times what is "
-            f"wrong, and the last reply still has this fault: {problems[0]}{more}; ask again with: pipeline resume (or choose "
-            "another model with --plan-model)"
+            f"wrong, and the last reply still has this fault: {problems[0]}{more}; to ask again: "
+            f"pipeline resume {quote(os.path.basename(self._ctx.paths.root))} (or choose another model with --plan-model)"
         )
 
     def _repair(self, messages: Sequence[Message], reply: Reply, problem: str) -> list[Message]:

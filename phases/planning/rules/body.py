@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from phases.readers.headings import ABSTRACT, REFERENCES, plain_title
+from phases.readers.heading_patterns import ABSTRACT, REFERENCES, plain_title
 
 Section = dict[str, Any]
 _COUNTED = re.compile(r"^(?:第?[0-9一二三四五六七八九十]+[章节節部]?|제?[0-9]+[장절])(?=\D)")

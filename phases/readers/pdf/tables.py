@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from phases.readers.headings import number_of
+from phases.readers.heading_patterns import number_of
 from phases.readers.pdf.lines import Line, join_items
 from phases.readers.pdf.page import Item
 

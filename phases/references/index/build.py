@@ -30,7 +30,7 @@ from phases.references.index.documents import (
     summary_of,
 )
 from phases.references.index.import_resolver import ImportResolver
-from phases.references.index.restore import restore_repository
+from phases.references.index.rebuild_cache import restore_repository
 from phases.references.index.sources import FetchedRepository, SourceFile, invalid_name
 from phases.references.parse.ipc import GIVEN_UP
 from phases.references.parse.model import Parsed

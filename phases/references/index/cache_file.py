@@ -71,7 +71,7 @@ def with_cache(path: str, use: Callable[[Cache], T]) -> T:
     """What `use` returns for the cache, written by no other process; one that is damaged gives way to an empty one."""
     with lock_file(path) as mine:
         if not mine:
-            raise StorageError(f"another process writes to {path}; when it is done, go on with: pipeline resume")
+            raise StorageError(f"another process writes to {path}; when it is done, continue with: pipeline resume")
         _remove_unused(os.path.dirname(path))
         try:
             with open_writable(path) as cache:

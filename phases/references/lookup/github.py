@@ -66,7 +66,7 @@ class GitHub:
         )
         why = f"GitHub's search: its name and description agree with the title to {title:.0%}"
         why += ", its owner has an author's name" if owner else ""
-        return Candidate(entry.id, address, self.name, f"{why}, begun {began or 'nobody knows when'}", confidence)
+        return Candidate(entry.id, address, self.name, f"{why}, started {began or 'nobody knows when'}", confidence)
 
 
 def _title_score(entry: Entry, name: str, said: str, owner: bool) -> float:

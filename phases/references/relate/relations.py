@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache
-from phases.references.index.restore import with_cache_for_reading
+from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.parse.terms import first_spellings, fold_name, words_of
 from phases.references.relate.nearness import NearbyRequirements, add_paper_references, is_user_given, requirements_near
 from phases.references.search.search import FileHit, code_base_of, rank_pieces, rarity_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from phases.references.index.cache import Cache
-from phases.references.index.restore import with_cache_for_reading
+from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.file_kinds import BINARY, HEAD, language_of, why_left_out
 from phases.references.parse.source_code import text_of

@@ -10,7 +10,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
 from phases.references.index.cache import CHUNK, Cache
-from phases.references.index.restore import with_cache_for_reading
+from phases.references.index.rebuild_cache import with_cache_for_reading
 from phases.references.index.sources import FetchedRepository
 from phases.references.parse.model import Piece
 from phases.references.parse.source_code import text_of

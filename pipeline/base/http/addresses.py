@@ -68,6 +68,10 @@ class Forbidden(PipelineError):
     """A place that no download may go to. The text says why, and what would do instead."""
 
 
+class MalformedAddress(Forbidden):
+    """What is no address of the web: only another spelling of it helps."""
+
+
 @dataclass(frozen=True)
 class Target:
     """An address of the web, taken apart once: what was checked is what is used."""
@@ -98,12 +102,12 @@ def target_of(url: str, *, private: bool = False) -> Target:
         raise Forbidden("a URL has no blanks, backslashes or control characters; write them as %20 and the like")
     match = _URL.fullmatch(url)
     if not match:
-        raise Forbidden("that is no URL; it begins with https://")
+        raise MalformedAddress("it is not a URL, like https://example.org/paper.pdf")
     scheme, authority = match[1].lower(), match[2]
     if scheme not in _PORTS:
         raise Forbidden(f"{scheme}: is not fetched; only https and http are")
     if not authority:
-        raise Forbidden("the URL names no host")
+        raise MalformedAddress("it has no host name")
     host, port = _host_and_port(authority, _PORTS[scheme])
     if port not in _PUBLIC_PORTS and not private:
         raise Forbidden(f"port {port} is not asked; only {', '.join(map(str, sorted(_PUBLIC_PORTS)))} are")
@@ -178,10 +182,10 @@ def _host_and_port(authority: str, usual: int) -> tuple[str, int]:
         raise Forbidden("a name or password stands before the host, and is not sent; take it out, with its @")
     match = _AUTHORITY.fullmatch(authority)
     if not match:
-        raise Forbidden("the host in the URL is malformed")
+        raise MalformedAddress("its host name is malformed")
     port = int(match[3] or usual)
     if not 0 < port < 65536:
-        raise Forbidden(f"there is no port {port}")
+        raise MalformedAddress(f"there is no port {port}")
     if match[1]:
         return _parse_ipv6(match[1]), port
     return _parse_name(match[2]), port
@@ -191,7 +195,7 @@ def _parse_ipv6(text: str) -> str:
     try:
         return str(ipaddress.IPv6Address(text))
     except ValueError:
-        raise Forbidden("the IPv6 address in the URL is malformed") from None
+        raise MalformedAddress("its IPv6 address is malformed") from None
 
 
 def _parse_name(host: str) -> str:
@@ -203,5 +207,5 @@ def _parse_name(host: str) -> str:
         ascii_name = ""
     ascii_name = ascii_name.removesuffix(".")
     if len(ascii_name) > 253 or not all(_LABEL.fullmatch(label) for label in ascii_name.split(".")):
-        raise Forbidden("the host in the URL is malformed")
+        raise MalformedAddress("its host name is malformed")
     return ascii_name

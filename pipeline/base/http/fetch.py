@@ -25,7 +25,7 @@ from urllib.parse import quote, urljoin
 
 from pipeline.base.errors import PipelineError
 from pipeline.base.files import replace_file, storage_error, sync_directory, temporary_name, write_all
-from pipeline.base.http.addresses import Forbidden, Target, printable_url, target_of
+from pipeline.base.http.addresses import Forbidden, MalformedAddress, Target, printable_url, target_of
 from pipeline.base.http.connection import BY_HAND, ClientOptions, RequestFailed, addresses_of, open_response, read_body
 
 _REFUSALS = {
@@ -181,7 +181,7 @@ def get_answer(
         try:
             return _try_once(way, wish, options, use)
         except (RequestFailed, Forbidden, OSError, HTTPException, ValueError, zlib.error) as error:
-            failed = _describe_error(error, wish, seconds, options)
+            failed = _describe_error(error, wish, seconds, options, redirected=len(way) > 1)
             wait = max(next(pauses, math.inf), failed.wait)
             if not failed.transient or wait > LONGEST_WAIT or time.monotonic() + wait >= options.ends:
                 message = f"cannot {wish.verb} {_describe_path(way, wish)}: {failed}"
@@ -229,7 +229,7 @@ def _describe_refusal(response: HTTPResponse, wish: DownloadRequest) -> RequestF
     status, patience = response.status, response.headers.get("Retry-After", "").strip()
     wait = int(patience) if re.fullmatch("[0-9]{1,8}", patience) else 0
     if 500 <= status < 600:
-        reason = f"the server has trouble of its own ({status}); {wish.later}"
+        reason = f"the server has an internal error ({status}); {wish.later}"
     else:
         reason = wish.refusals.get(status, f"the server answers {status} and not with the file; {wish.way_out}")
     if wait:
@@ -243,11 +243,15 @@ def _describe_path(way: list[str], wish: DownloadRequest) -> str:
     return printable_url(wish.named or way[0]) + redirected
 
 
-def _describe_error(error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions) -> RequestFailed:
+def _describe_error(
+    error: Exception, wish: DownloadRequest, seconds: float, options: ClientOptions, *, redirected: bool
+) -> RequestFailed:
     """What went wrong, in words: whose fault, and what to do."""
     match error:
         case RequestFailed():
             return error
+        case MalformedAddress() if not redirected:
+            return RequestFailed(f"{error}; check the address")
         case Forbidden():
             return RequestFailed(f"{error}; {wish.way_out}")
         case TimeoutError() if time.monotonic() >= options.ends:
